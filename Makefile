@@ -1,0 +1,43 @@
+# Needs python3.11 or later and make; everything else goes into .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help test lint format demo bench clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1	\2/' | expand -t 18
+
+# Built anew, not patched, so that a dependency taken out is really gone.
+$(READY): pyproject.toml requirements/dev.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "pairup needs Python 3.11 or later: make PYTHON=/path/to/python3.11 ..."; exit 1; }
+	$(PYTHON) -m venv --clear .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		-c requirements/dev.txt -e '.[dev]'
+	@touch $@
+
+test: lint  ## lint, then run tests and doctests
+	$(BIN)/pytest -n 2
+
+lint: $(READY)  ## check style, types and layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)  ## fix the style where a tool can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+demo: $(READY)  ## race the policies, results in build/demo
+	$(BIN)/pairup race --out build/demo
+
+bench: $(READY)  ## measure speed and memory
+	$(BIN)/python -m benchmarks
+
+clean:  ## remove .venv, build outputs and caches
+	rm -rf .venv build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache \
+		.import_linter_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,0 +1,97 @@
+"""Every error that pairup raises on purpose.
+
+A message gives the value, the rule and the way out. Each class is a `ValueError` too, so that
+code which knows nothing of pairup still catches a bad value by its usual name.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+_MOST_NAMES = 12  # beyond that a list of names hides the message it ends
+
+
+class PairupError(Exception):
+    """Parent of all errors of pairup.
+
+    Examples
+    --------
+    >>> from pairup import PairupError, Problem
+    >>> try:
+    ...     Problem([0.5, 1.2])
+    ... except PairupError as error:
+    ...     print(type(error).__name__)
+    ProblemError
+    """
+
+
+class ProblemError(PairupError, ValueError):
+    """Acceptance rates, or what they are built from, break a rule."""
+
+
+class MatchingError(PairupError, ValueError):
+    """Couples share a player, are no couples, or name a player from elsewhere."""
+
+
+class PolicyError(PairupError, ValueError):
+    """No policy or option has this name, or the option has a value out of its range."""
+
+
+class ObservationError(PairupError, ValueError):
+    """What was observed does not fit the matching that was proposed."""
+
+
+class PlayerError(PairupError, ValueError):
+    """A player is unknown, or is named twice."""
+
+
+class SimulationError(PairupError, ValueError):
+    """A simulation cannot be run as asked."""
+
+
+class ArchiveError(PairupError, ValueError):
+    """The bytes of a saved learner are damaged, or of another version."""
+
+
+def did_you_mean(name: object, known: Iterable[object]) -> str:
+    """End an error message about an unknown name.
+
+    Parameters
+    ----------
+    name
+        What was asked for. Only a string is compared with the known names: numbers that look
+        alike are not a slip of the pen.
+    known
+        What could have been asked for.
+
+    Returns
+    -------
+    str
+        Begins with a semicolon: the nearest known name, or where none is near, the known names
+        (the first dozen of them).
+
+    Examples
+    --------
+    >>> from pairup.errors import did_you_mean
+    >>> print("no policy is called sma" + did_you_mean("sma", ["sam", "unimodal"]))
+    no policy is called sma; did you mean "sam"?
+    >>> did_you_mean("x", ["sam", "unimodal"])
+    '; known: "sam", "unimodal"'
+    """
+    names = list(known)
+    if isinstance(name, str):
+        # Case is the commonest slip, and difflib counts it as a difference.
+        by_folded = {each.casefold(): each for each in reversed(names) if isinstance(each, str)}
+        near = difflib.get_close_matches(name.casefold(), by_folded, n=1)
+        if near:
+            return f"; did you mean {_quoted(by_folded[near[0]])}?"
+    if not names:
+        return "; none is known"
+    shown = ", ".join(_quoted(each) for each in names[:_MOST_NAMES])
+    rest = f", ... ({len(names)} in all)" if len(names) > _MOST_NAMES else ""
+    return f"; known: {shown}{rest}"
+
+
+def _quoted(name: object) -> str:
+    return f'"{name}"' if isinstance(name, str) else str(name)

@@ -1,0 +1,1 @@
+"""Compiled steps: flat arrays and NamedTuples only, no Python objects, no exceptions."""

@@ -1,0 +1,67 @@
+"""How kernels are compiled, and where their machine code is kept between processes.
+
+Numba decides whether cached machine code is stale by looking at the one file that holds the
+cached function, yet our loops inline kernels from other files. So the cache lives in a folder
+named after a digest of *all* kernel sources: any edit starts a fresh folder.
+"""
+
+import hashlib
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import numba
+from numba.core import config
+
+# Without Numba's run time no array is counted in and out of each call, which cost nine tenths of a
+# round, and a kernel that would allocate does not compile. The numpy error model divides without
+# a branch to raise.
+OPTIONS = {"_nrt": False, "forceinline": True, "error_model": "numpy"}
+
+_SOURCES = Path(__file__).parent
+_FOLDERS_KEPT = 8
+
+
+def cache_root():
+    """The folder above all digests; `NUMBA_CACHE_DIR` and `XDG_CACHE_HOME` are honoured."""
+    if config.CACHE_DIR:
+        return Path(config.CACHE_DIR)
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "pairup"
+
+
+def sources_digest():
+    """A short digest of every kernel source and of the compiler's version."""
+    digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
+    for source in sorted(_SOURCES.glob("*.py")):
+        digest.update(source.name.encode() + b"\0" + source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def cache_folder():
+    """The cache folder of the kernels as they are now; the oldest folders are swept away."""
+    root = cache_root()
+    folder = root / f"kernels-{sources_digest()}"
+    if not folder.exists():
+        _sweep(root)
+    return folder
+
+
+def _sweep(root):
+    folders = sorted(root.glob("kernels-*"), key=lambda folder: folder.stat().st_mtime)
+    for folder in folders[: -_FOLDERS_KEPT + 1]:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+_FOLDER = str(cache_folder())
+
+
+def kernel(function):
+    """Compile `function` without the GIL, cached on disk under the digest of all kernels."""
+    # Numba reads the setting when it decorates, so other libraries' caches are left alone.
+    before, config.CACHE_DIR = config.CACHE_DIR, _FOLDER
+    try:
+        return numba.njit(cache=True, nogil=True, **OPTIONS)(function)
+    finally:
+        config.CACHE_DIR = before

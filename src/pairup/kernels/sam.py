@@ -1,0 +1,209 @@
+"""Simple adaptive matching: round-robin tournaments inside clusters that split when sure.
+
+Clusters lie side by side in `members`, best first. Each plays the circle method: in turn r of a
+cluster of m, its last member meets number r and the others meet across the circle, so that m - 1
+turns bring every pair together once. Only when such a cycle ends does the cluster look at its
+outcomes, and at the first even cut where all above are surely better than all below, it splits.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from pairup.kernels.book import Book, record
+from pairup.kernels.compile import kernel
+from pairup.kernels.steps import OK, provide
+
+CLUSTERS, MEMBERS = 0, 1  # where the numbers of `SamState.now` stand
+
+
+class SamState(NamedTuple):
+    """State of `SAM`.
+
+    A player's sums count the couples with members of its own and of better clusters; the news of
+    a cycle under way is kept apart until the cycle ends. Cluster c spans members[start[c]] to
+    members[start[c + 1] - 1].
+    """
+
+    book: Book
+    now: np.ndarray
+    log_horizon: np.ndarray
+    members: np.ndarray
+    start: np.ndarray
+    turn: np.ndarray  # turns played of each cluster's cycle
+    cluster: np.ndarray  # of each player
+    tries: np.ndarray  # of each player, at the end of the last cycle
+    games: np.ndarray
+    new_tries: np.ndarray
+    new_games: np.ndarray
+    seated: np.ndarray
+    ranked: np.ndarray  # room to sort a cluster
+    upper: np.ndarray
+    lower: np.ndarray
+
+
+def seat(state, players):
+    """See `steps.seat`."""
+    state.seated[:] = False
+    for i in players:
+        state.seated[i] = True
+
+
+def propose(state, couples):
+    """See `steps.propose`."""
+    c = 0
+    while c < state.now[CLUSTERS]:
+        size = state.start[c + 1] - state.start[c]
+        if size > 2 and state.turn[c] == size - 1:
+            _end_cycle(state, c)
+            while _split(state, c):
+                pass
+        c += 1
+    row = 0
+    for c in range(state.now[CLUSTERS]):
+        row = _play_turn(state, c, couples, row)
+    if row < len(couples):
+        _pair_leftovers(state, couples, row)
+    return OK
+
+
+def observe(state, couples, played):
+    """See `steps.observe`."""
+    cluster = state.cluster
+    for c in range(len(played)):
+        i, j = couples[c, 0], couples[c, 1]
+        record(state.book, i, j, played[c])
+        if cluster[j] <= cluster[i]:
+            state.new_tries[i] += 1
+            state.new_games[i] += played[c]
+        if cluster[i] <= cluster[j]:
+            state.new_tries[j] += 1
+            state.new_games[j] += played[c]
+
+
+provide(SamState, seat=seat, propose=propose, observe=observe)
+
+
+@kernel
+def _end_cycle(state, c):
+    """Add what the cycle brought to the players' sums."""
+    state.turn[c] = 0
+    for x in range(state.start[c], state.start[c + 1]):
+        i = state.members[x]
+        state.tries[i] += state.new_tries[i]
+        state.games[i] += state.new_games[i]
+        state.new_tries[i] = 0
+        state.new_games[i] = 0
+
+
+@kernel
+def _split(state, c):
+    """Split cluster `c` at its first sure even cut; whether it did."""
+    start, size = state.start[c], state.start[c + 1] - state.start[c]
+    if size <= 2:
+        return False
+    _rank(state, c)
+    for cut in range(2, size - 1, 2):
+        if state.upper[state.ranked[cut]] < state.lower[state.ranked[cut - 1]]:
+            _cut(state, c, start + cut)
+            return True
+    return False
+
+
+@kernel
+def _rank(state, c):
+    """Sort the members of cluster `c` by upper confidence bound, into `ranked`."""
+    start, size = state.start[c], state.start[c + 1] - state.start[c]
+    for x in range(size):
+        i = state.members[start + x]
+        _bound(state, i)
+        y = x
+        while y > 0 and state.upper[state.ranked[y - 1]] < state.upper[i]:
+            state.ranked[y] = state.ranked[y - 1]
+            y -= 1
+        state.ranked[y] = i
+
+
+@kernel
+def _bound(state, i):
+    """Confidence bounds of a player; the phantom, which is never observed, ranks last."""
+    tries = state.tries[i]
+    if i == len(state.cluster) - 1:
+        state.upper[i] = state.lower[i] = -np.inf
+    elif tries == 0:
+        state.upper[i], state.lower[i] = np.inf, -np.inf
+    else:
+        mean, width = state.games[i] / tries, math.sqrt(state.log_horizon[0] / tries)
+        state.upper[i], state.lower[i] = mean + width, mean - width
+
+
+@kernel
+def _cut(state, c, cut):
+    """Part cluster `c` at place `cut` of `members`, in ranked order."""
+    start, end, clusters = state.start[c], state.start[c + 1], state.now[CLUSTERS]
+    for x in range(clusters, c, -1):
+        state.start[x + 1] = state.start[x]
+        state.turn[x] = state.turn[x - 1]
+    state.start[c + 1] = cut
+    state.turn[c] = state.turn[c + 1] = 0
+    state.now[CLUSTERS] = clusters + 1
+    for x in range(start, end):
+        state.members[x] = state.ranked[x - start]
+    for x in range(cut, state.now[MEMBERS]):
+        state.cluster[state.members[x]] += 1
+    for x in range(start, cut):
+        _sum_anew(state, state.members[x], cut)
+
+
+@kernel
+def _sum_anew(state, i, end):
+    """Sum the couples of player `i` with members[:end], its own and the better clusters."""
+    state.tries[i] = state.games[i] = 0
+    for x in range(end):
+        low, high = min(i, state.members[x]), max(i, state.members[x])
+        state.tries[i] += state.book.tries[low, high]
+        state.games[i] += state.book.games[low, high]
+
+
+@kernel
+def _play_turn(state, c, couples, row):
+    """Write the couples of cluster `c` whose players are both seated; advance its tournament."""
+    start, size = state.start[c], state.start[c + 1] - state.start[c]
+    members, last = state.members, size - 1
+    up = down = state.turn[c]
+    partner = last
+    for _ in range(size // 2):
+        i, j = members[start + up], members[start + partner]
+        if state.seated[i] and state.seated[j]:
+            couples[row, 0], couples[row, 1] = min(i, j), max(i, j)
+            row += 1
+        up = up + 1 if up + 1 < last else 0
+        down = down - 1 if down > 0 else last - 1
+        partner = down
+    if size > 2:
+        state.turn[c] += 1
+    return row
+
+
+@kernel
+def _pair_leftovers(state, couples, row):
+    """Couple the seated players whose opponents are away, in the order of their clusters."""
+    waiting = -1
+    for x in range(state.now[MEMBERS]):
+        i = state.members[x]
+        if not state.seated[i] or _is_coupled(couples, row, i):
+            continue
+        if waiting < 0:
+            waiting = i
+        else:
+            couples[row, 0], couples[row, 1] = min(i, waiting), max(i, waiting)
+            row, waiting = row + 1, -1
+
+
+@kernel
+def _is_coupled(couples, rows, i):
+    for row in range(rows):
+        if couples[row, 0] == i or couples[row, 1] == i:
+            return True
+    return False

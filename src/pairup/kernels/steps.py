@@ -1,0 +1,74 @@
+"""The three steps of a policy, chosen at compile time by the type of its state.
+
+A policy is a state (a NamedTuple of arrays) and three steps on it. Loops call the names of this
+module; Numba replaces each by the step registered for the state at hand. Unlike functions passed
+as arguments, such loops are found again in the cache on disk by the next process.
+"""
+
+from numba.extending import overload
+
+from pairup.kernels.compile import OPTIONS, kernel
+
+OK, FULL = 0, 1  # FULL: a table of the state must grow; nothing was changed, call again
+
+
+def seat(state, players):
+    """Make `players` (slots, ascending) the ones to be matched from now on."""
+
+
+def propose(state, couples):
+    """Write the next matching into `couples` and return a status.
+
+    Couples are written as rows (i, j) with i < j, as many as fit: half of those seated.
+    """
+
+
+def observe(state, couples, played):
+    """Learn whether each of `couples` was played; any couples, in any order, at any time."""
+
+
+def provide(state_class, *, seat, propose, observe):
+    """Register the steps of the states of type `state_class`."""
+    _choose_seat(state_class, seat)
+    _choose_propose(state_class, propose)
+    _choose_observe(state_class, observe)
+
+
+def _is_state(numba_type, state_class):
+    return getattr(numba_type, "instance_class", None) is state_class
+
+
+def _choose_seat(state_class, step):
+    @overload(seat, jit_options=OPTIONS)
+    def choose(state, players):
+        return step if _is_state(state, state_class) else None
+
+
+def _choose_propose(state_class, step):
+    @overload(propose, jit_options=OPTIONS)
+    def choose(state, couples):
+        return step if _is_state(state, state_class) else None
+
+
+def _choose_observe(state_class, step):
+    @overload(observe, jit_options=OPTIONS)
+    def choose(state, couples, played):
+        return step if _is_state(state, state_class) else None
+
+
+@kernel
+def seat_step(state, players):
+    """`seat`, callable from Python."""
+    seat(state, players)
+
+
+@kernel
+def propose_step(state, couples):
+    """`propose`, callable from Python."""
+    return propose(state, couples)
+
+
+@kernel
+def observe_step(state, couples, played):
+    """`observe`, callable from Python."""
+    observe(state, couples, played)

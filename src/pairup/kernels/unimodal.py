@@ -1,0 +1,364 @@
+"""The paper's policies: play the leader, or the neighbour that looks best optimistically.
+
+Couples k and k + 1 of the leader, {i, i'} and {j, j'}, have two neighbours: swap 0 makes {i, j} and
+{i', j'}, swap 1 makes {i, j'} and {i', j}. The four *cross* pairs of k are kept side by side, at
+2 * (side in couple k) + (side in couple k + 1), as `base + slope * x`:
+
+- UCB: base is the mean, slope 1 / sqrt(tries), x = sqrt(2 log clock); the index itself.
+- KL: a tangent of the index as a function of x = log clock + 3 log log clock; an upper bound, so
+  that most rounds need no logarithm but the clock's. Whatever it cannot exclude is solved exactly.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from pairup.kernels import leader_counts
+from pairup.kernels.book import PHANTOM_MEAN, Book, record
+from pairup.kernels.compile import kernel
+from pairup.kernels.kl import exploration_level, kl, kl_index, lower_bound, slope_at
+from pairup.kernels.leader import (
+    Leader,
+    choose_from,
+    first_fallen,
+    note_blocked,
+    seat_players,
+)
+from pairup.kernels.leader_counts import LeaderCounts
+from pairup.kernels.logarithm import log
+from pairup.kernels.rng import word
+from pairup.kernels.steps import FULL, OK, provide
+
+# Where the numbers of `UnimodalState.now` stand.
+ROUND, CELL, PRESENT, PLAYERS, KL, ROUND_CLOCK, NUMBERS = 0, 1, 2, 3, 4, 5, 6
+_NO_CELL = -1  # the leader changed: its cell in the table is to be looked up
+_MARGIN = 1e-12  # bounds closer than this are left to the exact index, which is good to 1e-15
+
+
+class UnimodalState(NamedTuple):
+    """State of `Unimodal`: the book, the leader, and what is cached of the leader's pairs."""
+
+    book: Book
+    leader: Leader
+    counts: LeaderCounts
+    keys: np.ndarray  # of ties between pairs, and of ties between neighbours
+    now: np.ndarray
+    rad: np.ndarray  # 1 / sqrt(tries) of each leader couple
+    scores: np.ndarray  # room for the indices of the leader's couples
+    base: np.ndarray  # of the cross pairs of each couple and the next
+    slope: np.ndarray
+    tangent_base: np.ndarray  # KL: tangents of all pairs, inf when not known
+    tangent_slope: np.ndarray
+
+
+def seat(state, players):
+    """See `steps.seat`."""
+    phantom = len(state.leader.place) - 1
+    seat_players(state.leader, players, phantom)
+    choose_from(state.leader, state.book, state.keys[0], 0)
+    _load(state, 0)
+
+
+def propose(state, couples):
+    """See `steps.propose`."""
+    settle(state)
+    if _everyone(state):
+        led = _count_leader(state)
+        if led < 0:
+            return FULL
+    else:
+        # A passing set of players rarely has the same leader twice: its count would forbid to
+        # explore for ever, so the number of proposals stands in for it.
+        led = state.now[ROUND]
+    state.now[ROUND] += 1
+    neighbour = -1
+    if led % (2 * state.leader.couples[0] - 1) != 0:
+        neighbour = _best_neighbour(state, led + 1)
+    _write(state, neighbour, couples)
+    return OK
+
+
+def observe(state, couples, played):
+    """See `steps.observe`."""
+    place = state.leader.place
+    for c in range(len(played)):
+        i, j = couples[c, 0], couples[c, 1]
+        mean = record(state.book, i, j, played[c])
+        rad = 1.0 / math.sqrt(state.book.tries[i, j])
+        if state.now[KL]:
+            state.tangent_base[i, j] = np.inf
+        x, y = place[i], place[j]
+        if x < 0 or y < 0:
+            continue
+        if x >> 1 == y >> 1:
+            state.leader.mean[x >> 1] = mean
+            state.rad[x >> 1] = rad
+        else:
+            _note_cross(state, i, j, mean, rad)
+
+
+provide(UnimodalState, seat=seat, propose=propose, observe=observe)
+
+
+@kernel
+def settle(state):
+    """Bring the leader up to date with the book."""
+    fallen = first_fallen(state.leader, state.book, state.keys[0])
+    if fallen < state.leader.couples[0]:
+        choose_from(state.leader, state.book, state.keys[0], fallen)
+        _load(state, fallen)
+
+
+@kernel
+def _everyone(state):
+    """Whether all present players are seated."""
+    seated = 2 * state.leader.couples[0]
+    return seated >= state.now[PRESENT]
+
+
+@kernel
+def _count_leader(state):
+    """How often the leader has led before, counting this time from now on; -1 if no room."""
+    now, leader = state.now, state.leader
+    if now[CELL] == _NO_CELL:
+        key = leader_counts.fingerprint(leader.order, leader.couples[0])
+        now[CELL] = leader_counts.find(state.counts, key)  # no cell again when it is full
+        if now[CELL] == _NO_CELL:
+            return -1
+    led = state.counts.counts[now[CELL]]
+    state.counts.counts[now[CELL]] = led + 1
+    return led
+
+
+@kernel
+def _note_cross(state, i, j, mean, rad):
+    x, y = state.leader.place[i], state.leader.place[j]
+    if x > y:
+        x, y = y, x
+    k = x >> 1
+    note_blocked(state.leader, state.keys[0], k, i, j, mean)
+    if y >> 1 == k + 1:
+        cross = 2 * (x & 1) + (y & 1)
+        state.base[k, cross] = np.inf if state.now[KL] else mean
+        state.slope[k, cross] = 0.0 if state.now[KL] else rad
+
+
+@kernel
+def _load(state, first):
+    """Fetch what is cached of the leader's pairs, from couple `first` on."""
+    leader, tries = state.leader, state.book.tries
+    state.now[CELL] = _NO_CELL
+    for k in range(first, leader.couples[0]):
+        seen = tries[leader.order[2 * k], leader.order[2 * k + 1]]
+        state.rad[k] = 1.0 / math.sqrt(seen) if seen > 0 else np.inf
+    for k in range(max(first - 1, 0), leader.couples[0] - 1):
+        for cross in range(4):
+            i, j = _cross_pair(leader, k, cross)
+            state.base[k, cross], state.slope[k, cross] = _optimism(state, i, j)
+
+
+@kernel
+def _cross_pair(leader, k, cross):
+    """The cross pair number `cross` of couple `k` and the next, in ascending order."""
+    i = leader.order[2 * k + (cross >> 1)]
+    j = leader.order[2 * k + 2 + (cross & 1)]
+    return min(i, j), max(i, j)
+
+
+@kernel
+def _optimism(state, i, j):
+    """Base and slope of a pair."""
+    mean, tries = state.book.mean[i, j], state.book.tries[i, j]
+    if mean == PHANTOM_MEAN:
+        return mean, 0.0
+    if tries == 0:
+        return np.inf, 0.0
+    if state.now[KL]:
+        return state.tangent_base[i, j], state.tangent_slope[i, j]
+    return mean, 1.0 / math.sqrt(tries)
+
+
+@kernel
+def _best_neighbour(state, count):
+    """The neighbour to play, 2 k + swap, or -1 for the leader itself."""
+    now = state.now
+    clock = now[ROUND] if now[ROUND_CLOCK] else count
+    if now[KL]:
+        x = exploration_level(clock)
+        return _by_players_kl(state, x) if now[PLAYERS] else _by_matchings_kl(state, x)
+    x = math.sqrt(2.0 * log(float(clock)))
+    return _by_players(state, x) if now[PLAYERS] else _by_matchings(state, x)
+
+
+@kernel
+def _wins(state, value, neighbour, best, best_neighbour):
+    """Whether a neighbour takes the lead; ties are random, but the leader wins its own."""
+    if value != best or best_neighbour < 0:
+        return value > best
+    key = word(state.keys[1], state.now[ROUND])
+    return word(key, neighbour) > word(key, best_neighbour)
+
+
+@kernel
+def _by_players(state, x):
+    """Criterion V2, UCB: how much better a cross pair could be than the better couple."""
+    base, slope = state.base, state.slope
+    best, best_neighbour = 0.0, -1
+    for k in range(state.leader.couples[0] - 1):
+        q = state.leader.mean[k] + x * state.rad[k]
+        swap0 = max(base[k, 0] + x * slope[k, 0], base[k, 3] + x * slope[k, 3])
+        swap1 = max(base[k, 1] + x * slope[k, 1], base[k, 2] + x * slope[k, 2])
+        if max(swap0, swap1) > q:
+            if _wins(state, swap0 - q, 2 * k, best, best_neighbour):
+                best, best_neighbour = swap0 - q, 2 * k
+            if _wins(state, swap1 - q, 2 * k + 1, best, best_neighbour):
+                best, best_neighbour = swap1 - q, 2 * k + 1
+    return best_neighbour
+
+
+@kernel
+def _by_matchings(state, x):
+    """Criterion V1, UCB: how many more games the neighbour could give."""
+    base, slope = state.base, state.slope
+    best, best_neighbour = 0.0, -1
+    q = state.leader.mean[0] + x * state.rad[0]
+    for k in range(state.leader.couples[0] - 1):
+        q_next = state.leader.mean[k + 1] + x * state.rad[k + 1]
+        swap0 = base[k, 0] + x * slope[k, 0] + (base[k, 3] + x * slope[k, 3]) - (q + q_next)
+        swap1 = base[k, 1] + x * slope[k, 1] + (base[k, 2] + x * slope[k, 2]) - (q + q_next)
+        if _wins(state, swap0, 2 * k, best, best_neighbour):
+            best, best_neighbour = swap0, 2 * k
+        if _wins(state, swap1, 2 * k + 1, best, best_neighbour):
+            best, best_neighbour = swap1, 2 * k + 1
+        q = q_next
+    return best_neighbour
+
+
+@kernel
+def _by_players_kl(state, level):
+    """Criterion V2, KL: exclude by bounds, then by one divergence, then solve."""
+    leader = state.leader
+    best, best_neighbour = 0.0, -1
+    for k in range(leader.couples[0] - 1):
+        mean, rad = leader.mean[k], state.rad[k]
+        needed = _upper(state, k, level) + _MARGIN - best
+        if needed < lower_bound(mean, rad, level) or _under_leader(mean, rad, needed, level):
+            continue
+        q = _leader_index(state, k, level)
+        for swap in range(2):
+            value = max(
+                _cross_index(state, k, swap, level, q + best),
+                _cross_index(state, k, 3 - swap, level, q + best),
+            )
+            if _wins(state, value - q, 2 * k + swap, best, best_neighbour):
+                best, best_neighbour = value - q, 2 * k + swap
+    return best_neighbour
+
+
+@kernel
+def _upper(state, k, level):
+    """No cross pair of `k` has an index above this."""
+    return max(
+        max(_tangent(state, k, 0, level), _tangent(state, k, 1, level)),
+        max(_tangent(state, k, 2, level), _tangent(state, k, 3, level)),
+    )
+
+
+@kernel
+def _tangent(state, k, cross, level):
+    return state.base[k, cross] + state.slope[k, cross] * level
+
+
+@kernel
+def _under_leader(mean, rad, q, level):
+    """Whether `q` lies under the index of a leader couple, without solving for it."""
+    return q < 1.0 and (q <= mean or kl(mean, q) < level * rad * rad)
+
+
+@kernel
+def _by_matchings_kl(state, level):
+    """Criterion V1, KL: solve the neighbour with the best bound, then what may still beat it."""
+    neighbours = 2 * (state.leader.couples[0] - 1)
+    for k in range(state.leader.couples[0]):
+        state.scores[k] = _leader_index(state, k, level)
+    guess = 0
+    for neighbour in range(1, neighbours):
+        if _upper_gain(state, neighbour, level) > _upper_gain(state, guess, level):
+            guess = neighbour
+    best, best_neighbour = 0.0, -1
+    for turn in range(neighbours):
+        neighbour = guess if turn == 0 else turn - (turn <= guess)
+        if _upper_gain(state, neighbour, level) >= best - _MARGIN:
+            gain = _gain(state, neighbour, level)
+            if _wins(state, gain, neighbour, best, best_neighbour):
+                best, best_neighbour = gain, neighbour
+    return best_neighbour
+
+
+@kernel
+def _upper_gain(state, neighbour, level):
+    """A bound on `_gain`, without solving."""
+    k, swap = neighbour >> 1, neighbour & 1
+    cross = _tangent(state, k, swap, level) + _tangent(state, k, 3 - swap, level)
+    return cross - (state.scores[k] + state.scores[k + 1])
+
+
+@kernel
+def _gain(state, neighbour, level):
+    """How many more games the neighbour could give than the leader, optimistically."""
+    k, swap = neighbour >> 1, neighbour & 1
+    cross = _cross_index(state, k, swap, level, -np.inf)
+    cross += _cross_index(state, k, 3 - swap, level, -np.inf)
+    return cross - (state.scores[k] + state.scores[k + 1])
+
+
+@kernel
+def _leader_index(state, k, level):
+    i, j = state.leader.order[2 * k], state.leader.order[2 * k + 1]
+    return _index(state, i, j, level)
+
+
+@kernel
+def _index(state, i, j, level):
+    """The exact KL index of a pair."""
+    mean, tries = state.book.mean[i, j], state.book.tries[i, j]
+    if mean == PHANTOM_MEAN:
+        return mean
+    return kl_index(mean, tries, level) if tries > 0 else np.inf
+
+
+@kernel
+def _cross_index(state, k, cross, level, needed):
+    """The exact index of a cross pair, or -inf where it stays below `needed`.
+
+    Its tangent is kept for the rounds to come.
+    """
+    if _tangent(state, k, cross, level) < needed - _MARGIN:
+        return -np.inf
+    i, j = _cross_pair(state.leader, k, cross)
+    q = _index(state, i, j, level)
+    if level > 0.0 and 0.0 <= q < np.inf:
+        slope = slope_at(state.book.mean[i, j], state.book.tries[i, j], q)
+        base = q - slope * level
+        state.tangent_base[i, j], state.tangent_slope[i, j] = base, slope
+        state.base[k, cross], state.slope[k, cross] = base, slope
+    return q
+
+
+@kernel
+def _write(state, neighbour, couples):
+    """The leader's couples, with one swap, less the phantom's."""
+    order = state.leader.order
+    rows = min(state.leader.couples[0], len(couples))
+    for k in range(rows):
+        couples[k, 0], couples[k, 1] = order[2 * k], order[2 * k + 1]
+    if neighbour >= 0:
+        k, swap = neighbour >> 1, neighbour & 1
+        pair, other = _cross_pair(state.leader, k, swap), _cross_pair(state.leader, k, 3 - swap)
+        phantom = len(state.leader.place) - 1
+        if pair[1] == phantom:  # the phantom's couple stays the last, and is not written
+            pair, other = other, pair
+        couples[k, 0], couples[k, 1] = pair
+        if k + 1 < rows:
+            couples[k + 1, 0], couples[k + 1, 1] = other

@@ -1,0 +1,192 @@
+"""Matching: couples that share no player."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Any, TypeAlias, overload
+
+from pairup.errors import MatchingError, did_you_mean
+
+Couple: TypeAlias = tuple[Any, Any]
+
+
+class Matching(Sequence[Couple]):
+    """Couples that share no player, in order, and the players who wait.
+
+    A matching is a read-only sequence of its couples. The order is kept, because the couples of a
+    leader are ordered (Section 4 of the paper), but two matchings are equal when they pair the
+    same players, whatever the order of the couples and inside them.
+
+    Parameters
+    ----------
+    couples
+        Pairs of distinct players. A player is anything hashable but None.
+    waiting
+        Players without a partner in this round.
+
+    Raises
+    ------
+    MatchingError
+        A couple is not two distinct players, or a player appears twice.
+
+    Examples
+    --------
+    >>> from pairup import Matching
+    >>> matching = Matching([("ann", "bob"), ("cid", "dee")], waiting=["eve"])
+    >>> matching
+    Matching(ann-bob, cid-dee; waiting eve)
+    >>> matching.partner("dee")
+    'cid'
+    >>> ("bob", "ann") in matching
+    True
+    >>> matching == Matching([("dee", "cid"), ("ann", "bob")], waiting=["eve"])
+    True
+    """
+
+    __slots__ = ("_couples", "_partners", "_waiting")
+
+    _couples: tuple[Couple, ...]
+    _waiting: tuple[Any, ...]
+    _partners: dict[Any, Any]  # of each player, None for who waits: the canonical form
+
+    def __init__(
+        self, couples: Iterable[Iterable[Hashable]], waiting: Iterable[Hashable] = ()
+    ) -> None:
+        self._couples = tuple(_couple(each) for each in couples)
+        self._waiting = tuple(waiting)
+        self._partners = {}
+        for one, other in self._couples:
+            self._seat(one, other)
+            self._seat(other, one)
+        for player in self._waiting:
+            self._seat(player, None)
+
+    def _seat(self, player: Hashable, partner: Hashable | None) -> None:
+        if player is None:
+            raise MatchingError("None cannot be a player: it stands for the partner of who waits")
+        try:
+            seated = player in self._partners
+        except TypeError:
+            raise MatchingError(
+                f"players must be hashable, got {player!r}: use a name, a number or a tuple"
+            ) from None
+        if seated:
+            raise MatchingError(
+                f"a player appears at most once in a matching, got {player!r} twice: "
+                "leave out one of the two"
+            )
+        self._partners[player] = partner
+
+    @property
+    def couples(self) -> tuple[Couple, ...]:
+        """The couples, each a tuple of two players, in the given order.
+
+        Examples
+        --------
+        >>> Matching([(0, 3), (2, 1)]).couples
+        ((0, 3), (2, 1))
+        """
+        return self._couples
+
+    @property
+    def waiting(self) -> tuple[Any, ...]:
+        """The players without a partner, in the given order.
+
+        Examples
+        --------
+        >>> Matching([(0, 1)], waiting=[2]).waiting
+        (2,)
+        """
+        return self._waiting
+
+    @property
+    def players(self) -> tuple[Any, ...]:
+        """All players: couple by couple, then who waits.
+
+        Examples
+        --------
+        >>> Matching([(0, 3), (2, 1)], waiting=[4]).players
+        (0, 3, 2, 1, 4)
+        """
+        return tuple(self._partners)
+
+    def partner(self, player: Hashable) -> Any:
+        """Say with whom a player is paired.
+
+        Parameters
+        ----------
+        player
+            A player of this matching.
+
+        Returns
+        -------
+        Any
+            The other player of the couple; None when `player` waits.
+
+        Raises
+        ------
+        MatchingError
+            This matching does not know the player.
+
+        Examples
+        --------
+        >>> Matching([(0, 3), (2, 1)]).partner(3)
+        0
+        """
+        try:
+            return self._partners[player]
+        except (KeyError, TypeError):  # TypeError: not hashable, so nobody's name
+            hint = did_you_mean(player, self._partners)
+            raise MatchingError(f"player {player!r} is not in this matching{hint}") from None
+
+    def __len__(self) -> int:
+        return len(self._couples)
+
+    def __iter__(self) -> Iterator[Couple]:
+        return iter(self._couples)
+
+    @overload
+    def __getitem__(self, index: int) -> Couple: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Couple, ...]: ...
+    def __getitem__(self, index: int | slice) -> Couple | tuple[Couple, ...]:
+        return self._couples[index]
+
+    def __contains__(self, couple: object) -> bool:
+        if isinstance(couple, str | bytes) or not isinstance(couple, Iterable):
+            return False
+        pair = tuple(couple)
+        try:
+            return len(pair) == 2 and None not in pair and self._partners.get(pair[0]) == pair[1]
+        except TypeError:  # not hashable, so nobody's name
+            return False
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Matching):
+            return NotImplemented
+        return self._partners == other._partners
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._partners.items()))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{one}-{other}" for one, other in self._couples)
+        if self._waiting:
+            names = ", ".join(str(player) for player in self._waiting)
+            shown = f"{shown}; waiting {names}" if shown else f"waiting {names}"
+        return f"Matching({shown})"
+
+
+def _couple(players: Iterable[Hashable]) -> Couple:
+    rule = "a couple is exactly two distinct players"
+    # A string of two letters would pass for a couple of them.
+    if isinstance(players, str | bytes) or not isinstance(players, Iterable):
+        raise MatchingError(f"{rule}, got {players!r}: write ({players!r}, partner)")
+    couple = tuple(players)
+    if len(couple) != 2:
+        raise MatchingError(
+            f"{rule}, got {len(couple)} in {couple!r}: a player without partner goes in `waiting`"
+        )
+    if couple[0] == couple[1]:
+        raise MatchingError(f"{rule}, got {couple[0]!r} with itself: give it another partner")
+    return couple

@@ -1,0 +1,19 @@
+"""Policies: one a file, and the registry that finds them by name."""
+
+from pairup.policies.base import Policy, get_policy, policy_names
+from pairup.policies.ends import Oracle, Uniform
+from pairup.policies.learner import Estimate, Learner
+from pairup.policies.sam import SAM
+from pairup.policies.unimodal import Unimodal
+
+__all__ = [
+    "SAM",
+    "Estimate",
+    "Learner",
+    "Oracle",
+    "Policy",
+    "Uniform",
+    "Unimodal",
+    "get_policy",
+    "policy_names",
+]

@@ -1,0 +1,168 @@
+"""The contract of a policy, and the registry that finds policies by name."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairup.errors import PolicyError, did_you_mean
+
+if TYPE_CHECKING:
+    from pairup.policies.learner import Learner
+
+Arrays = Mapping[str, NDArray[Any]]
+Slots = NDArray[np.int64]
+
+_REGISTRY: dict[str, type[Policy]] = {}
+
+
+@dataclasses.dataclass(frozen=True)
+class Terms:
+    """What a policy is told before it starts.
+
+    Attributes
+    ----------
+    capacity
+        Number of players there is room for: slots 0 to capacity - 1. One slot more, the last,
+        belongs to the phantom who takes the odd player out.
+    key
+        Key of the policy's own random stream.
+    horizon
+        Number of rounds to come, if that is known.
+    rates
+        Acceptance rate of each slot, if those are known (to an oracle).
+    """
+
+    capacity: int
+    key: np.uint64
+    horizon: int | None = None
+    rates: NDArray[np.float64] | None = None
+
+    @property
+    def slots(self) -> int:
+        """Number of slots, the phantom's included."""
+        return self.capacity + 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Policy(ABC):
+    """A rule that proposes matchings and learns from what was played.
+
+    A policy is a frozen set of options. What it learns lies in a *state*, a NamedTuple of arrays
+    on which the compiled steps of `pairup.kernels.steps` work; the simulator and the live `Learner`
+    call the very same steps. The methods below make and reshape that state.
+    """
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def start(self, terms: Terms) -> Any:
+        """Make the state of a policy that has seen nothing; nobody is present yet."""
+
+    @abstractmethod
+    def welcome(self, state: Any, present: Slots) -> None:
+        """Note that the players present are now `present` (ascending), in place."""
+
+    @abstractmethod
+    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
+        """Pick the arrays from which the whole state can be made again."""
+
+    @abstractmethod
+    def load(self, state: Any, arrays: Arrays) -> Any:
+        """Fill a started state, of at least the same capacity, from saved arrays."""
+
+    def forget(self, state: Any, slot: int) -> None:
+        """Erase what was learnt of the player in `slot`, who left, in place."""
+        return  # nothing is learnt of players unless a policy says so
+
+    def grow(self, state: Any) -> Any:
+        """Return the state with a larger table, after a step had no room left in it."""
+        raise AssertionError(f"{self.name} has no table that could be full")
+
+    def leader(self, state: Any) -> NDArray[np.int64] | None:
+        """Return the couples that look best among the players seated, best first, if known."""
+        return None
+
+    def statistics(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+        """Return how often each couple was proposed and played, as upper triangles, if known."""
+        return None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options by name."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    def learner(self, players: Iterable[Hashable], seed: int = 0) -> Learner:
+        """Start to learn live about `players`, given by any hashable names.
+
+        Examples
+        --------
+        >>> from pairup import Unimodal
+        >>> learner = Unimodal().learner(["ann", "bob", "cyd", "dan"])
+        >>> len(learner.propose())
+        2
+        """
+        from pairup.policies.learner import Learner  # Learner needs this module
+
+        return Learner(self, players, seed)
+
+    def __str__(self) -> str:
+        given = [
+            f"{field.name}={getattr(self, field.name)!r}"
+            for field in dataclasses.fields(self)
+            if getattr(self, field.name) != field.default
+        ]
+        return f"{type(self).__name__}({', '.join(given)})"
+
+
+P = TypeVar("P", bound=type[Policy])
+
+
+def register(policy_class: P) -> P:
+    """Enter a policy class into the registry under its `name`."""
+    _REGISTRY[policy_class.name] = policy_class
+    return policy_class
+
+
+def policy_names() -> tuple[str, ...]:
+    """Return the names of all registered policies."""
+    return tuple(sorted(_REGISTRY))
+
+
+def get_policy(name: str, **options: Any) -> Policy:
+    """Make a policy from its registered name and options.
+
+    Examples
+    --------
+    >>> from pairup import get_policy
+    >>> get_policy("unimodal", index="ucb")
+    Unimodal(compare='players', index='ucb', clock='leader')
+    """
+    if name not in _REGISTRY:
+        raise PolicyError(f"no policy is called {name!r}{did_you_mean(name, policy_names())}")
+    policy_class = _REGISTRY[name]
+    known = [field.name for field in dataclasses.fields(policy_class)]
+    for option in options:
+        if option not in known:
+            raise PolicyError(f"{name} has no option {option!r}{did_you_mean(option, known)}")
+    return policy_class(**options)
+
+
+def check_seed(seed: int) -> None:
+    """Refuse a seed that is no integer of 63 bits."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
+        raise PolicyError(f"seed must be an integer in [0, 2**63), got {seed!r}: try 0")
+
+
+def check_choice(policy: Policy, option: str, choices: Iterable[str]) -> None:
+    """Refuse a value of an option that is none of `choices`."""
+    value = getattr(policy, option)
+    if value not in tuple(choices):
+        raise PolicyError(
+            f"{option} of {policy.name} cannot be {value!r}{did_you_mean(value, choices)}"
+        )

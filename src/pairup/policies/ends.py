@@ -1,0 +1,108 @@
+"""The two ends of the scale: no knowledge at all, and all of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairup.errors import PolicyError
+from pairup.kernels.ends import OracleState, UniformState
+from pairup.policies.base import Arrays, Policy, Slots, Terms, register
+
+
+@register
+@dataclass(frozen=True)
+class Uniform(Policy):
+    """Propose a matching drawn uniformly at random, whatever was played.
+
+    Examples
+    --------
+    >>> from pairup import Uniform
+    >>> Uniform().learner("abcd").propose() == Uniform().learner("abcd").propose()
+    True
+    """
+
+    name: ClassVar[str] = "uniform"
+
+    def start(self, terms: Terms) -> UniformState:
+        """See `Policy.start`."""
+        room = np.zeros((2, terms.slots), np.int64)
+        return UniformState(
+            players=room[0],
+            shuffled=room[1],
+            seated=np.zeros(1, np.int64),
+            round=np.zeros(1, np.int64),
+            key=np.array([terms.key]),
+        )
+
+    def welcome(self, state: Any, present: Slots) -> None:
+        """See `Policy.welcome`."""
+
+    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
+        """See `Policy.saved`."""
+        return {"round": state.round}
+
+    def load(self, state: Any, arrays: Arrays) -> UniformState:
+        """See `Policy.load`."""
+        state.round[:] = arrays["round"]
+        return state
+
+
+@register
+@dataclass(frozen=True)
+class Oracle(Policy):
+    """Propose the best matching, knowing the acceptance rates.
+
+    Parameters
+    ----------
+    rates : tuple of float, optional
+        Acceptance rate of each player, in the order in which a learner is given them. A simulation
+        tells its own when this is not given; a live learner needs it. Players beyond those listed
+        rank last.
+
+    Examples
+    --------
+    >>> from pairup import Oracle
+    >>> Oracle(rates=(0.9, 0.1, 0.8, 0.2)).learner("abcd").propose()
+    Matching(a-c, b-d)
+    """
+
+    rates: tuple[float, ...] | None = None
+
+    name: ClassVar[str] = "oracle"
+
+    def __post_init__(self) -> None:
+        if self.rates is not None:
+            object.__setattr__(self, "rates", tuple(float(rate) for rate in self.rates))
+
+    def start(self, terms: Terms) -> OracleState:
+        """See `Policy.start`."""
+        rates = terms.rates if self.rates is None else np.array(self.rates)
+        if rates is None:
+            raise PolicyError(
+                "oracle must know the acceptance rates, got none: give them, "
+                "Oracle(rates=(0.9, 0.8, ...))"
+            )
+        known = np.full(terms.capacity, -1.0)
+        known[: len(rates)] = rates[: terms.capacity]
+        ranking = np.argsort(-known, kind="stable")
+        return OracleState(ranking=ranking, seated=np.zeros(terms.slots, np.bool_))
+
+    def welcome(self, state: Any, present: Slots) -> None:
+        """See `Policy.welcome`."""
+
+    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
+        """See `Policy.saved`."""
+        return {}
+
+    def load(self, state: Any, arrays: Arrays) -> OracleState:
+        """See `Policy.load`."""
+        return state
+
+    def leader(self, state: Any) -> NDArray[np.int64]:
+        """See `Policy.leader`."""
+        order = state.ranking[state.seated[state.ranking]]
+        return np.sort(order[: len(order) // 2 * 2].reshape(-1, 2), axis=1)

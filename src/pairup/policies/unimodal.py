@@ -1,0 +1,124 @@
+"""The paper's two policies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairup.kernels import leader_counts
+from pairup.kernels import unimodal as kernel
+from pairup.kernels.book import new_book
+from pairup.kernels.leader import new_leader
+from pairup.kernels.rng import word
+from pairup.policies.base import Arrays, Policy, Slots, Terms, check_choice, register
+from pairup.policies.books import clear_book, load_book, saved_book
+
+
+@register
+@dataclass(frozen=True)
+class Unimodal(Policy):
+    """Play the leader or the most promising of its neighbours (Section 5 of the paper).
+
+    The leader is the greedy matching by empirical means, its couples in the order of their choice.
+    Its neighbours swap two players between successive couples. Each leader is played itself the
+    first time and every (2L - 1)-th time that it leads; otherwise the neighbour with the best
+    optimistic criterion is played, and the leader when none promises more than it.
+
+    Parameters
+    ----------
+    compare : {"players", "matchings"}
+        "matchings" is the paper's V1: the neighbour's optimistic number of games against the
+        leader's. "players" is its V2: whether a swapped player could be better than the one it
+        replaces.
+    index : {"kl", "ucb"}
+        Optimistic estimate of a couple: KL-UCB as in the paper's algorithm, or
+        mean + sqrt(2 log(clock) / tries) as in its experiments. Unseen couples are at infinity.
+    clock : {"leader", "round"}
+        What the exploration grows with: how often this leader has led, or the rounds so far.
+
+    Examples
+    --------
+    >>> from pairup import Problem, Unimodal, simulate
+    >>> run = simulate(Problem.around(0.5, 4, 0.1), Unimodal(), rounds=2_000, replications=4)
+    >>> run.regret.shape == (4, len(run.rounds))
+    True
+    """
+
+    compare: Literal["players", "matchings"] = "players"
+    index: Literal["kl", "ucb"] = "kl"
+    clock: Literal["leader", "round"] = "leader"
+
+    name: ClassVar[str] = "unimodal"
+
+    def __post_init__(self) -> None:
+        check_choice(self, "compare", ("players", "matchings"))
+        check_choice(self, "index", ("kl", "ucb"))
+        check_choice(self, "clock", ("leader", "round"))
+
+    def start(self, terms: Terms) -> kernel.UnimodalState:
+        """See `Policy.start`."""
+        couples = terms.slots // 2 + 1
+        tangents = (terms.slots, terms.slots) if self.index == "kl" else (0, 0)
+        now = np.zeros(kernel.NUMBERS, np.int64)
+        now[kernel.PLAYERS] = self.compare == "players"
+        now[kernel.KL] = self.index == "kl"
+        now[kernel.ROUND_CLOCK] = self.clock == "round"
+        return kernel.UnimodalState(
+            book=new_book(terms.slots),
+            leader=new_leader(terms.slots),
+            counts=leader_counts.new_counts(),
+            keys=np.array([word(terms.key, 0), word(terms.key, 1)], np.uint64),
+            now=now,
+            rad=np.zeros(couples),
+            scores=np.zeros(couples),
+            base=np.zeros((couples, 4)),
+            slope=np.zeros((couples, 4)),
+            tangent_base=np.full(tangents, np.inf),
+            tangent_slope=np.zeros(tangents),
+        )
+
+    def welcome(self, state: Any, present: Slots) -> None:
+        """See `Policy.welcome`; leaders of other players are none of these players' leaders."""
+        state.now[kernel.PRESENT] = len(present)
+        leader_counts.forget_all(state.counts)
+
+    def forget(self, state: Any, slot: int) -> None:
+        """See `Policy.forget`."""
+        clear_book(state.book, slot)
+        if self.index == "kl":
+            state.tangent_base[slot, :] = state.tangent_base[:, slot] = np.inf
+
+    def grow(self, state: Any) -> kernel.UnimodalState:
+        """See `Policy.grow`."""
+        return state._replace(counts=leader_counts.grown(state.counts))
+
+    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
+        """See `Policy.saved`."""
+        return saved_book(state.book) | {
+            "round": state.now[kernel.ROUND],
+            "leaders": state.counts.keys,
+            "leader_counts": state.counts.counts,
+        }
+
+    def load(self, state: Any, arrays: Arrays) -> kernel.UnimodalState:
+        """See `Policy.load`."""
+        load_book(state.book, arrays)
+        state.now[kernel.ROUND] = arrays["round"]
+        counts = leader_counts.LeaderCounts(
+            arrays["leaders"].copy(),
+            arrays["leader_counts"].copy(),
+            np.array([np.count_nonzero(arrays["leaders"])]),
+        )
+        return state._replace(counts=counts)
+
+    def leader(self, state: Any) -> NDArray[np.int64]:
+        """See `Policy.leader`."""
+        kernel.settle(state)
+        return state.leader.order[: 2 * state.leader.couples[0]].reshape(-1, 2)
+
+    def statistics(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """See `Policy.statistics`."""
+        return state.book.tries, state.book.games

@@ -1,0 +1,83 @@
+"""Run: what a simulation measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairup.errors import SimulationError
+from pairup.policies.base import Policy
+from pairup.problem import Problem
+
+Measure = Literal["regret", "games"]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """Regret and games of a policy on a problem.
+
+    Attributes
+    ----------
+    problem, policy, seed
+        What was run.
+    replications : ndarray of int, shape (replications,)
+        Their numbers.
+    rounds : ndarray of int, shape (checkpoints,)
+        The checkpoints; the last is the last round.
+    regret : ndarray of float, shape (replications, checkpoints)
+        Expected games lost against the optimum, in all rounds up to the checkpoint.
+    games : ndarray of int, shape (replications, checkpoints)
+        Games played in all rounds up to the checkpoint.
+
+    Examples
+    --------
+    >>> from pairup import Problem, Uniform, simulate
+    >>> run = simulate(Problem([1, 1, 0, 0]), Uniform(), rounds=600, replications=30)
+    >>> low, high = run.interval()
+    >>> bool(low[-1] < 400 < high[-1])  # two of three matchings lose the one game
+    True
+    """
+
+    problem: Problem
+    policy: Policy
+    seed: int
+    replications: NDArray[np.int64]
+    rounds: NDArray[np.int64]
+    regret: NDArray[np.float64]
+    games: NDArray[np.int64]
+
+    def mean(self, measure: Measure = "regret") -> NDArray[np.float64]:
+        """Return the mean over replications at each checkpoint."""
+        return self._values(measure).mean(axis=0)
+
+    def interval(
+        self, measure: Measure = "regret", level: float = 0.95
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return a Student interval of the mean at each checkpoint: its low and its high end."""
+        if not 0 < level < 1:
+            raise SimulationError(f"level must lie in (0, 1), got {level!r}: try 0.95")
+        values = self._values(measure)
+        count = len(values)
+        if count < 2:
+            raise SimulationError(
+                f"an interval needs at least 2 replications, got {count}: simulate more"
+            )
+        from scipy.special import stdtrit  # a third of pairup's import time, for this line alone
+
+        half = stdtrit(count - 1, (1 + level) / 2) * values.std(axis=0, ddof=1) / np.sqrt(count)
+        return values.mean(axis=0) - half, values.mean(axis=0) + half
+
+    def _values(self, measure: Measure) -> NDArray[np.float64]:
+        if measure not in ("regret", "games"):
+            raise SimulationError(f'measure must be "regret" or "games", got {measure!r}')
+        return np.asarray(getattr(self, measure), np.float64)
+
+    def __repr__(self) -> str:
+        final = self.mean()[-1]
+        return (
+            f"Run({self.policy} on {self.problem.name or 'a problem'}: "
+            f"{len(self.regret)} x {self.rounds[-1]:,} rounds, mean regret {final:,.1f})"
+        )

@@ -1,0 +1,60 @@
+import pickle
+
+import pytest
+
+import pairup
+from pairup.errors import PairupError, did_you_mean
+
+CHILDREN = [
+    pairup.ArchiveError,
+    pairup.MatchingError,
+    pairup.ObservationError,
+    pairup.PlayerError,
+    pairup.PolicyError,
+    pairup.ProblemError,
+    pairup.SimulationError,
+]
+
+
+def test_no_child_is_forgotten():
+    assert set(PairupError.__subclasses__()) == set(CHILDREN)
+
+
+@pytest.mark.parametrize("child", CHILDREN)
+def test_is_a_pairup_error_and_a_value_error(child):
+    with pytest.raises(PairupError, match="why"):
+        raise child("why")
+    assert issubclass(child, ValueError)
+
+
+@pytest.mark.parametrize("child", CHILDREN)
+def test_crosses_a_process_border(child):
+    assert str(pickle.loads(pickle.dumps(child("why")))) == "why"
+
+
+def test_everything_in_all_exists():
+    assert len(set(pairup.__all__)) == len(pairup.__all__)
+    assert all(hasattr(pairup, name) for name in pairup.__all__)
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "answer"),
+    [
+        ("unimodel", ["sam", "unimodal"], '; did you mean "unimodal"?'),
+        ("UNIMODAL", ["sam", "unimodal"], '; did you mean "unimodal"?'),
+        ("sam", ["SAM", "unimodal"], '; did you mean "SAM"?'),
+        ("zzz", ["sam", "unimodal"], '; known: "sam", "unimodal"'),
+        ("zzz", [], "; none is known"),
+        (12, [11, 13, "12"], '; known: 11, 13, "12"'),
+        ("12", [1, 2], "; known: 1, 2"),
+    ],
+)
+def test_did_you_mean(name, known, answer):
+    assert did_you_mean(name, known) == answer
+    assert did_you_mean(name, iter(known)) == answer
+
+
+def test_a_long_list_of_names_is_cut():
+    answer = did_you_mean("zzz", range(5000))
+    assert answer.endswith("11, ... (5000 in all)")
+    assert "12," not in answer

@@ -1,0 +1,343 @@
+import copy
+import math
+import pickle
+from dataclasses import FrozenInstanceError, replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pairup import Matching, MatchingError, Problem, ProblemError
+
+# Hundredths make ties common, and keep products far from underflow.
+RATES = st.integers(0, 100).map(lambda hundredths: hundredths / 100)
+
+
+def problems(most=8):
+    return st.lists(RATES, min_size=2, max_size=most).map(Problem)
+
+
+def all_matchings(players):
+    """Every way to pair all players, one waiting when they are odd."""
+    if len(players) < 2:
+        yield Matching([], players)
+        return
+    first, *others = players
+    for k, partner in enumerate(others):
+        for rest in all_matchings(others[:k] + others[k + 1 :]):
+            yield Matching([(first, partner), *rest], rest.waiting)
+    if len(players) % 2:
+        for rest in all_matchings(others):
+            yield Matching(rest, [first])
+
+
+def neighbours(problem):
+    """The paper's neighbours of the optimum, by swapping names; the phantom is called None."""
+    leader = [
+        sorted(couple, key=lambda i: (-problem.rates[i], i)) for couple in problem.optimum
+    ] + [[player, None] for player in problem.optimum.waiting]
+    for k in range(len(leader) - 1):
+        (i, i2), (j, j2) = leader[k : k + 2]
+        for swapped in ([[j, i2], [i, j2]], [[j2, i2], [i, j]]):
+            yield [
+                couple for couple in leader[:k] + swapped + leader[k + 2 :] if None not in couple
+            ]
+
+
+# --- the optimum ---------------------------------------------------------------------------------
+
+
+@given(problems())
+def test_no_matching_beats_the_optimum(problem):
+    everyone = list(range(problem.players))
+    most = max(problem.games(matching) for matching in all_matchings(everyone))
+    assert problem.best_games == pytest.approx(most, abs=1e-12)
+    assert problem.games(problem.optimum) == problem.best_games
+    assert sorted(problem.optimum.players) == everyone
+
+
+@given(problems(most=30))
+def test_the_optimum_is_in_order(problem):
+    optimum = problem.optimum
+    assert len(optimum) == problem.pairs == problem.players // 2
+    assert len(optimum.waiting) == problem.players % 2
+    assert all(one < other for one, other in optimum)
+    by_couple = [sorted(problem.rates[list(couple)], reverse=True) for couple in optimum]
+    flat = [rate for couple in by_couple for rate in couple]
+    flat += [problem.rates[player] for player in optimum.waiting]
+    assert flat == sorted(problem.rates, reverse=True)
+
+
+def test_ties_go_to_the_lower_index():
+    assert Problem([0.5] * 5).optimum.couples == ((0, 1), (2, 3))
+    assert Problem([0.5] * 5).optimum.waiting == (4,)
+
+
+# --- games and regret ----------------------------------------------------------------------------
+
+
+@given(problems(), st.randoms(use_true_random=False))
+def test_regret_is_not_negative_and_forgets_the_order(problem, rng):
+    players = list(range(problem.players))
+    rng.shuffle(players)
+    couples = list(zip(players[::2], players[1::2], strict=False))
+    regret = problem.regret(couples)
+    assert regret >= 0
+    rng.shuffle(couples)
+    assert problem.regret(Matching([couple[::-1] for couple in couples])) == regret
+    assert problem.regret(reversed(problem.optimum)) == 0
+
+
+def test_games_takes_any_couples():
+    problem = Problem([0.5, 1.0, 0.5, 1.0])
+    for couples in (
+        [(0, 1), (2, 3)],
+        iter([(0, 1), (2, 3)]),
+        np.array([[0, 1], [2, 3]]),
+        Matching([(0, 1), (2, 3)]),
+        [{0, 1}, [3, 2]],
+    ):
+        assert problem.games(couples) == 1.0
+    assert problem.games([]) == 0.0
+    assert problem.games([(1, 3)]) == 1.0
+    assert problem.regret([(1, 3)]) == 0.25
+
+
+@pytest.mark.parametrize(
+    ("couples", "message"),
+    [
+        ([(0, 4)], "the integers 0 to 3, got 4: use the index"),
+        ([(0, -1)], "got -1"),
+        ([(0, 1.0)], r"got 1\.0"),
+        ([(0, True)], "got True"),
+        ([("a", "b")], "got 'a'"),
+        (Matching([("a", "b")]), "got 'a'"),
+        (Matching([(0, 1)], waiting=[9]), "got 9"),
+        ([(0, 1), (1, 2)], "got 1 twice"),
+        ([(0, 1, 2)], "exactly two"),
+        ([0, 1], "exactly two"),
+    ],
+)
+def test_games_of_what_is_no_matching(couples, message):
+    problem = Problem([0.5, 1.0, 0.5, 1.0])
+    for method in (problem.games, problem.regret):
+        with pytest.raises(MatchingError, match=message):
+            method(couples)
+
+
+# --- the gaps ------------------------------------------------------------------------------------
+
+
+@given(problems(most=11))
+def test_gaps_are_the_regrets_of_the_neighbours(problem):
+    regrets = [problem.regret(neighbour) for neighbour in neighbours(problem)]
+    assert len(regrets) == 2 * math.ceil(problem.players / 2) - 2
+    assert problem.neighbour_gaps == pytest.approx(np.array(regrets), abs=1e-12)
+    assert problem.gap == min(problem.neighbour_gaps, default=math.inf)
+    assert problem.strict_order == all(problem.neighbour_gaps > 0)
+
+
+@given(problems())
+def test_in_strict_order_only_neighbours_are_near(problem):
+    """The paper's Delta is the least regret of all matchings but the optimum."""
+    if problem.strict_order and problem.players > 2:
+        everyone = list(range(problem.players))
+        others = (each for each in all_matchings(everyone) if each != problem.optimum)
+        assert problem.gap == pytest.approx(min(map(problem.regret, others)), abs=1e-12)
+
+
+@given(problems(most=11))
+def test_player_gap_is_the_least_of_all_labellings(problem):
+    rates = sorted(problem.rates, reverse=True) + [0.0] * (problem.players % 2)
+    couples = list(zip(rates[::2], rates[1::2], strict=True))
+    labellings = [
+        better[a] * (better[1 - a] - worse[b])
+        for better, worse in pairwise(couples)
+        for a in (0, 1)
+        for b in (0, 1)
+    ]
+    assert problem.player_gap == pytest.approx(min(labellings, default=math.inf), abs=1e-12)
+    assert len(problem.player_gaps) == len(problem.neighbour_gaps)
+    assert np.all(problem.player_gaps >= problem.neighbour_gaps - 1e-12)
+
+
+@given(problems(most=11))
+def test_player_gaps_are_what_the_criterion_compares(problem):
+    """The leader's better couple against the two couples that a swap gives."""
+    leader = [list(couple) for couple in problem.optimum]
+    for gap, neighbour in zip(problem.player_gaps, neighbours(problem), strict=True):
+        new = [problem.games([c]) for c in neighbour if sorted(c) not in leader]
+        better = max(problem.games([c]) for c in problem.optimum if c not in Matching(neighbour))
+        # For odd n the couple with the phantom is missing, and plays no game.
+        assert gap == pytest.approx(better - max(new), abs=1e-12)
+
+
+@given(RATES, RATES, RATES, RATES)
+def test_swap_identity(i, i2, j, j2):
+    problem = Problem([i, i2, j, j2])
+    change = problem.games([(2, 1), (0, 3)]) - problem.games([(0, 1), (2, 3)])
+    assert change == pytest.approx(-(i - j) * (i2 - j2), abs=1e-12)
+
+
+def test_two_players_have_no_gap():
+    problem = Problem([0.5, 0.5])
+    assert problem.neighbour_gaps.shape == problem.player_gaps.shape == (0,)
+    assert problem.gap == problem.player_gap == math.inf
+    assert problem.strict_order
+
+
+def test_three_players_must_learn_who_waits():
+    problem = Problem([0.25, 1.0, 0.5])
+    assert problem.neighbour_gaps.tolist() == [0.375, 0.25]
+    assert problem.regret(Matching([(0, 2)], waiting=[1])) == 0.375
+    assert problem.regret(Matching([(0, 1)], waiting=[2])) == 0.25
+
+
+def test_equal_rates_have_no_strict_order():
+    problem = Problem([0.5] * 6)
+    assert not problem.strict_order
+    assert problem.gap == problem.player_gap == 0
+
+
+def test_gaps_of_the_papers_families():
+    assert Problem.from_zero(4, 0.1).gap == pytest.approx(0.01)
+    assert Problem.around(0.5, 4, 0.1).gap == pytest.approx(0.01)
+    assert Problem.around(0.5, 4, 0.1).player_gap == pytest.approx(0.45 * 0.1)
+
+
+# --- building ------------------------------------------------------------------------------------
+
+
+def test_from_zero():
+    problem = Problem.from_zero(11, 0.1)
+    assert problem.rates[[0, 1, -2, -1]].tolist() == [1.0, 1.0, 0.0, 0.0]
+    assert problem.rates[::2].tolist() == [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0]
+    assert np.array_equal(problem.rates[::2], problem.rates[1::2])
+    assert problem.name == "from_zero(11, 0.1)"
+
+
+@pytest.mark.parametrize("pairs", range(2, 60))
+def test_from_zero_may_reach_one(pairs):
+    assert Problem.from_zero(pairs, 1 / (pairs - 1)).rates[0] == 1.0
+
+
+def test_around():
+    problem = Problem.around(0.5, 4, 0.1)
+    assert problem.rates.tolist() == [0.65, 0.65, 0.55, 0.55, 0.45, 0.45, 0.35, 0.35]
+    assert problem.name == "around(0.5, 4, 0.1)"
+    assert Problem.around(0.85, 4, 0.1).rates[0] == 1.0
+    assert Problem.around(0.15, 4, 0.1).rates[-1] == 0.0
+    assert Problem.around(1.0, 1, 0.1).rates.tolist() == [1.0, 1.0]
+    assert Problem.around(0.3, 2, 0.0).rates.tolist() == [0.3] * 4
+
+
+def test_random():
+    problem = Problem.random(5000, seed=3)
+    assert problem == Problem.random(5000, seed=3)
+    assert problem != Problem.random(5000, seed=4)
+    assert problem.players == 5000
+    assert abs(problem.rates.mean() - 0.5) < 0.05
+    assert abs(Problem.random(5000, law=(2, 6)).rates.mean() - 0.25) < 0.05
+    assert problem.name == "random(5000, seed=3)"
+    assert Problem.random(3, law=(2, 5)).name == "random(3, seed=0, law=(2, 5))"
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: Problem.from_zero(1, 0.1), "pairs must be an integer of at least 2, got 1"),
+        (lambda: Problem.from_zero(2.0, 0.1), r"got 2\.0"),
+        (lambda: Problem.from_zero(True, 0.1), "got True"),
+        (lambda: Problem.from_zero(12, 0.1), r"got 11 \* 0\.1: take a gap of at most 0\.09091"),
+        (lambda: Problem.from_zero(4, 0.0), r"\(0, 1\], got 3 \* 0\.0"),
+        (lambda: Problem.from_zero(4, -0.1), "got 3"),
+        (lambda: Problem.from_zero(4, math.nan), "nan"),
+        (lambda: Problem.from_zero(4, math.inf), "inf"),
+        (lambda: Problem.around(0.5, 0, 0.1), "pairs must be an integer of at least 1, got 0"),
+        (lambda: Problem.around(0.9, 4, 0.1), r"mean 0\.9 .* take a mean in \[0\.15, 0\.85\]"),
+        (lambda: Problem.around(0.1, 4, 0.1), r"mean 0\.1 .* take a mean in \[0\.15, 0\.85\]"),
+        (lambda: Problem.around(0.5, 12, 0.1), r"take a gap of at most 0\.09091"),
+        (lambda: Problem.around(math.nan, 4, 0.1), "mean nan"),
+        (lambda: Problem.around(1.5, 1, 0.1), r"take a mean in \[0, 1\]"),
+        (lambda: Problem.around(0.5, 4, -0.1), "gap must be a number of at least 0"),
+        (lambda: Problem.around(0.5, 4, math.nan), "gap must be a number"),
+        (lambda: Problem.around(0.5, 4, math.inf), "gap must be a number"),
+        (lambda: Problem.random(1), "players must be an integer of at least 2, got 1"),
+        (lambda: Problem.random(4, law=(0, 1)), r"must be positive, got \(0, 1\)"),
+        (lambda: Problem.random(4, law=(1, math.nan)), "must be positive"),
+    ],
+)
+def test_bad_families(build, message):
+    with pytest.raises(ProblemError, match=message):
+        build()
+
+
+@pytest.mark.parametrize(
+    ("rates", "message"),
+    [
+        ([0.5, 0.5, 0.5, 1.2], r"must lie in \[0, 1\], got 1\.2 for player 3: give probabilities"),
+        ([-0.1, 0.5], r"got -0\.1 for player 0"),
+        ([0.5, math.nan], "got nan for player 1: leave the player out"),
+        ([0.5, math.inf], "got inf for player 1"),
+        ([50, 80], r"got 50\.0 for player 0: .*percentages"),
+        ([], r"at least 2 players, got an array of shape \(0,\)"),
+        ([0.5], r"shape \(1,\)"),
+        (0.5, r"shape \(\)"),
+        ([[0.5, 0.5], [0.5, 0.5]], r"shape \(2, 2\): give a flat list"),
+        ([[0.5], [0.5, 0.5]], "several lengths"),
+        ([0.5, True], "must be numbers, got True for player 1"),
+        (np.array([True, False]), "must be numbers"),
+        (["0.5", 0.5], "got '0.5' for player 0: convert"),
+        ("0.5", "got '0.5'"),
+        ([0.5, None], "got None for player 1"),
+        ([0.5, 1j], "must be numbers"),
+        ({0: 0.5, 1: 0.5}, "must be numbers"),
+        (["x" * 100] * 2, "must be numbers"),
+        (np.array(["x" * 100] * 2), r"must be numbers, got .{57}\.\.\.: give"),
+    ],
+)
+def test_bad_rates(rates, message):
+    with pytest.raises(ProblemError, match=message):
+        Problem(rates)
+
+
+# --- a value -------------------------------------------------------------------------------------
+
+
+def test_rates_are_copied_and_read_only():
+    given_rates = np.array([0.9, 0.1, 0.5])
+    problem = Problem(given_rates, "mine")
+    given_rates[0] = 0.0
+    assert problem.rates.tolist() == [0.9, 0.1, 0.5]
+    assert problem.rates.dtype == np.float64
+    for array in (problem.rates, problem.neighbour_gaps, problem.player_gaps):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0.0
+    with pytest.raises(FrozenInstanceError):
+        problem.rates = given_rates
+
+
+def test_equality_and_hash_are_by_rates():
+    problem = Problem([0, 1])
+    assert problem == Problem((0.0, 1.0), "other name") == Problem(np.array([-0.0, 1.0]))
+    assert hash(problem) == hash(Problem([-0.0, 1.0]))
+    assert problem != Problem([1, 0])
+    assert problem != Problem([0, 1, 1])
+    assert problem != [0, 1]
+
+
+def test_copies_stay_read_only():
+    problem = Problem([0.9, 0.1], "mine")
+    for twin in (pickle.loads(pickle.dumps(problem)), copy.deepcopy(problem), replace(problem)):
+        assert twin == problem
+        assert twin.name == "mine"
+        assert not twin.rates.flags.writeable
+
+
+def test_repr():
+    assert repr(Problem([1, 0.25])) == "Problem([1.0, 0.25])"
+    assert repr(Problem([1, 0.25], "mine")) == "Problem([1.0, 0.25], name='mine')"
+    long = "Problem([1.0, 1.0, 0.9, 0.9, 0.8, 0.8, 0.7, 0.7, ... 22 players]"
+    assert repr(Problem.from_zero(11, 0.1)) == f"{long}, name='from_zero(11, 0.1)')"
