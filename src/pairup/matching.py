@@ -52,8 +52,8 @@ class Matching(Sequence[Couple]):
     def __init__(
         self, couples: Iterable[Iterable[Hashable]], waiting: Iterable[Hashable] = ()
     ) -> None:
-        self._couples = tuple(_couple(each) for each in couples)
-        self._waiting = tuple(waiting)
+        self._couples = tuple(as_couple(each) for each in _listed("couples", couples))
+        self._waiting = tuple(_listed("waiting", waiting))
         self._partners = {}
         for one, other in self._couples:
             self._seat(one, other)
@@ -177,7 +177,20 @@ class Matching(Sequence[Couple]):
         return f"Matching({shown})"
 
 
-def _couple(players: Iterable[Hashable]) -> Couple:
+def _listed(what: str, values: Iterable[Any]) -> Iterable[Any]:
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise MatchingError(f"{what} must be a list, got {values!r}: write [{values!r}]")
+    return values
+
+
+def as_couple(players: Iterable[Hashable]) -> Couple:
+    """Make a couple of two distinct players, or refuse them.
+
+    Examples
+    --------
+    >>> as_couple(["ann", "bob"])
+    ('ann', 'bob')
+    """
     rule = "a couple is exactly two distinct players"
     # A string of two letters would pass for a couple of them.
     if isinstance(players, str | bytes) or not isinstance(players, Iterable):

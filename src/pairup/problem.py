@@ -11,6 +11,7 @@ import math
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,6 +24,10 @@ Floats: TypeAlias = NDArray[np.float64]
 
 _DECIMALS = 12  # the families are rounded, so that 3 * 0.1 is the 0.3 that a reader expects
 _SHOWN = 8  # rates in a repr
+_LAW_RULE = (
+    "both parameters of the Beta law must be positive, got {0!r}: "
+    "(1, 1) is uniform, (2, 5) favours low rates"
+)
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -87,6 +92,7 @@ class Problem:
         Problem([0.2, 0.2, 0.1, 0.1, 0.0, 0.0], name='from_zero(3, 0.1)')
         """
         count = _checked_count(pairs, "pairs", 2)
+        _check_number(gap, "gap")
         top = round((count - 1) * gap, _DECIMALS)
         if not 0 < top <= 1:  # false for NaN as well
             raise ProblemError(
@@ -118,6 +124,8 @@ class Problem:
         Problem([0.6, 0.6, 0.5, 0.5, 0.4, 0.4], name='around(0.5, 3, 0.1)')
         """
         count = _checked_count(pairs, "pairs", 1)
+        _check_number(mean, "mean")
+        _check_number(gap, "gap")
         if not 0 <= gap < math.inf:
             raise ProblemError(f"gap must be a number of at least 0, got {gap!r}: try 0.1")
         half = round((count - 1) * gap / 2, _DECIMALS)
@@ -152,12 +160,10 @@ class Problem:
         True
         """
         count = _checked_count(players, "players", 2)
-        first, second = law
+        _checked_count(seed, "seed", 0)
+        first, second = _checked_law(law)
         if not (0 < first < math.inf and 0 < second < math.inf):
-            raise ProblemError(
-                f"both parameters of the Beta law must be positive, got {law!r}: "
-                "(1, 1) is uniform, (2, 5) favours low rates"
-            )
+            raise ProblemError(_LAW_RULE.format(law))
         shape = "" if (first, second) == (1, 1) else f", law=({first:g}, {second:g})"
         rates = np.random.default_rng(seed).beta(first, second, count)
         return cls(rates, f"random({count}, seed={seed}{shape})")
@@ -452,6 +458,19 @@ def _checked_count(value: int, what: str, least: int) -> int:
             f"{what} must be an integer of at least {least}, got {value!r}: try {max(least, 4)}"
         )
     return int(value)
+
+
+def _check_number(value: float, what: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ProblemError(f"{what} must be a number, got {value!r}: try 0.1")
+
+
+def _checked_law(law: tuple[float, float]) -> tuple[float, float]:
+    try:
+        first, second = law
+        return float(first), float(second)
+    except (TypeError, ValueError):
+        raise ProblemError(_LAW_RULE.format(law)) from None
 
 
 def _steps(pairs: int, bottom: float, gap: float) -> Floats:

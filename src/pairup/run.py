@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Literal
 
 import numpy as np
@@ -57,7 +58,7 @@ class Run:
         self, measure: Measure = "regret", level: float = 0.95
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return a Student interval of the mean at each checkpoint: its low and its high end."""
-        if not 0 < level < 1:
+        if not (isinstance(level, Real) and 0 < level < 1):
             raise SimulationError(f"level must lie in (0, 1), got {level!r}: try 0.95")
         values = self._values(measure)
         count = len(values)

@@ -14,14 +14,15 @@ from numpy.typing import NDArray
 
 from pairup.errors import SimulationError
 from pairup.kernels.play import Tally, World, new_tally, play
-from pairup.kernels.rng import ACCEPTANCES, LABELS, POLICY, shuffle, stream_key
+from pairup.kernels.rng import POLICY, stream_key
 from pairup.kernels.steps import FULL, seat_step
 from pairup.policies.base import Policy, Terms, check_seed
 from pairup.problem import Problem
 from pairup.run import Run
+from pairup.world import new_world
 
 _POINTS_A_DECADE = 12  # of the default checkpoints
-_SLICE = 50_000  # rounds between two looks at whether to stop: about a hundredth of a second
+_SLICE = 1_000_000  # players' turns between two looks at whether to stop: a hundredth of a second
 
 Block = tuple[NDArray[np.float64], NDArray[np.int64]]
 
@@ -79,6 +80,10 @@ def simulate(
     >>> bool((run.regret[4:] == again.regret).all())
     True
     """
+    _check_kind("problem", problem, Problem, "Problem([0.9, 0.8, 0.3])")
+    _check_kind("policy", policy, Policy, 'get_policy("unimodal")')
+    if executor is not None:
+        _check_kind("executor", executor, Executor, "ThreadPoolExecutor(2)")
     numbers = _checked_replications(replications)
     _check_count("rounds", rounds)
     check_seed(seed)
@@ -87,9 +92,10 @@ def simulate(
     task = _Task(problem, policy, rounds, seed, marks)
     task.start_state(numbers[0])  # an impossible policy fails here, not in a worker
     with _executor(executor, task, numbers) as pool:
-        stopper = stop if executor is None else None
-        futures = [pool.submit(_replicate, task, number, stopper) for number in numbers]
+        stopper = stop if isinstance(pool, ThreadPoolExecutor) else None  # it cannot travel
+        futures: list[Future[Block]] = []
         try:
+            futures.extend(pool.submit(_replicate, task, number, stopper) for number in numbers)
             blocks = _gather(futures, len(numbers) if progress else 0)
         except BaseException:
             stop.set()
@@ -97,7 +103,46 @@ def simulate(
                 future.cancel()
             raise
     regret, games = (np.stack(column) for column in zip(*blocks, strict=True))
-    return Run(problem, policy, seed, np.array(numbers), marks, regret, games)
+    return Run(problem, policy, int(seed), np.array(numbers), marks, regret, games)
+
+
+def play_block(
+    problem: Problem,
+    policy: Policy,
+    rounds: int,
+    replications: range,
+    seed: int,
+    checkpoints: Sequence[int],
+    stop: threading.Event | None = None,
+) -> Block:
+    """Play some replications one after the other, here and in this thread.
+
+    It is the unit of work of a sweep: what it gives depends on its arguments alone, and all of
+    them but `stop` can travel to another process. The arguments are those of `simulate`.
+
+    Parameters
+    ----------
+    stop
+        When it is set, the block ends within a hundredth of a second with a `SimulationError`.
+
+    Returns
+    -------
+    regret, games : ndarray, shape (replications, checkpoints)
+        As in `Run`.
+
+    Examples
+    --------
+    >>> from pairup import Problem, Unimodal, simulate
+    >>> problem = Problem.from_zero(4, 0.1)
+    >>> regret, games = play_block(problem, Unimodal(), 100, range(2, 5), 7, [10, 100])
+    >>> run = simulate(problem, Unimodal(), 100, range(2, 5), 7, [10, 100])
+    >>> bool((run.regret == regret).all() and (run.games == games).all())
+    True
+    """
+    task = _Task(problem, policy, rounds, seed, _checked_marks(checkpoints, rounds))
+    played = [_replicate(task, number, stop) for number in replications]
+    regret, games = (np.stack(column) for column in zip(*played, strict=True))
+    return regret, games
 
 
 class _Task:
@@ -109,22 +154,13 @@ class _Task:
         self.problem, self.policy = problem, policy
         self.rounds, self.seed, self.marks = int(rounds), int(seed), marks
 
-    def key(self, replication: int, purpose: int) -> np.uint64:
-        return np.uint64(stream_key(self.seed, replication, purpose))
-
     def world(self, replication: int) -> World:
-        labels = np.arange(self.problem.players)
-        shuffle(self.key(replication, LABELS), labels)
-        return World(
-            rates=self.problem.rates[labels],
-            key=np.array([self.key(replication, ACCEPTANCES)]),
-            best_games=np.array([self.problem.best_games]),
-        )
+        return new_world(self.problem, self.seed, replication)
 
     def start_state(self, replication: int) -> Any:
         players = self.problem.players
-        rates = self.world(replication).rates
-        terms = Terms(players, self.key(replication, POLICY), self.rounds, rates)
+        key = np.uint64(stream_key(self.seed, replication, POLICY))
+        terms = Terms(players, key, self.rounds, self.world(replication).rates)
         state = self.policy.start(terms)
         present = np.arange(players)
         self.policy.welcome(state, present)
@@ -146,10 +182,11 @@ def _replicate(task: _Task, replication: int, stop: threading.Event | None = Non
 def _play_until(
     policy: Policy, state: Any, world: World, tally: Tally, mark: int, stop: threading.Event | None
 ) -> Any:
+    rounds = max(_SLICE // len(world.rates), 1)
     while tally.round[0] < mark:
         if stop is not None and stop.is_set():
             raise SimulationError("the simulation was stopped before its last round")
-        if play(state, world, tally, min(mark, tally.round[0] + _SLICE)) == FULL:
+        if play(state, world, tally, min(mark, tally.round[0] + rounds)) == FULL:
             state = policy.grow(state)
     return state
 
@@ -204,9 +241,14 @@ def log_spaced(rounds: int, a_decade: int = _POINTS_A_DECADE) -> NDArray[np.int6
 def _checked_marks(checkpoints: Iterable[int] | None, rounds: int) -> NDArray[np.int64]:
     if checkpoints is None:
         return log_spaced(rounds)
-    marks = np.asarray(list(checkpoints))
-    if marks.size and (marks.ndim != 1 or marks.dtype.kind not in "iu"):
-        raise SimulationError(f"checkpoints must be integers, got {checkpoints!r}")
+    try:
+        marks = np.asarray(list(checkpoints))
+        if marks.size and (marks.ndim != 1 or marks.dtype.kind not in "iu"):
+            raise ValueError
+    except (TypeError, ValueError):  # not iterable, or ragged
+        raise SimulationError(
+            f"checkpoints must be a list of integers, got {checkpoints!r}: try [{rounds}]"
+        ) from None
     for mark in marks:
         if not 1 <= mark <= rounds:
             raise SimulationError(
@@ -229,4 +271,12 @@ def _checked_replications(replications: int | range) -> range:
 
 def _check_count(what: str, value: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise SimulationError(f"{what} must be an integer of at least 1, got {value!r}")
+        raise SimulationError(f"{what} must be an integer of at least 1, got {value!r}: try 100")
+
+
+def _check_kind(what: str, value: object, kind: type, example: str) -> None:
+    if not isinstance(value, kind):
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise SimulationError(
+            f"{what} must be {article} {kind.__name__}, got {value!r}: try {example}"
+        )

@@ -32,17 +32,23 @@ def cache_root():
 
 
 def sources_digest():
-    """A short digest of every kernel source and of the compiler's version."""
-    digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
+    """A digest of every kernel source: what the kernels compute."""
+    digest = hashlib.sha256()
     for source in sorted(_SOURCES.glob("*.py")):
         digest.update(source.name.encode() + b"\0" + source.read_bytes())
-    return digest.hexdigest()[:16]
+    return digest.hexdigest()
+
+
+def compile_digest():
+    """A short digest of the sources and of what compiles them: the machine code."""
+    text = f"{numba.__version__} {sys.version} {sources_digest()}"
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def cache_folder():
     """The cache folder of the kernels as they are now; the oldest folders are swept away."""
     root = cache_root()
-    folder = root / f"kernels-{sources_digest()}"
+    folder = root / f"kernels-{compile_digest()}"
     if not folder.exists():
         _sweep(root)
     return folder

@@ -1,9 +1,9 @@
 """The leader: the greedy matching by empirical means, its couples in the order of their choice.
 
-Choosing it afresh costs O(n^2) a round. But a round changes few means, and the leader stands as
-long as each of its couples beats the best pair that it *blocks* (a pair of remaining players that
-shares a player with it) and the couple after it. We keep that best blocked mean as an upper bound
-per couple, check in O(n), and choose again only from the first couple that fell.
+Choosing it afresh costs O(n^2) a round. But a round changes few means, and couple k is the greedy
+choice as long as it beats every later couple and the best pair that it *blocks*: a pair of one of
+its players and a later player. We keep that best blocked mean as an upper bound per couple, check
+in O(n), and where a couple fell, put the best pair of the players left there: O(n) again.
 
 Ties are broken by a random order of all pairs, fixed for a run by its key, so that the leader is
 a function of the book and not of how we got there.
@@ -16,14 +16,14 @@ import numpy as np
 from pairup.kernels.compile import kernel
 from pairup.kernels.rng import word
 
-_STALE = -1  # the blocked pair's mean sank: its bound still holds but may be loose
+_STALE = -1  # the blocked pair sank or left: its bound still holds but may be loose
 
 
 class Leader(NamedTuple):
     """The leader over the seated players and the bounds that tell when it falls.
 
     Couple k is (order[2k], order[2k + 1]), ascending; place[i] is where player i stands in `order`
-    (-1: not seated). `mean` has one entry more, -inf, so that the last couple has a successor.
+    (-1: not seated). The best pair that couple k blocks is `blocked[k]`, as i * slots + j.
     """
 
     order: np.ndarray
@@ -31,7 +31,6 @@ class Leader(NamedTuple):
     mean: np.ndarray
     bound: np.ndarray
     blocked: np.ndarray
-    partner: np.ndarray
     couples: np.ndarray
 
 
@@ -39,12 +38,11 @@ def new_leader(slots):
     """No leader yet: nobody is seated."""
     most = slots // 2 + 1
     return Leader(
-        order=np.zeros(slots, np.int64),
+        order=np.zeros(slots + 1, np.int64),
         place=np.full(slots, -1, np.int64),
-        mean=np.full(most + 1, -np.inf),
-        bound=np.full(most, -np.inf),
+        mean=np.zeros(most),
+        bound=np.zeros(most),
         blocked=np.full(most, _STALE, np.int64),
-        partner=np.zeros(slots, np.int64),
         couples=np.zeros(1, np.int64),
     )
 
@@ -64,123 +62,194 @@ def beats(key, mean, i, j, rival_mean, rival_i, rival_j):
 
 
 @kernel
-def seat_players(leader, players, phantom):
-    """Seat `players`, and the phantom if they are odd; the leader must then be chosen."""
+def seat_players(leader, book, players, phantom):
+    """Seat `players`, and the phantom if they are odd, in couples that are yet to be settled."""
     leader.place[:] = -1
-    for x in range(len(players)):
-        leader.order[x] = players[x]
     seated = len(players)
-    if seated % 2 == 1:
-        leader.order[seated] = phantom
-        seated += 1
-    leader.couples[0] = seated // 2
-
-
-@kernel
-def choose_from(leader, book, key, first):
-    """Choose couples `first`, `first` + 1, ... greedily among the players that stand there."""
-    order, partner = leader.order, leader.partner
-    end = 2 * leader.couples[0]
-    for x in range(2 * first, end):
-        leader.place[order[x]] = x
-    for x in range(2 * first, end):
-        partner[order[x]] = _best_partner(leader, book, key, order[x], 2 * first, end)
-    for k in range(first, leader.couples[0]):
-        i = _best_placed(leader, book, key, 2 * k, end)
-        j = partner[i]
-        _put(leader, 2 * k, min(i, j))
-        _put(leader, 2 * k + 1, max(i, j))
-        leader.mean[k] = book.mean[i, j]
-        for x in range(2 * k + 2, end):
-            if partner[order[x]] == i or partner[order[x]] == j:
-                partner[order[x]] = _best_partner(leader, book, key, order[x], 2 * k + 2, end)
-        bound_anew(leader, book, key, k)
-    leader.mean[leader.couples[0]] = -np.inf
-
-
-@kernel
-def _best_partner(leader, book, key, i, start, end):
-    best = -1
-    for x in range(start, end):
-        j = leader.order[x]
-        if j != i and (best < 0 or beats(key, book.mean[i, j], i, j, book.mean[i, best], i, best)):
-            best = j
-    return best
-
-
-@kernel
-def _best_placed(leader, book, key, start, end):
-    best = leader.order[start]
-    for x in range(start + 1, end):
-        i = leader.order[x]
-        j, best_j = leader.partner[i], leader.partner[best]
-        # Both players of the best pair name each other: without this, each tie costs two hashes.
-        if j != best and beats(key, book.mean[i, j], i, j, book.mean[best, best_j], best, best_j):
-            best = i
-    return best
-
-
-@kernel
-def _put(leader, x, i):
-    """Player `i` moves to place `x`; whoever stood there takes its old place."""
-    other, old = leader.order[x], leader.place[i]
-    leader.order[old], leader.place[other] = other, old
-    leader.order[x], leader.place[i] = i, x
-
-
-@kernel
-def bound_anew(leader, book, key, k):
-    """Find the best pair that couple `k` blocks."""
-    best, best_i, best_j = -np.inf, -1, -1
-    for side in range(2):
-        i = leader.order[2 * k + side]
-        for x in range(2 * k + 2, 2 * leader.couples[0]):
-            j = leader.order[x]
-            if book.mean[i, j] >= best and (
-                best_i < 0 or beats(key, book.mean[i, j], i, j, best, best_i, best_j)
-            ):
-                best, best_i, best_j = book.mean[i, j], i, j
-    leader.bound[k] = best
-    leader.blocked[k] = best_i * len(leader.place) + best_j if best_i >= 0 else _STALE
-
-
-@kernel
-def first_fallen(leader, book, key):
-    """The first couple that is no longer the greedy choice; the number of couples if none."""
+    leader.couples[0] = (seated + 1) // 2
     for k in range(leader.couples[0]):
-        mean = leader.mean[k]
-        if not (mean > leader.bound[k] and mean > leader.mean[k + 1]) and _fell(
-            leader, book, key, k
-        ):
-            return k
-    return leader.couples[0]
+        i = players[2 * k]
+        j = players[2 * k + 1] if 2 * k + 1 < seated else phantom
+        _put(leader, book, k, i, j)
 
 
 @kernel
-def _fell(leader, book, key, k):
-    i, j = leader.order[2 * k], leader.order[2 * k + 1]
-    mean = leader.mean[k]
-    if k + 1 == leader.couples[0]:
-        return False
-    next_i, next_j = leader.order[2 * k + 2], leader.order[2 * k + 3]
-    if not beats(key, mean, i, j, leader.mean[k + 1], next_i, next_j):
+def _put(leader, book, k, i, j):
+    """Couple `i` and `j` at place `k`; what they block is not known."""
+    leader.order[2 * k], leader.order[2 * k + 1] = min(i, j), max(i, j)
+    leader.place[min(i, j)], leader.place[max(i, j)] = 2 * k, 2 * k + 1
+    leader.mean[k] = book.mean[i, j]
+    leader.bound[k], leader.blocked[k] = np.inf, _STALE
+
+
+@kernel
+def settle(leader, book, key):
+    """Make the leader greedy again; returns the first and the last couple that changed.
+
+    The first is beyond the last when none did.
+    """
+    couples = leader.couples[0]
+    low, high = couples, -1
+    k = _first_fallen(leader, book, key, 0)
+    while k < couples:
+        low, high = min(low, k), max(high, _promote(leader, book, key, k))
+        k = _first_fallen(leader, book, key, k + 1)
+    return low, high
+
+
+@kernel
+def _first_fallen(leader, book, key, start):
+    """The first couple from `start` on that is not the greedy choice, or the number of couples.
+
+    It walks from the back, with the best pair of the players behind: couple `top` itself, or the
+    pair that couple -1 - `top` blocks.
+    """
+    fallen = leader.couples[0]
+    best, top = leader.mean[fallen - 1], fallen - 1
+    for k in range(fallen - 2, start - 1, -1):
+        mean = leader.mean[k]
+        if mean > best and mean > leader.bound[k]:
+            best, top = mean, k
+            continue
+        i, j = _top_pair(leader, k)
+        rival_i, rival_j = _top_pair(leader, top)
+        if beats(key, mean, i, j, best, rival_i, rival_j):
+            best, top = mean, k
+        else:
+            fallen = k
+        if not _holds(leader, book, key, k):
+            fallen = k
+            i, j = _top_pair(leader, -1 - k)
+            rival_i, rival_j = _top_pair(leader, top)
+            if beats(key, leader.bound[k], i, j, best, rival_i, rival_j):
+                best, top = leader.bound[k], -1 - k
+    return fallen
+
+
+@kernel
+def _top_pair(leader, top):
+    if top >= 0:
+        return leader.order[2 * top], leader.order[2 * top + 1]
+    return divmod(leader.blocked[-1 - top], len(leader.place))
+
+
+@kernel
+def _holds(leader, book, key, k):
+    """Whether couple `k` beats what it blocks."""
+    if leader.mean[k] > leader.bound[k]:
         return True
-    if mean <= leader.bound[k] and leader.blocked[k] == _STALE:
-        bound_anew(leader, book, key, k)
+    if leader.blocked[k] == _STALE:
+        _bound_anew(leader, book, key, k)
     rival_i, rival_j = divmod(leader.blocked[k], len(leader.place))
-    return not beats(key, mean, i, j, leader.bound[k], rival_i, rival_j)
+    i, j = leader.order[2 * k], leader.order[2 * k + 1]
+    return beats(key, leader.mean[k], i, j, leader.bound[k], rival_i, rival_j)
+
+
+@kernel
+def _bound_anew(leader, book, key, k):
+    """Find the best pair that couple `k` blocks."""
+    leader.bound[k], leader.blocked[k] = -np.inf, _STALE
+    for x in range(2 * k + 2, 2 * leader.couples[0]):
+        for side in range(2):
+            i, j = leader.order[2 * k + side], leader.order[x]
+            if book.mean[i, j] >= leader.bound[k]:
+                note_blocked(leader, key, k, min(i, j), max(i, j), book.mean[i, j])
 
 
 @kernel
 def note_blocked(leader, key, k, i, j, mean):
-    """Pair (i, j), blocked by couple `k`, has a new mean."""
+    """Pair (i, j), i < j, which couple `k` blocks, has a new mean or is newly blocked."""
     slots = len(leader.place)
     pair = i * slots + j
     if mean > leader.bound[k]:
         leader.bound[k], leader.blocked[k] = mean, pair
-    elif leader.blocked[k] != _STALE:
-        rival_i, rival_j = divmod(leader.blocked[k], slots)
-        if (min(rival_i, rival_j), max(rival_i, rival_j)) == (i, j):
+    elif leader.blocked[k] == pair:
+        if mean < leader.bound[k]:
             leader.blocked[k] = _STALE
-        elif mean == leader.bound[k] and priority(key, i, j) > priority(key, rival_i, rival_j):
+    elif mean == leader.bound[k] and leader.blocked[k] != _STALE:
+        rival_i, rival_j = divmod(leader.blocked[k], slots)
+        if priority(key, i, j) > priority(key, rival_i, rival_j):
             leader.blocked[k] = pair
+
+
+@kernel
+def _promote(leader, book, key, k):
+    """Put the best pair of the players from couple `k` on at its place.
+
+    Returns the last couple that changed.
+    """
+    slots = len(leader.place)
+    mean, i, j, best = leader.mean[k], leader.order[2 * k], leader.order[2 * k + 1], k
+    for c in range(k, leader.couples[0]):
+        rival_i, rival_j = leader.order[2 * c], leader.order[2 * c + 1]
+        if c > k and beats(key, leader.mean[c], rival_i, rival_j, mean, i, j):
+            mean, i, j, best = leader.mean[c], rival_i, rival_j, c
+        if leader.bound[c] >= mean and leader.blocked[c] == _STALE:
+            _bound_anew(leader, book, key, c)
+        if leader.bound[c] >= mean:
+            rival_i, rival_j = divmod(leader.blocked[c], slots)
+            if beats(key, leader.bound[c], rival_i, rival_j, mean, i, j):
+                mean, i, j, best = leader.bound[c], rival_i, rival_j, c
+    if leader.place[i] >> 1 == leader.place[j] >> 1:
+        _move_up(leader, book, key, k, best)
+        return best
+    return _couple_up(leader, book, key, k, i, j)
+
+
+@kernel
+def _shift(leader, k, c, i, j):
+    """Couples `k` to `c` - 1 move down by one: `i` and `j` go before them."""
+    for x in range(c, k, -1):
+        for side in range(2):
+            player = leader.order[2 * x - 2 + side]
+            leader.order[2 * x + side], leader.place[player] = player, 2 * x + side
+        leader.mean[x] = leader.mean[x - 1]
+        leader.bound[x], leader.blocked[x] = leader.bound[x - 1], leader.blocked[x - 1]
+        _release(leader, x, i, j)
+
+
+@kernel
+def _release(leader, k, i, j):
+    """Couple `k` blocks `i` and `j` no longer."""
+    rival_i, rival_j = divmod(leader.blocked[k], len(leader.place))
+    if leader.blocked[k] != _STALE and (
+        rival_i == i or rival_i == j or rival_j == i or rival_j == j
+    ):
+        leader.blocked[k] = _STALE
+
+
+@kernel
+def _move_up(leader, book, key, k, c):
+    """Couple `c` goes before couple `k`, and from now on blocks those it passes."""
+    i, j = leader.order[2 * c], leader.order[2 * c + 1]
+    bound, blocked = leader.bound[c], leader.blocked[c]
+    _shift(leader, k, c, i, j)
+    _put(leader, book, k, i, j)
+    leader.bound[k], leader.blocked[k] = bound, blocked
+    for x in range(2 * k + 2, 2 * c + 2):
+        for player in (i, j):
+            other = leader.order[x]
+            low, high = min(player, other), max(player, other)
+            note_blocked(leader, key, k, low, high, book.mean[low, high])
+
+
+@kernel
+def _couple_up(leader, book, key, k, i, j):
+    """Players `i` and `j` become couple `k`; those they leave are coupled at the later's place.
+
+    Returns that place.
+    """
+    if leader.place[i] > leader.place[j]:
+        i, j = j, i
+    c, d = leader.place[i] >> 1, leader.place[j] >> 1
+    left_i, left_j = leader.order[leader.place[i] ^ 1], leader.order[leader.place[j] ^ 1]
+    _shift(leader, k, c, i, j)
+    for e in range(c + 1, d):
+        _release(leader, e, i, j)
+        for side in range(2):
+            other = leader.order[2 * e + side]
+            low, high = min(left_i, other), max(left_i, other)
+            note_blocked(leader, key, e, low, high, book.mean[low, high])
+    _put(leader, book, d, left_i, left_j)
+    _put(leader, book, k, i, j)
+    return d

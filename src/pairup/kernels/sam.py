@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels.book import Book, record
+from pairup.kernels.book import Book
 from pairup.kernels.compile import kernel
 from pairup.kernels.steps import OK, provide
 
@@ -57,8 +57,7 @@ def propose(state, couples):
         size = state.start[c + 1] - state.start[c]
         if size > 2 and state.turn[c] == size - 1:
             _end_cycle(state, c)
-            while _split(state, c):
-                pass
+            c = _split_all(state, c)
         c += 1
     row = 0
     for c in range(state.now[CLUSTERS]):
@@ -73,7 +72,8 @@ def observe(state, couples, played):
     cluster = state.cluster
     for c in range(len(played)):
         i, j = couples[c, 0], couples[c, 1]
-        record(state.book, i, j, played[c])
+        state.book.tries[i, j] += 1
+        state.book.games[i, j] += played[c]
         if cluster[j] <= cluster[i]:
             state.new_tries[i] += 1
             state.new_games[i] += played[c]
@@ -95,6 +95,18 @@ def _end_cycle(state, c):
         state.games[i] += state.new_games[i]
         state.new_tries[i] = 0
         state.new_games[i] = 0
+
+
+@kernel
+def _split_all(state, c):
+    """Split cluster `c` and its parts as often as they can be; returns the last part."""
+    last = c
+    while c <= last:
+        if _split(state, c):
+            last += 1
+        else:
+            c += 1
+    return last
 
 
 @kernel

@@ -14,24 +14,26 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pairup.kernels import leader as leading
 from pairup.kernels import leader_counts
 from pairup.kernels.book import PHANTOM_MEAN, Book, record
 from pairup.kernels.compile import kernel
-from pairup.kernels.kl import exploration_level, kl, kl_index, lower_bound, slope_at
-from pairup.kernels.leader import (
-    Leader,
-    choose_from,
-    first_fallen,
-    note_blocked,
-    seat_players,
+from pairup.kernels.kl import (
+    exploration_level,
+    fine_lower_bound,
+    kl,
+    kl_index,
+    lower_bound,
+    slope_at,
 )
+from pairup.kernels.leader import Leader, note_blocked, seat_players
 from pairup.kernels.leader_counts import LeaderCounts
 from pairup.kernels.logarithm import log
 from pairup.kernels.rng import word
 from pairup.kernels.steps import FULL, OK, provide
 
 # Where the numbers of `UnimodalState.now` stand.
-ROUND, CELL, PRESENT, PLAYERS, KL, ROUND_CLOCK, NUMBERS = 0, 1, 2, 3, 4, 5, 6
+ROUND, CELL, PRESENT, SEATED, PLAYERS, KL, ROUND_CLOCK, NUMBERS = 0, 1, 2, 3, 4, 5, 6, 7
 _NO_CELL = -1  # the leader changed: its cell in the table is to be looked up
 _MARGIN = 1e-12  # bounds closer than this are left to the exact index, which is good to 1e-15
 
@@ -45,7 +47,8 @@ class UnimodalState(NamedTuple):
     keys: np.ndarray  # of ties between pairs, and of ties between neighbours
     now: np.ndarray
     rad: np.ndarray  # 1 / sqrt(tries) of each leader couple
-    scores: np.ndarray  # room for the indices of the leader's couples
+    lower: np.ndarray  # V1, KL: lower bounds of the indices of leader couples in this round
+    solved: np.ndarray  # ... and whether they are the indices themselves
     base: np.ndarray  # of the cross pairs of each couple and the next
     slope: np.ndarray
     tangent_base: np.ndarray  # KL: tangents of all pairs, inf when not known
@@ -55,15 +58,16 @@ class UnimodalState(NamedTuple):
 def seat(state, players):
     """See `steps.seat`."""
     phantom = len(state.leader.place) - 1
-    seat_players(state.leader, players, phantom)
-    choose_from(state.leader, state.book, state.keys[0], 0)
-    _load(state, 0)
+    state.now[SEATED] = len(players)
+    seat_players(state.leader, state.book, players, phantom)
+    leading.settle(state.leader, state.book, state.keys[0])
+    _load(state, 0, state.leader.couples[0] - 1)
 
 
 def propose(state, couples):
     """See `steps.propose`."""
     settle(state)
-    if _everyone(state):
+    if state.now[SEATED] == state.now[PRESENT]:
         led = _count_leader(state)
         if led < 0:
             return FULL
@@ -104,17 +108,9 @@ provide(UnimodalState, seat=seat, propose=propose, observe=observe)
 @kernel
 def settle(state):
     """Bring the leader up to date with the book."""
-    fallen = first_fallen(state.leader, state.book, state.keys[0])
-    if fallen < state.leader.couples[0]:
-        choose_from(state.leader, state.book, state.keys[0], fallen)
-        _load(state, fallen)
-
-
-@kernel
-def _everyone(state):
-    """Whether all present players are seated."""
-    seated = 2 * state.leader.couples[0]
-    return seated >= state.now[PRESENT]
+    first, last = leading.settle(state.leader, state.book, state.keys[0])
+    if first <= last:
+        _load(state, first, last)
 
 
 @kernel
@@ -145,17 +141,25 @@ def _note_cross(state, i, j, mean, rad):
 
 
 @kernel
-def _load(state, first):
-    """Fetch what is cached of the leader's pairs, from couple `first` on."""
+def _load(state, first, last):
+    """Fetch what is cached of the leader's pairs, after couples `first` to `last` changed."""
     leader, tries = state.leader, state.book.tries
     state.now[CELL] = _NO_CELL
-    for k in range(first, leader.couples[0]):
-        seen = tries[leader.order[2 * k], leader.order[2 * k + 1]]
-        state.rad[k] = 1.0 / math.sqrt(seen) if seen > 0 else np.inf
-    for k in range(max(first - 1, 0), leader.couples[0] - 1):
+    for k in range(first, last + 1):
+        i, j = leader.order[2 * k], leader.order[2 * k + 1]
+        state.rad[k] = _radius(leader.mean[k], tries[i, j])
+    for k in range(max(first - 1, 0), min(last + 1, leader.couples[0] - 1)):
         for cross in range(4):
             i, j = _cross_pair(leader, k, cross)
             state.base[k, cross], state.slope[k, cross] = _optimism(state, i, j)
+
+
+@kernel
+def _radius(mean, tries):
+    """1 / sqrt(tries), but nothing about the phantom is uncertain."""
+    if mean == PHANTOM_MEAN:
+        return 0.0
+    return 1.0 / math.sqrt(tries) if tries > 0 else np.inf
 
 
 @kernel
@@ -176,7 +180,7 @@ def _optimism(state, i, j):
         return np.inf, 0.0
     if state.now[KL]:
         return state.tangent_base[i, j], state.tangent_slope[i, j]
-    return mean, 1.0 / math.sqrt(tries)
+    return mean, _radius(mean, tries)
 
 
 @kernel
@@ -281,7 +285,8 @@ def _by_matchings_kl(state, level):
     """Criterion V1, KL: solve the neighbour with the best bound, then what may still beat it."""
     neighbours = 2 * (state.leader.couples[0] - 1)
     for k in range(state.leader.couples[0]):
-        state.scores[k] = _leader_index(state, k, level)
+        state.lower[k] = fine_lower_bound(state.leader.mean[k], state.rad[k], level)
+        state.solved[k] = False
     guess = 0
     for neighbour in range(1, neighbours):
         if _upper_gain(state, neighbour, level) > _upper_gain(state, guess, level):
@@ -301,7 +306,7 @@ def _upper_gain(state, neighbour, level):
     """A bound on `_gain`, without solving."""
     k, swap = neighbour >> 1, neighbour & 1
     cross = _tangent(state, k, swap, level) + _tangent(state, k, 3 - swap, level)
-    return cross - (state.scores[k] + state.scores[k + 1])
+    return cross - (state.lower[k] + state.lower[k + 1])
 
 
 @kernel
@@ -310,7 +315,11 @@ def _gain(state, neighbour, level):
     k, swap = neighbour >> 1, neighbour & 1
     cross = _cross_index(state, k, swap, level, -np.inf)
     cross += _cross_index(state, k, 3 - swap, level, -np.inf)
-    return cross - (state.scores[k] + state.scores[k + 1])
+    for couple in (k, k + 1):
+        if not state.solved[couple]:
+            state.lower[couple] = _leader_index(state, couple, level)
+            state.solved[couple] = True
+    return cross - (state.lower[k] + state.lower[k + 1])
 
 
 @kernel

@@ -1,6 +1,6 @@
 """Policies: one a file, and the registry that finds them by name."""
 
-from pairup.policies.base import Policy, get_policy, policy_names
+from pairup.policies.base import Policy, describe_policies, get_policy, policy_names
 from pairup.policies.ends import Oracle, Uniform
 from pairup.policies.learner import Estimate, Learner
 from pairup.policies.sam import SAM
@@ -14,6 +14,7 @@ __all__ = [
     "Policy",
     "Uniform",
     "Unimodal",
+    "describe_policies",
     "get_policy",
     "policy_names",
 ]

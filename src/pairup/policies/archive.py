@@ -1,27 +1,42 @@
 """The saved form of a learner: portable bytes, checked when they are read.
 
 The bytes are a magic word, the version, a JSON header and the policy's arrays (little-endian), the
-last two compressed; then a digest of all that. Nothing in them is ever executed.
+last two compressed; then a digest of all that. Nothing in them is ever executed, and since a digest
+is no signature, nothing in them is believed: compiled steps, which check no bounds, only ever see
+numbers that were found to lie in their range.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import struct
 import zlib
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.errors import ArchiveError
+from pairup.errors import ArchiveError, PairupError
 
 VERSION = 1
 _MAGIC = b"pairup learner\n"
 _PREFIX = struct.Struct("<HQQ")  # version, bytes of the header, bytes of the whole body
 _DIGEST = 32
+_MOST_ROOM = 2**26  # bytes set aside at once; zlib asks for more as it needs it
+_UNREADABLE = (
+    AttributeError,
+    LookupError,
+    MemoryError,
+    OverflowError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    zlib.error,
+)
 
 
 def pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
@@ -56,18 +71,54 @@ def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         raise ArchiveError(
             "the saved learner is damaged: its digest does not match, take an older copy"
         )
-    body = zlib.decompress(data[start:-_DIGEST], bufsize=max(size, 1))
-    header = json.loads(body[:header_size])
-    return header, _arrays(header.pop("arrays"), body, header_size)
+    with reading():
+        body = zlib.decompress(data[start:-_DIGEST], bufsize=min(size, _MOST_ROOM))
+        require(len(body) == size, f"it has {len(body)} bytes instead of {size}")
+        header = json.loads(body[:header_size])
+        return header, _arrays(header.pop("arrays"), body[header_size:])
 
 
-def _arrays(listed: list[Any], body: bytes, start: int) -> dict[str, NDArray[Any]]:
-    arrays = {}
-    for name, dtype, shape in listed:
-        count = int(np.prod(shape, dtype=np.int64))
-        array = np.frombuffer(body, dtype, count, start)
-        arrays[name] = array.reshape(shape).astype(array.dtype.newbyteorder("="))
-        start += array.nbytes
+@contextmanager
+def reading() -> Iterator[None]:
+    """Turn whatever goes wrong with what was read into an `ArchiveError`."""
+    try:
+        yield
+    except ArchiveError:
+        raise
+    except PairupError as error:  # a policy or an option of another pairup
+        raise ArchiveError(
+            f"the learner cannot be loaded, {error}: load it with the pairup that wrote it"
+        ) from error
+    except _UNREADABLE as error:
+        raise ArchiveError(
+            f"the saved learner is damaged, {error!r} while reading it: take an older copy"
+        ) from error
+
+
+def require(fact: bool | np.bool_, what: str) -> None:
+    """Refuse the saved learner unless `fact`, a rule that `what` says, holds."""
+    if not fact:
+        raise ArchiveError(f"the saved learner is damaged, {what}: take an older copy")
+
+
+def numbers(arrays: Mapping[str, NDArray[Any]], name: str, least: int = 0) -> NDArray[np.int64]:
+    """Return a flat saved array of integers, none of them below `least`."""
+    array = arrays[name]
+    require(array.dtype == np.int64 and array.ndim == 1, f"{name} are no flat integers")
+    require(np.all(array >= least), f"some of {name} are below {least}")
+    return array
+
+
+def _arrays(listed: list[Any], data: bytes) -> dict[str, NDArray[Any]]:
+    arrays, start = {}, 0
+    for name, code, shape in listed:
+        dtype = np.dtype(code)
+        require(dtype.kind in "biuf" and min(shape, default=0) >= 0, f"{name} is no array")
+        size = dtype.itemsize * math.prod(shape)
+        array = np.frombuffer(data[start : start + size], dtype).reshape(shape)
+        arrays[name] = array.astype(dtype.newbyteorder("="))
+        start += size
+    require(start == len(data), f"it has {len(data)} bytes of arrays instead of {start}")
     return arrays
 
 
@@ -78,8 +129,10 @@ def _little_endian(array: NDArray[Any]) -> NDArray[Any]:
 
 def pack_name(name: Hashable) -> Any:
     """Turn a player's name into JSON: a string or integer as it is, a tuple as a list."""
-    if isinstance(name, str) or (isinstance(name, int) and not isinstance(name, bool)):
+    if isinstance(name, str):
         return name
+    if isinstance(name, int | np.integer) and not isinstance(name, bool):
+        return int(name)
     if isinstance(name, tuple):
         return [pack_name(part) for part in name]
     raise ArchiveError(

@@ -74,7 +74,12 @@ class Policy(ABC):
 
     @abstractmethod
     def load(self, state: Any, arrays: Arrays) -> Any:
-        """Fill a started state, of at least the same capacity, from saved arrays."""
+        """Fill a state from saved arrays.
+
+        The state was started with at least the same capacity and has welcomed the same players.
+        What lies in the arrays may be anyone's: whatever could lead a compiled step astray is
+        refused with an `ArchiveError`.
+        """
 
     def forget(self, state: Any, slot: int) -> None:
         """Erase what was learnt of the player in `slot`, who left, in place."""
@@ -143,7 +148,7 @@ def get_policy(name: str, **options: Any) -> Policy:
     >>> get_policy("unimodal", index="ucb")
     Unimodal(compare='players', index='ucb', clock='leader')
     """
-    if name not in _REGISTRY:
+    if not isinstance(name, str) or name not in _REGISTRY:
         raise PolicyError(f"no policy is called {name!r}{did_you_mean(name, policy_names())}")
     policy_class = _REGISTRY[name]
     known = [field.name for field in dataclasses.fields(policy_class)]
@@ -151,6 +156,23 @@ def get_policy(name: str, **options: Any) -> Policy:
         if option not in known:
             raise PolicyError(f"{name} has no option {option!r}{did_you_mean(option, known)}")
     return policy_class(**options)
+
+
+def describe_policies() -> list[dict[str, str]]:
+    """List each policy's name, options with their defaults, and what it is in a line.
+
+    Examples
+    --------
+    >>> describe_policies()[0]["name"]
+    'oracle'
+    """
+    rows = []
+    for name in policy_names():
+        fields = dataclasses.fields(_REGISTRY[name])
+        options = ", ".join(f"{field.name}={field.default}" for field in fields)
+        about = (_REGISTRY[name].__doc__ or "").partition("\n")[0]
+        rows.append({"name": name, "options": options, "about": about})
+    return rows
 
 
 def check_seed(seed: int) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.kernels.book import Book
+from pairup.policies.archive import numbers, require
 from pairup.policies.base import Arrays
 
 
@@ -15,7 +16,8 @@ def saved_book(book: Book) -> dict[str, NDArray[Any]]:
     """Pick what the book is made from: the couples seen, and their counts."""
     low, high = np.nonzero(book.tries)
     return {
-        "couples": np.stack([low, high]),
+        "low": low,
+        "high": high,
         "tries": book.tries[low, high],
         "games": book.games[low, high],
     }
@@ -23,10 +25,15 @@ def saved_book(book: Book) -> dict[str, NDArray[Any]]:
 
 def load_book(book: Book, arrays: Arrays) -> None:
     """Fill a blank book in place."""
-    low, high = arrays["couples"]
-    book.tries[low, high] = arrays["tries"]
-    book.games[low, high] = arrays["games"]
-    book.mean[low, high] = book.mean[high, low] = arrays["games"] / arrays["tries"]
+    low, high = numbers(arrays, "low"), numbers(arrays, "high")
+    tries, games = numbers(arrays, "tries", least=1), numbers(arrays, "games")
+    require(len(low) == len(high) == len(tries) == len(games), "its couples are incomplete")
+    phantom = len(book.tries) - 1
+    require(np.all((low < high) & (high < phantom)), "it has couples of nobody")
+    require(np.all(games <= tries), "it has more games than proposals")
+    book.tries[low, high] = tries
+    book.games[low, high] = games
+    book.mean[low, high] = book.mean[high, low] = games / tries
 
 
 def clear_book(book: Book, slot: int) -> None:

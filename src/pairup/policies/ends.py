@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,6 +12,7 @@ from numpy.typing import NDArray
 
 from pairup.errors import PolicyError
 from pairup.kernels.ends import OracleState, UniformState
+from pairup.policies.archive import numbers, require
 from pairup.policies.base import Arrays, Policy, Slots, Terms, register
 
 
@@ -47,7 +50,7 @@ class Uniform(Policy):
 
     def load(self, state: Any, arrays: Arrays) -> UniformState:
         """See `Policy.load`."""
-        state.round[:] = arrays["round"]
+        (state.round[0],) = numbers(arrays, "round")
         return state
 
 
@@ -59,9 +62,9 @@ class Oracle(Policy):
     Parameters
     ----------
     rates : tuple of float, optional
-        Acceptance rate of each player, in the order in which a learner is given them. A simulation
-        tells its own when this is not given; a live learner needs it. Players beyond those listed
-        rank last.
+        Acceptance rate of each player, in the order in which a learner is given them; players
+        beyond those listed and players who join later rank last. A live learner needs it. A
+        simulation, which shuffles the players' labels, tells its own instead.
 
     Examples
     --------
@@ -76,11 +79,11 @@ class Oracle(Policy):
 
     def __post_init__(self) -> None:
         if self.rates is not None:
-            object.__setattr__(self, "rates", tuple(float(rate) for rate in self.rates))
+            object.__setattr__(self, "rates", _checked_rates(self.rates))
 
     def start(self, terms: Terms) -> OracleState:
         """See `Policy.start`."""
-        rates = terms.rates if self.rates is None else np.array(self.rates)
+        rates = self.rates if terms.rates is None else terms.rates
         if rates is None:
             raise PolicyError(
                 "oracle must know the acceptance rates, got none: give them, "
@@ -94,15 +97,38 @@ class Oracle(Policy):
     def welcome(self, state: Any, present: Slots) -> None:
         """See `Policy.welcome`."""
 
+    def forget(self, state: Any, slot: int) -> None:
+        """See `Policy.forget`; whoever takes the slot next ranks last."""
+        place = np.flatnonzero(state.ranking == slot)[0]
+        state.ranking[place:] = np.roll(state.ranking[place:], -1)
+
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
         """See `Policy.saved`."""
-        return {}
+        return {"ranking": state.ranking}
 
     def load(self, state: Any, arrays: Arrays) -> OracleState:
         """See `Policy.load`."""
+        ranking = numbers(arrays, "ranking")
+        slots, capacity = len(ranking), len(state.ranking)
+        ranked = np.array_equal(np.sort(ranking), np.arange(slots)) and slots <= capacity
+        require(ranked, "its ranking is none of all players")
+        state.ranking[:slots], state.ranking[slots:] = ranking, np.arange(slots, capacity)
         return state
 
     def leader(self, state: Any) -> NDArray[np.int64]:
         """See `Policy.leader`."""
         order = state.ranking[state.seated[state.ranking]]
         return np.sort(order[: len(order) // 2 * 2].reshape(-1, 2), axis=1)
+
+
+def _checked_rates(rates: Iterable[float]) -> tuple[float, ...]:
+    try:
+        checked = tuple(float(rate) for rate in rates)
+    except (TypeError, ValueError):
+        checked = (math.nan,)
+    if not all(0 <= rate <= 1 for rate in checked):  # false for NaN as well
+        raise PolicyError(
+            f"rates of oracle must be numbers in [0, 1], one a player, got {rates!r}: "
+            "try (0.9, 0.8, 0.3)"
+        )
+    return checked

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairup.errors import MatchingError, ObservationError, PlayerError
+from pairup.errors import MatchingError, ObservationError
 from pairup.kernels.rng import POLICY, stream_key
 from pairup.kernels.steps import FULL, observe_step, propose_step, seat_step
 from pairup.matching import Matching
 from pairup.policies import archive
-from pairup.policies.base import Policy, Terms, check_seed, get_policy
+from pairup.policies.base import Arrays, Policy, Terms, check_seed, get_policy
+from pairup.policies.roster import Roster, Row
 
 Couple = tuple[Hashable, Hashable]
 _LEAST_ROOM = 4
@@ -63,15 +65,12 @@ class Learner:
 
     def __init__(self, policy: Policy, players: Iterable[Hashable], seed: int = 0) -> None:
         check_seed(seed)
-        names = list(players)
-        _check_names(names)
         self._policy = policy
         self._seed = int(seed)
-        self._slot: dict[Hashable, int] = {name: slot for slot, name in enumerate(names)}
-        self._name: dict[int, Hashable] = dict(enumerate(names))
-        self._capacity = len(names)
-        self._awaited: dict[tuple[int, int], int] = {}
-        self._state = policy.start(self._terms(len(names)))
+        self._roster = Roster(players)
+        self._capacity = len(self._roster.players)
+        self._awaited: dict[Row, int] = {}
+        self._state = policy.start(self._terms(self._capacity))
         self._welcome()
 
     @property
@@ -82,32 +81,33 @@ class Learner:
     @property
     def players(self) -> tuple[Hashable, ...]:
         """The players present, in the order of their slots."""
-        return tuple(self._name[slot] for slot in sorted(self._name))
+        return self._roster.players
 
     @property
     def leader(self) -> Matching | None:
-        """The matching of the players seated last that looks best now, best couple first.
+        """The matching of all players present that looks best now, best couple first.
 
         None when the policy has no such opinion.
         """
+        self._seat(self._present)
         couples = self._policy.leader(self._state)
-        return None if couples is None else self._matching(couples, self._seated)
+        return None if couples is None else self._matching(couples, self._present)
 
     @property
     def awaited(self) -> dict[Couple, int]:
         """The couples proposed whose outcomes are not known yet, and how many are due."""
-        return {(self._name[i], self._name[j]): due for (i, j), due in self._awaited.items()}
+        name = self._roster.name
+        return {(name(i), name(j)): due for (i, j), due in self._awaited.items()}
 
     def propose(self, available: Iterable[Hashable] | None = None) -> Matching:
         """Propose a matching of the players available now, by default all who are present.
 
         An odd one out stays waiting.
         """
-        slots = self._present if available is None else self._slots_of(available)
+        slots = self._present if available is None else self._roster.slots_of(available)
         if len(slots) < 2:
-            return Matching((), tuple(self._name[slot] for slot in slots))
-        if not np.array_equal(slots, self._seated):
-            self._seat(slots)
+            return Matching((), [self._roster.name(slot) for slot in slots.tolist()])
+        self._seat(slots)
         couples = np.zeros((len(slots) // 2, 2), np.int64)
         while propose_step(self._state, couples) == FULL:
             self._state = self._policy.grow(self._state)
@@ -117,8 +117,8 @@ class Learner:
 
     def observe(
         self,
-        matching: Matching | Iterable[Couple],
-        played: Sequence[bool] | Mapping[Couple, bool],
+        matching: Matching | Iterable[Iterable[Hashable]],
+        played: Iterable[bool] | Mapping[Couple, bool],
     ) -> None:
         """Learn which couples played.
 
@@ -127,38 +127,40 @@ class Learner:
         matching
             Couples that were proposed, all of a matching or some of it.
         played
-            For each couple whether it played: a sequence in the order of the couples, or a mapping
+            For each couple whether it played: booleans in the order of the couples, or a mapping
             from couples (in either order), in which couples not known yet may be missing.
         """
-        couples = list(matching)
-        outcomes = _outcomes(couples, played)
-        rows = [tuple(sorted(self._slot_of(player) for player in couple)) for couple, _ in outcomes]
-        due = dict(self._awaited)
-        for (i, j), (couple, _) in zip(rows, outcomes, strict=True):
-            if not due.get((i, j)):
+        if not isinstance(matching, Iterable):
+            raise MatchingError(f"a matching is a list of couples, got {matching!r}")
+        rows = [self._roster.row(couple) for couple in matching]
+        if isinstance(played, Mapping):
+            outcomes = self._by_couple(rows, played)
+        else:
+            outcomes = _in_order(rows, played)
+        for row, value in outcomes:
+            if not isinstance(value, bool | np.bool_):
                 raise ObservationError(
-                    f"no outcome of {couple[0]!r} and {couple[1]!r} is awaited: observe a couple "
-                    "once for each time it was proposed"
+                    f"the outcome of {self._roster.named(row)} must be True or False, got {value!r}"
                 )
-            due[i, j] -= 1
-        self._awaited = {pair: count for pair, count in due.items() if count}
-        slots = np.array(rows, np.int64).reshape(-1, 2)
-        observe_step(self._state, slots, np.array([played for _, played in outcomes], np.bool_))
+        self._settle(Counter(row for row, _ in outcomes))
+        slots = np.array([row for row, _ in outcomes], np.int64).reshape(-1, 2)
+        observe_step(self._state, slots, np.array([value for _, value in outcomes], np.bool_))
 
     def join(self, player: Hashable) -> None:
         """Let a player in."""
-        _check_names([*self._slot, player])
-        slot = next(slot for slot in range(len(self._name) + 1) if slot not in self._name)
-        if slot >= self._capacity:
-            self._enlarge()
-        self._slot[player], self._name[slot] = slot, player
+        slot = self._roster.join(player)
+        try:
+            if slot >= self._capacity:
+                self._enlarge()
+        except MemoryError:
+            self._roster.leave(player)
+            raise
         self._welcome()
 
     def leave(self, player: Hashable) -> None:
         """Let a player go; what was learnt about it is forgotten, and outcomes still due lapse."""
-        slot = self._slot_of(player)
-        del self._slot[player], self._name[slot]
-        self._awaited = {pair: due for pair, due in self._awaited.items() if slot not in pair}
+        slot = self._roster.leave(player)
+        self._awaited = {row: due for row, due in self._awaited.items() if slot not in row}
         self._policy.forget(self._state, slot)
         self._welcome()
 
@@ -168,8 +170,9 @@ class Learner:
         if statistics is None:
             return []
         tries, games = statistics
+        name = self._roster.name
         known = [
-            Estimate((self._name[i], self._name[j]), int(tries[i, j]), int(games[i, j]))
+            Estimate((name(i), name(j)), int(tries[i, j]), int(games[i, j]))
             for i, j in np.argwhere(tries).tolist()
         ]
         return sorted(known, key=lambda estimate: estimate.rate, reverse=True)
@@ -184,10 +187,8 @@ class Learner:
             "options": self._policy.options,
             "seed": self._seed,
             "capacity": self._capacity,
-            "players": [
-                [slot, archive.pack_name(name)] for slot, name in sorted(self._name.items())
-            ],
-            "awaited": [[i, j, due] for (i, j), due in sorted(self._awaited.items())],
+            "players": self._roster.packed(),
+            "awaited": [[*row, due] for row, due in sorted(self._awaited.items())],
         }
         return archive.pack(header, self._policy.saved(self._state))
 
@@ -202,113 +203,100 @@ class Learner:
         """
         header, arrays = archive.unpack(data)
         learner = cls.__new__(cls)
-        learner._policy = get_policy(header["policy"], **header["options"])
-        learner._seed = header["seed"]
-        learner._capacity = header["capacity"]
-        learner._name = {slot: archive.unpack_name(name) for slot, name in header["players"]}
-        learner._slot = {name: slot for slot, name in learner._name.items()}
-        learner._awaited = {(i, j): due for i, j, due in header["awaited"]}
-        learner._state = learner._policy.start(learner._terms(learner._capacity))
-        learner._welcome()
-        learner._state = learner._policy.load(learner._state, arrays)
-        learner._seat(learner._present)
+        with archive.reading():
+            learner._restore(header, arrays)
         return learner
+
+    def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
+        self._policy = get_policy(header["policy"], **header["options"])
+        self._seed, self._capacity = header["seed"], header["capacity"]
+        check_seed(self._seed)
+        self._roster = Roster.unpacked(header["players"], self._capacity)
+        self._awaited = {(i, j): due for i, j, due in header["awaited"]}
+        self._state = self._policy.start(self._terms(self._capacity))
+        self._welcome()
+        self._state = self._policy.load(self._state, arrays)
+        present = set(self._present.tolist())
+        for (i, j), due in self._awaited.items():
+            couple = i < j and {i, j} <= present and due > 0
+            archive.require(couple, f"it awaits {due} outcomes of slots {i} and {j}")
+        tries, _ = self._policy.statistics(self._state) or ((), ())
+        known = set(np.unique(np.argwhere(tries)).tolist())
+        archive.require(known <= present, "it knows players who are not present")
 
     def _terms(self, capacity: int) -> Terms:
         return Terms(capacity, np.uint64(stream_key(self._seed, 0, POLICY)))
 
     def _welcome(self) -> None:
-        """Tell the policy who is present, and seat them all."""
-        self._present = np.array(sorted(self._name), np.int64)
+        """Tell the policy who is present; nobody is seated until the next proposal."""
+        self._present = self._roster.slots
+        self._seated: np.ndarray | None = None
         self._policy.welcome(self._state, self._present)
-        self._seat(self._present)
 
     def _seat(self, slots: np.ndarray) -> None:
-        self._seated = slots
-        seat_step(self._state, slots)
+        """Seat the players in `slots`, unless just they are seated already."""
+        if self._seated is None or not np.array_equal(slots, self._seated):
+            self._seated = slots
+            seat_step(self._state, slots)
 
     def _enlarge(self) -> None:
         """Double the room, so that n players who join cost n^2 in all."""
         capacity = max(2 * self._capacity, _LEAST_ROOM)
         larger = self._policy.start(self._terms(capacity))
+        self._policy.welcome(larger, self._present)
         self._state = self._policy.load(larger, self._policy.saved(self._state))
         self._capacity = capacity
 
-    def _slot_of(self, player: Hashable) -> int:
-        try:
-            return self._slot[player]
-        except (KeyError, TypeError):
-            raise PlayerError(
-                f"player {player!r} is not present: join({player!r}) lets it in"
-            ) from None
+    def _by_couple(self, rows: list[Row], played: Mapping[Couple, bool]) -> list[tuple[Row, bool]]:
+        proposed, outcomes = set(rows), dict[Row, bool]()
+        for couple, value in played.items():
+            row = self._roster.row(couple)
+            if row not in proposed:
+                raise ObservationError(
+                    f"{self._roster.named(row)} have an outcome but are no couple of the matching: "
+                    "observe them with the matching that proposed them"
+                )
+            if row in outcomes:
+                raise ObservationError(
+                    f"{self._roster.named(row)} have two outcomes: give one, in either order"
+                )
+            outcomes[row] = value
+        return list(outcomes.items())
 
-    def _slots_of(self, available: Iterable[Hashable]) -> np.ndarray:
-        names = list(available)
-        slots = sorted(self._slot_of(name) for name in names)
-        if len(set(slots)) < len(slots):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise PlayerError(f"player {twice!r} is available twice: name each player once")
-        return np.array(slots, np.int64)
+    def _settle(self, known: Counter[Row]) -> None:
+        """Strike couples off those awaited, all or none."""
+        for row, times in known.items():
+            if self._awaited.get(row, 0) < times:
+                raise ObservationError(
+                    f"no outcome of {self._roster.named(row)} is awaited: observe a couple once "
+                    "for each time it was proposed"
+                )
+        for row, times in known.items():
+            self._awaited[row] -= times
+            if not self._awaited[row]:
+                del self._awaited[row]
 
     def _matching(self, couples: np.ndarray, slots: np.ndarray) -> Matching:
         """Name the players of `couples`; who of `slots` is in none, or with the phantom, waits."""
+        name = self._roster.name
         rows = [(i, j) for i, j in couples.tolist() if j < self._capacity]
         coupled = {slot for row in rows for slot in row}
         return Matching(
-            [(self._name[i], self._name[j]) for i, j in rows],
-            [self._name[slot] for slot in slots.tolist() if slot not in coupled],
+            [(name(i), name(j)) for i, j in rows],
+            [name(slot) for slot in slots.tolist() if slot not in coupled],
         )
 
 
-def _check_names(names: Sequence[Hashable]) -> None:
-    seen = set()
-    for name in names:
-        if name is None:
-            raise PlayerError("a player cannot be called None: give any other hashable name")
-        try:
-            if name in seen:
-                raise PlayerError(f"player {name!r} is present twice: give each its own name")
-            seen.add(name)
-        except TypeError:
-            raise PlayerError(
-                f"player {name!r} is not hashable: give a string, a number or a tuple"
-            ) from None
-
-
-def _outcomes(
-    couples: Sequence[Couple], played: Sequence[bool] | Mapping[Couple, bool]
-) -> list[tuple[Couple, bool]]:
-    """Match each couple with its outcome."""
-    for couple in couples:
-        if not isinstance(couple, tuple) or len(couple) != 2 or couple[0] == couple[1]:
-            raise MatchingError(f"a couple is a pair of two players, got {couple!r}")
-    if isinstance(played, Mapping):
-        outcomes = _outcomes_by_couple(couples, played)
-    else:
-        values = list(played)
-        if len(values) != len(couples):
-            raise ObservationError(
-                f"each couple needs an outcome, got {len(values)} for {len(couples)} couples: "
-                "give a mapping from couples if only some are known"
-            )
-        outcomes = list(zip(couples, values, strict=True))
-    for couple, value in outcomes:
-        if not isinstance(value, bool | np.bool_):
-            raise ObservationError(
-                f"the outcome of {couple[0]!r} and {couple[1]!r} must be True or False, "
-                f"got {value!r}"
-            )
-    return outcomes
-
-
-def _outcomes_by_couple(
-    couples: Sequence[Couple], played: Mapping[Couple, bool]
-) -> list[tuple[Couple, bool]]:
-    known = {frozenset(couple): couple for couple in couples}
-    for couple in played:
-        if not isinstance(couple, tuple | frozenset) or frozenset(couple) not in known:
-            raise ObservationError(
-                f"{couple!r} has an outcome but is no couple of the matching: "
-                f"its couples are {list(couples)!r}"
-            )
-    return [(known[frozenset(couple)], value) for couple, value in played.items()]
+def _in_order(rows: list[Row], played: Iterable[bool]) -> list[tuple[Row, bool]]:
+    if not isinstance(played, Iterable):
+        raise ObservationError(
+            f"outcomes are a list of True or False, one a couple, got {played!r}: "
+            f"write [{played!r}] for a single couple"
+        )
+    values = list(played)
+    if len(values) != len(rows):
+        raise ObservationError(
+            f"each couple needs an outcome, got {len(values)} for {len(rows)} couples: "
+            "give a mapping from couples if only some are known"
+        )
+    return list(zip(rows, values, strict=True))

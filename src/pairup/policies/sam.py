@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pairup.errors import PolicyError
 from pairup.kernels import sam as kernel
 from pairup.kernels.book import new_book
+from pairup.policies.archive import numbers, require
 from pairup.policies.base import Arrays, Policy, Slots, Terms, register
 from pairup.policies.books import clear_book, load_book, saved_book
 
@@ -60,6 +61,8 @@ class SAM(Policy):
                 f"horizon of sam must be an integer of at least 2, got {self.horizon!r}: "
                 "give the number of rounds you expect"
             )
+        if self.horizon is not None:
+            object.__setattr__(self, "horizon", int(self.horizon))  # JSON knows no numpy
 
     def start(self, terms: Terms) -> kernel.SamState:
         """See `Policy.start`."""
@@ -131,16 +134,23 @@ class SAM(Policy):
         """See `Policy.load`."""
         load_book(state.book, arrays)
         for name in _SUMS:
-            sums = arrays[f"player_{name}"]
+            sums = numbers(arrays, f"player_{name}")
             getattr(state, name)[: len(sums)] = sums
-        seats, start = arrays["members"], arrays["start"]
-        clusters = len(start) - 1
-        state.now[:] = clusters, len(seats)
-        state.members[: len(seats)] = np.where(seats < 0, len(state.cluster) - 1, seats)
-        state.start[: clusters + 1] = start
-        state.turn[:clusters] = arrays["turn"]
-        for c in range(clusters):
-            state.cluster[state.members[start[c] : start[c + 1]]] = c
+        seats, start = numbers(arrays, "members", least=-1), numbers(arrays, "start")
+        turn, sizes = numbers(arrays, "turn"), np.diff(start)
+        members = np.where(seats < 0, len(state.cluster) - 1, seats)
+        welcomed = state.members[: state.now[kernel.MEMBERS]]
+        require(np.array_equal(np.sort(members), welcomed), "its clusters are of other players")
+        require(start[0] == 0 and start[-1] == len(members), "its clusters leave players out")
+        least = 2 if len(members) else 0
+        require(np.all((sizes >= least) & (sizes % 2 == 0)), "it has clusters of odd sizes")
+        require(len(turn) == len(sizes), "its clusters have no turns")
+        require(np.all(turn < np.maximum(sizes, 1)), "it has turns beyond a tournament's end")
+        clusters = len(turn)
+        state.now[kernel.CLUSTERS] = clusters
+        state.members[: len(members)], state.start[: clusters + 1] = members, start
+        state.turn[:clusters] = turn
+        state.cluster[members] = np.repeat(np.arange(clusters), sizes)
         return state
 
     def leader(self, state: Any) -> NDArray[np.int64]:

@@ -13,6 +13,7 @@ from pairup.kernels import unimodal as kernel
 from pairup.kernels.book import new_book
 from pairup.kernels.leader import new_leader
 from pairup.kernels.rng import word
+from pairup.policies.archive import numbers, require
 from pairup.policies.base import Arrays, Policy, Slots, Terms, check_choice, register
 from pairup.policies.books import clear_book, load_book, saved_book
 
@@ -73,7 +74,8 @@ class Unimodal(Policy):
             keys=np.array([word(terms.key, 0), word(terms.key, 1)], np.uint64),
             now=now,
             rad=np.zeros(couples),
-            scores=np.zeros(couples),
+            lower=np.zeros(couples),
+            solved=np.zeros(couples, np.bool_),
             base=np.zeros((couples, 4)),
             slope=np.zeros((couples, 4)),
             tangent_base=np.full(tangents, np.inf),
@@ -98,7 +100,7 @@ class Unimodal(Policy):
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
         """See `Policy.saved`."""
         return saved_book(state.book) | {
-            "round": state.now[kernel.ROUND],
+            "round": state.now[[kernel.ROUND]],
             "leaders": state.counts.keys,
             "leader_counts": state.counts.counts,
         }
@@ -106,13 +108,14 @@ class Unimodal(Policy):
     def load(self, state: Any, arrays: Arrays) -> kernel.UnimodalState:
         """See `Policy.load`."""
         load_book(state.book, arrays)
-        state.now[kernel.ROUND] = arrays["round"]
-        counts = leader_counts.LeaderCounts(
-            arrays["leaders"].copy(),
-            arrays["leader_counts"].copy(),
-            np.array([np.count_nonzero(arrays["leaders"])]),
-        )
-        return state._replace(counts=counts)
+        (state.now[kernel.ROUND],) = numbers(arrays, "round")
+        leaders, counts = arrays["leaders"], numbers(arrays, "leader_counts")
+        used = np.count_nonzero(leaders)
+        require(leaders.dtype == np.uint64, "its leaders are no fingerprints")
+        require(leaders.shape == counts.shape, "its leaders have no counts")
+        require(len(leaders).bit_count() == 1 and 2 * used <= len(leaders), "its table is no table")
+        table = leader_counts.LeaderCounts(leaders.copy(), counts.copy(), np.array([used]))
+        return state._replace(counts=table)
 
     def leader(self, state: Any) -> NDArray[np.int64]:
         """See `Policy.leader`."""

@@ -1,0 +1,107 @@
+from itertools import combinations
+from random import Random
+
+import pytest
+
+import naive
+from kernels.compiled import Compiled
+from kernels.rate_families import FAMILIES
+from pairup import SAM
+
+# Kinds of players in even numbers, so that clusters can part.
+SEPARATED = {
+    "two kinds": lambda n: [0.95 if i < 2 * (n // 4) else 0.3 for i in range(n)],
+    "three kinds": lambda n: [(1.0, 0.7, 0.2)[min(i // 2, 2)] for i in range(n)],
+    "steps": lambda n: [1.0 - 0.35 * (i // 4) for i in range(n)],
+}
+ALL = FAMILIES | SEPARATED
+
+
+class Duel:
+    """The compiled steps and their twin, who see the same outcomes."""
+
+    def __init__(self, rates, horizon, seed):
+        self.rates = naive.shuffled(seed, rates)
+        self.compiled = Compiled(SAM(), len(rates), horizon=horizon)
+        self.twin = naive.SAM(len(rates), horizon)
+        self.key = naive.stream_key(seed, 0, naive.ACCEPTANCES)
+        self.rounds = 0
+
+    def propose(self, seated=None):
+        expected, proposed = self.twin.propose(seated), self.compiled.propose()
+        assert proposed == expected
+        self.rounds += 1
+        return proposed
+
+    def outcomes(self, matching):
+        accepted = naive.accepts(self.key, self.rates, self.rounds)
+        return [accepted[i] and accepted[j] for i, j in matching]
+
+    def observe(self, couples, played):
+        self.compiled.observe(couples, played)
+        self.twin.observe(couples, played)
+
+    def play(self, rounds):
+        for _ in range(rounds):
+            matching = self.propose()
+            self.observe(matching, self.outcomes(matching))
+        return self
+
+
+@pytest.mark.parametrize("horizon", [2, 200])
+@pytest.mark.parametrize("family", ALL)
+def test_equals_its_twin_step_for_step(family, horizon):
+    for n in range(2, 13):
+        Duel(ALL[family](n), horizon, seed=n).play(200)
+
+
+@pytest.mark.parametrize("family", SEPARATED)
+@pytest.mark.parametrize("n", [5, 6, 9, 12])
+def test_equals_its_twin_until_it_has_split(family, n):
+    duel = Duel(SEPARATED[family](n), 1000, seed=n).play(1000)
+    assert len(duel.twin.clusters) > 1
+
+
+def test_both_parts_of_a_cluster_split_again_at_once():
+    # 0 and 1 play with everyone, 2 and 3 with all but 4 and 5, and 4 and 5 with the best alone.
+    duel = Duel([1.0] * 6, horizon=2, seed=0)
+    pairs = list(combinations(range(6), 2))
+    for _ in range(100):
+        duel.observe(pairs, [i < 2 or j < 4 for i, j in pairs])
+    for _ in range(5):
+        duel.propose()
+    assert duel.propose() == [(0, 1), (2, 3), (4, 5)]
+
+
+@pytest.mark.parametrize("n", range(2, 13))
+def test_a_cycle_brings_every_pair_together_once(n):
+    compiled = Compiled(SAM(), n, horizon=1000)
+    met = [couple for _ in range(n - 1 + n % 2) for couple in compiled.propose()]
+    assert sorted(met) == sorted(combinations(range(n), 2))
+
+
+@pytest.mark.parametrize("n", [7, 8])
+@pytest.mark.parametrize("family", SEPARATED)
+def test_equals_its_twin_when_the_players_seated_change(family, n):
+    duel = Duel(SEPARATED[family](n), 20, seed=n)
+    random = Random(n)
+    for _ in range(200):
+        seated = random.sample(range(n), random.choice([2, 3, 5, n - 1, n, n, n]))
+        duel.compiled.seat(seated)
+        for _ in range(random.randint(1, 12)):
+            matching = duel.propose(seated)
+            duel.observe(matching, duel.outcomes(matching))
+    assert len(duel.twin.clusters) > 1
+
+
+@pytest.mark.parametrize("n", [6, 9])
+def test_equals_its_twin_when_outcomes_come_late_and_in_any_order(n):
+    duel = Duel(SEPARATED["steps"](n), 50, seed=n)
+    random, due = Random(n), []
+    for _ in range(1000):
+        matching = duel.propose()
+        due += zip(matching, duel.outcomes(matching), strict=True)
+        random.shuffle(due)
+        known = [due.pop() for _ in range(min(len(due), random.randint(0, n)))]
+        duel.observe([couple for couple, _ in known], [played for _, played in known])
+    assert len(duel.twin.clusters) > 1

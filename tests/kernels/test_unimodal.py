@@ -1,0 +1,137 @@
+from itertools import product
+from random import Random
+
+import pytest
+
+import naive
+from kernels.compiled import Compiled
+from kernels.rate_families import FAMILIES
+from pairup import Unimodal
+
+OPTIONS = [
+    dict(zip(("compare", "index", "clock"), values, strict=True))
+    for values in product(("players", "matchings"), ("kl", "ucb"), ("leader", "round"))
+]
+every_option = pytest.mark.parametrize("options", OPTIONS, ids=lambda o: "-".join(o.values()))
+
+
+class Duel:
+    """The compiled steps and their twin, who see the same outcomes."""
+
+    def __init__(self, options, rates, seed):
+        self.rates = rates
+        key = naive.stream_key(seed, 0, naive.POLICY)
+        self.compiled = Compiled(Unimodal(**options), len(rates), key)
+        self.twin = naive.Unimodal(len(rates), key, **options)
+        self.key = naive.stream_key(seed, 0, naive.ACCEPTANCES)
+        self.rounds = self.doubtful = 0
+
+    def propose(self, seated=None):
+        """The matching on which both agree; where rounding decides, the compiled steps' one."""
+        expected, proposed = self.twin.propose(seated), self.compiled.propose()
+        assert self.compiled.leader == self.twin.leading
+        assert proposed == expected or proposed in self.twin.doubts
+        self.rounds += 1
+        self.doubtful += bool(self.twin.doubts)
+        return proposed
+
+    def outcomes(self, matching):
+        accepted = naive.accepts(self.key, self.rates, self.rounds)
+        return [accepted[i] and accepted[j] for i, j in matching]
+
+    def observe(self, couples, played):
+        self.compiled.observe(couples, played)
+        self.twin.observe(couples, played)
+
+    def play(self, rounds):
+        for _ in range(rounds):
+            matching = self.propose()
+            self.observe(matching, self.outcomes(matching))
+
+
+@every_option
+@pytest.mark.parametrize("family", FAMILIES)
+def test_equals_its_twin_step_for_step(options, family):
+    for n in range(2, 13):
+        duel = Duel(options, FAMILIES[family](n), seed=n)
+        duel.play(100)
+        # Certain players make equal sums of different indices, and then rounding decides.
+        assert duel.doubtful <= (60 if family == "zeros and ones" else 10)
+
+
+@every_option
+@pytest.mark.parametrize("n", [5, 6])
+def test_equals_its_twin_in_the_long_run(options, n):
+    duel = Duel(options, FAMILIES["around"](n), seed=1)
+    duel.play(1000)
+    assert duel.doubtful <= 10
+
+
+def test_equals_its_twin_through_the_growth_of_its_table():
+    duel = Duel({"index": "ucb"}, FAMILIES["equal"](12), seed=3)
+    duel.play(400)
+    assert duel.compiled.growths >= 2
+    assert len(duel.twin.led) > 64
+
+
+@every_option
+@pytest.mark.parametrize("n", [7, 8])
+def test_equals_its_twin_when_the_players_seated_change(options, n):
+    duel = Duel(options, FAMILIES["random"](n), seed=n)
+    random = Random(n)
+    for _ in range(100):
+        seated = random.sample(range(n), random.choice([2, 3, 4, 5, n - 2, n - 1, n, n, n]))
+        duel.compiled.seat(seated)
+        for _ in range(random.randint(1, 4)):
+            matching = duel.propose(seated)
+            duel.observe(matching, duel.outcomes(matching))
+
+
+def test_all_but_one_seated_is_not_everyone():
+    # The phantom takes the fourth seat, but three of four are still a passing set of players.
+    duel = Duel({}, [0.5] * 4, seed=0)
+    duel.play(4)
+    duel.compiled.seat([0, 1, 2])
+    for _ in range(10):
+        matching = duel.propose([0, 1, 2])
+        duel.observe(matching, duel.outcomes(matching))
+
+
+@every_option
+def test_equals_its_twin_when_outcomes_come_late_and_in_any_order(options):
+    duel = Duel(options, FAMILIES["tied"](7), seed=2)
+    random, due = Random(7), []
+    for _ in range(300):
+        matching = duel.propose()
+        due += zip(matching, duel.outcomes(matching), strict=True)
+        random.shuffle(due)
+        known = [due.pop() for _ in range(min(len(due), random.randint(0, 6)))]
+        duel.observe([couple for couple, _ in known], [played for _, played in known])
+
+
+@every_option
+def test_equals_its_twin_with_room_for_more_players(options):
+    rates = FAMILIES["random"](9)
+    duel = Duel(options, rates, seed=4)
+    for present in ([0, 2, 3, 5, 8], [1, 2, 3, 5, 6, 8]):
+        duel.compiled.welcome(present)
+        duel.twin.welcome(present)
+        duel.play(100)
+
+
+def test_two_players_are_always_coupled():
+    duel = Duel({}, [0.0, 1.0], seed=0)
+    duel.play(20)
+    assert duel.twin.led == {((0, 1),): 20}
+
+
+@every_option
+def test_who_waits_is_learnt_too(options):
+    # The swap with the phantom's couple is a neighbour like any other.
+    duel = Duel(options, [0.9, 0.9, 0.1], seed=0)
+    waiting = set()
+    for _ in range(30):
+        matching = duel.propose()
+        waiting |= {0, 1, 2}.difference(*matching)
+        duel.observe(matching, duel.outcomes(matching))
+    assert waiting == {0, 1, 2}

@@ -1,0 +1,379 @@
+"""What every policy must do, and passes merely by being registered."""
+
+import enum
+import itertools
+import random
+
+import numpy as np
+import pytest
+
+from pairup import (
+    Learner,
+    Matching,
+    MatchingError,
+    ObservationError,
+    PairupError,
+    PlayerError,
+    Problem,
+    simulate,
+)
+from pairup.world import new_world
+from serving import WITHOUT_DRAWS, outcomes, served, simulated, size, variants
+
+SIZES = range(2, 14)
+
+pytestmark = pytest.mark.parametrize("variant", variants(), ids=str)
+
+
+def play(learner, rounds, seed=0, available=None):
+    """Propose and observe, by coins; returns the matchings."""
+    coin, matchings = random.Random(seed), []
+    for _ in range(rounds):
+        matchings.append(learner.propose(available))
+        learner.observe(matchings[-1], [coin.random() < 0.5 for _ in matchings[-1]])
+    return matchings
+
+
+def assert_full(matching, players):
+    """Check that all players are seated: coupled, or the one who waits."""
+    assert isinstance(matching, Matching)
+    assert len(matching) == len(players) // 2
+    assert len(matching.waiting) == len(players) % 2
+    assert set(matching.players) == set(players)
+
+
+def assert_same_future(learner, twin, rounds=25):
+    assert twin.to_bytes() == learner.to_bytes()
+    assert [matching.couples for matching in play(twin, rounds)] == [
+        matching.couples for matching in play(learner, rounds)
+    ]
+    assert twin.to_bytes() == learner.to_bytes()
+
+
+@pytest.mark.parametrize("players", SIZES)
+def test_proposes_full_matchings(variant, players):
+    for matching in play(variant.learner(range(players)), 60):
+        assert_full(matching, range(players))
+
+
+@pytest.mark.parametrize("players", [2, 3, 4, 7, 8, 13])
+def test_what_is_served_is_what_is_simulated(variant, players):
+    problem = Problem.random(players, seed=players)
+    world = new_world(problem, 5, 0)
+    policy = variant.policy(world.rates)
+    rounds = range(300)
+    learner = policy.learner(range(players), seed=5)
+    regrets, games = [], []
+    for ours, theirs in zip(
+        served(learner, world, rounds), simulated(policy, world, rounds, seed=5), strict=True
+    ):
+        assert list(ours[0]) == theirs[0]
+        assert ours[1:] == theirs[1:3]
+        regrets.append(ours[1])
+        games.append(ours[2])
+    run = simulate(problem, policy, len(rounds), 1, seed=5, checkpoints=[t + 1 for t in rounds])
+    assert run.regret[0].tolist() == regrets
+    assert run.games[0].tolist() == games
+
+
+def test_seeded_runs_repeat_bit_for_bit(variant):
+    problem = Problem.random(7, seed=3)
+    first, again, other = (
+        simulate(problem, variant.policy(problem.rates), 500, 3, seed) for seed in (1, 1, 2)
+    )
+    assert np.array_equal(first.regret, again.regret)
+    assert np.array_equal(first.games, again.games)
+    assert not np.array_equal(first.games, other.games)
+
+
+def test_another_seed_draws_otherwise(variant):
+    first, again, other = (play(variant.learner(range(10), seed), 5) for seed in (1, 1, 2))
+    assert first == again
+    assert (first == other) == (variant.name in WITHOUT_DRAWS)
+
+
+@pytest.mark.parametrize("players", [2, 5, 8])
+def test_saving_midway_changes_nothing(variant, players):
+    learner = variant.learner(range(players), seed=4)
+    for rounds in (0, 1, 30, 100):
+        play(learner, rounds)
+        assert_same_future(learner, Learner.from_bytes(learner.to_bytes()))
+
+
+def test_saving_keeps_what_is_awaited_and_who_is_present(variant):
+    learner = variant.learner("abcdefg")
+    play(learner, 20)
+    learner.leave("c")
+    learner.leave("a")
+    learner.join("h")
+    late = [learner.propose(), learner.propose("bdeh"[:3].__iter__()), learner.propose()]
+    twin = Learner.from_bytes(learner.to_bytes())
+    assert twin.awaited == learner.awaited
+    assert twin.players == learner.players
+    assert twin.leader == learner.leader
+    assert twin.estimates() == learner.estimates()
+    for each in (learner, twin):
+        for matching in late:
+            each.observe(matching, [True] * len(matching))
+        each.join("i")
+        each.join("j")
+    assert_same_future(learner, twin)
+
+
+def test_the_state_does_not_grow_with_the_rounds(variant):
+    world = new_world(Problem.random(9, seed=2), 0, 0)
+    policy = variant.policy(world.rates)
+    sizes = [size(state) for *_, state in simulated(policy, world, [500, 20_000])]
+    assert sizes[1] <= 2 * sizes[0]
+    assert sizes[1] < 2**16
+
+
+def test_what_is_saved_does_not_grow_with_the_rounds(variant):
+    world, pick = new_world(Problem(np.linspace(0.1, 0.9, 9)), 0, 0), random.Random(0)
+    learner, sizes = variant.policy(world.rates).learner(range(9)), []
+    for t in range(1_600):
+        available = pick.sample(range(9), pick.randint(2, 9)) if t % 2 else None
+        matching = learner.propose(available)
+        learner.observe(matching, outcomes(world, t, matching))
+        sizes.append(len(learner.to_bytes()) if t % 400 == 399 else 0)
+    assert sizes[1_599] <= 1.2 * sizes[399]
+    assert max(sizes) < 2**13
+
+
+def test_outcomes_that_never_come_stay_bounded(variant):
+    learner = variant.learner(range(7))
+    for _ in range(300):
+        learner.propose()
+    assert len(learner.awaited) <= 7 * 6 // 2
+    assert sum(learner.awaited.values()) == 300 * 3
+
+
+@pytest.mark.parametrize(
+    "rates",
+    [
+        [0, 0],
+        [1, 1],
+        [0, 1],
+        [0, 0, 0],
+        [1, 0, 1],
+        [0] * 6,
+        [1] * 6,
+        [0.5] * 7,
+        [1, 1, 0, 0],
+        [1, 0, 1, 0, 1],
+        [1e-300, 1 - 2**-53, 0.5, 5e-324],
+    ],
+)
+def test_holds_at_the_extremes(variant, rates):
+    problem = Problem(rates)
+    run = simulate(problem, variant.policy(rates), 400, 2, checkpoints=range(1, 401))
+    assert np.all(np.diff(run.regret, axis=1) >= 0)
+    assert np.all(run.regret <= problem.best_games * run.rounds * (1 + 1e-9))
+    if len(set(rates)) == 1 or len(rates) == 2:
+        assert np.all(run.regret == 0)
+    if set(rates) == {1}:
+        assert np.all(run.games == problem.pairs * run.rounds)
+    if 1 not in rates and set(rates) <= {0}:
+        assert np.all(run.games == 0)
+
+
+@pytest.mark.parametrize("players", [2, 5, 8])
+def test_matches_whoever_is_available(variant, players):
+    learner, pick = variant.learner(range(players)), random.Random(1)
+    for count in [*range(players + 1)] * 4:
+        available = pick.sample(range(players), count)
+        before = learner.to_bytes()
+        assert_full(play(learner, 1, available=iter(available))[0], available)
+        if count < 2:
+            assert learner.to_bytes() == before
+        assert learner.leader is None or set(learner.leader.players) == set(range(players))
+        assert_full(play(learner, 1)[0], range(players))
+
+
+def test_all_available_is_the_default(variant):
+    learner, twin = variant.learner(range(6)), variant.learner(range(6))
+    for _ in range(30):
+        assert play(learner, 1, available=[5, 3, 4, 0, 1, 2]) == play(twin, 1)
+    assert learner.to_bytes() == twin.to_bytes()
+
+
+def test_a_look_at_the_leader_changes_nothing(variant):
+    looked, twin = variant.learner(range(7)), variant.learner(range(7))
+    pick = random.Random(2)
+    for _ in range(60):
+        available = pick.sample(range(7), pick.randint(2, 7))
+        assert play(looked, 1, available=available) == play(twin, 1, available=available)
+        if looked.leader is not None:
+            assert_full(looked.leader, range(7))
+        looked.estimates(), looked.awaited, looked.to_bytes()
+    assert looked.to_bytes() == twin.to_bytes()
+
+
+def test_outcomes_come_late_in_any_order_and_in_parts(variant):
+    learner, twin = variant.learner(range(8)), variant.learner(range(8))
+    world = new_world(Problem.random(8, seed=1), 0, 0)
+    known = []
+    for t in range(12):
+        matching = learner.propose()
+        assert twin.propose() == matching
+        known.extend(zip(matching, outcomes(world, t, matching), strict=True))
+    for couple, played in known:
+        learner.observe([couple], [played])
+    random.Random(3).shuffle(known)
+    for part in range(0, len(known), 7):
+        couples = [random.Random(part).sample(couple, 2) for couple, _ in known[part : part + 7]]
+        twin.observe(couples, (played for _, played in known[part : part + 7]))
+    assert learner.awaited == twin.awaited == {}
+    assert sorted(learner.estimates()) == sorted(twin.estimates())
+    assert_same_future(learner, twin)
+
+
+def test_a_mapping_may_leave_outcomes_out(variant):
+    learner = variant.learner("abcd")
+    matching = learner.propose()
+    (a, b), (c, d) = matching
+    learner.observe(matching, {(b, a): np.True_})
+    assert learner.awaited == {(c, d): 1}
+    learner.observe(matching, {frozenset((c, d)): False})
+    assert learner.awaited == {}
+
+
+def test_players_join_and_leave_midway(variant):
+    learner, pick = variant.learner(range(3)), random.Random(4)
+    present, names = set(range(3)), itertools.count(3)
+    for _ in range(120):
+        if pick.random() < (0.8 if len(present) < 12 else 0.2):
+            present.add(next(names))
+            learner.join(max(present))
+        else:
+            gone = pick.choice(sorted(present))
+            present.remove(gone)
+            learner.leave(gone)
+        assert set(learner.players) == present
+        assert_full(play(learner, 2, seed=len(present))[-1], present)
+        assert {player for each in learner.estimates() for player in each.couple} <= present
+    assert_same_future(learner, Learner.from_bytes(learner.to_bytes()))
+
+
+def test_all_may_leave_and_come_back(variant):
+    learner = variant.learner("abc")
+    play(learner, 5)
+    for player in "abc":
+        learner.leave(player)
+        assert learner.leader is None or set(learner.leader.players) == set(learner.players)
+    assert learner.propose() == Matching(())
+    assert learner.players == ()
+    assert_same_future(learner, Learner.from_bytes(learner.to_bytes()))
+    for player in "defghijklm":
+        learner.join(player)
+    assert_full(play(learner, 30)[-1], "defghijklm")
+
+
+def test_begins_with_nobody_or_one(variant):
+    learner = variant.learner([])
+    assert learner.propose() == Matching(())
+    learner.join("a")
+    assert learner.propose() == Matching((), ["a"])
+    learner.join("b")
+    assert learner.propose() == Matching([("a", "b")])
+
+
+def test_a_new_player_inherits_nothing(variant):
+    """A learner that thought the world of who left, and one that did not, go on alike."""
+    futures = []
+    for played in (True, False):
+        learner = variant.learner("abcdef")
+        for other in "bcdef" * 4:
+            learner.observe(learner.propose(["a", other]), [played])
+        for other in "cdef" * 2:
+            learner.observe(learner.propose(["b", other]), [True])
+        learner.propose(["a", "b"])
+        learner.leave("a")
+        learner.join("z")
+        assert learner.players[0] == "z"  # in the slot of "a"
+        assert "z" not in {player for each in learner.estimates() for player in each.couple}
+        assert learner.awaited == {}
+        futures.append(learner)
+    assert_same_future(*futures)
+
+
+def test_nothing_stays_of_who_left(variant):
+    """Two learners with different pasts, of which one player is left, go on alike."""
+    futures = []
+    for seed in (0, 1):
+        learner = variant.learner("abcdef")
+        play(learner, 30, seed)
+        for gone, new in zip("bcdef", "vwxyz", strict=True):
+            learner.leave(gone)
+            learner.join(new)
+        assert learner.estimates() == []
+        futures.append(learner)
+    assert_same_future(*futures)
+
+
+def test_players_have_any_hashable_name(variant):
+    class Colour(enum.Enum):
+        RED = "red"
+
+    names = ["ann", 3, ("bob", (1, "x")), frozenset("xy"), Colour.RED, 0.5, b"raw", object(), True]
+    learner, twin = variant.learner(names), variant.learner(range(len(names)))
+    for matching, numbered in zip(play(learner, 20), play(twin, 20), strict=True):
+        assert [(names[i], names[j]) for i, j in numbered] == list(matching)
+        assert [names[i] for i in numbered.waiting] == list(matching.waiting)
+
+
+BAD_CALLS = {
+    "unknown available": (PlayerError, lambda each: each.propose(["a", "nobody"])),
+    "available twice": (PlayerError, lambda each: each.propose(["a", "b", "a"])),
+    "unhashable available": (PlayerError, lambda each: each.propose([["a"], "b"])),
+    "available a string": (PlayerError, lambda each: each.propose("abc")),
+    "available a number": (PlayerError, lambda each: each.propose(3)),
+    "join twice": (PlayerError, lambda each: each.join("a")),
+    "join None": (PlayerError, lambda each: each.join(None)),
+    "join a list": (PlayerError, lambda each: each.join(["a"])),
+    "leave unknown": (PlayerError, lambda each: each.leave("nobody")),
+    "leave a list": (PlayerError, lambda each: each.leave(["a"])),
+    "unknown player": (PlayerError, lambda each: each.observe([("a", "nobody")], [True])),
+    "never proposed": (ObservationError, lambda each: each.observe([("x", "y")], [True])),
+    "too few": (ObservationError, lambda each: each.observe([("a", "b")], [])),
+    "too many": (ObservationError, lambda each: each.observe([("a", "b")], [True, True])),
+    "no list": (ObservationError, lambda each: each.observe([("a", "b")], True)),
+    "twice": (ObservationError, lambda each: each.observe([("a", "b")] * 2, [True] * 2)),
+    "second bad": (
+        ObservationError,
+        lambda each: each.observe([("a", "b"), ("x", "y")], [True, False]),
+    ),
+    "an integer": (ObservationError, lambda each: each.observe([("a", "b")], [1])),
+    "nothing": (ObservationError, lambda each: each.observe([("a", "b")], [None])),
+    "a word": (ObservationError, lambda each: each.observe([("a", "b")], ["True"])),
+    "not in matching": (
+        ObservationError,
+        lambda each: each.observe([("a", "b")], {("x", "y"): True}),
+    ),
+    "both orders": (
+        ObservationError,
+        lambda each: each.observe([("a", "b")], {("a", "b"): True, ("b", "a"): True}),
+    ),
+    "bad in mapping": (
+        ObservationError,
+        lambda each: each.observe([("a", "b")], {("a", "b"): "yes"}),
+    ),
+    "no couple in mapping": (MatchingError, lambda each: each.observe([("a", "b")], {"ab": True})),
+    "no matching": (MatchingError, lambda each: each.observe(None, [True])),
+    "a string": (MatchingError, lambda each: each.observe("ab", [True, True])),
+    "with itself": (MatchingError, lambda each: each.observe([("a", "a")], [True])),
+    "three": (MatchingError, lambda each: each.observe([("a", "b", "x")], [True])),
+}
+
+
+def test_an_error_leaves_the_learner_unchanged(variant):
+    learner = variant.learner("abxy")
+    play(learner, 30)
+    learner.propose(["a", "b"])
+    before = learner.to_bytes()
+    for name, (kind, call) in BAD_CALLS.items():
+        with pytest.raises(PairupError) as caught:
+            call(learner)
+        assert caught.type is kind, name
+        assert learner.to_bytes() == before, name
+    assert_same_future(learner, Learner.from_bytes(before))

@@ -1,0 +1,97 @@
+import copy
+import dataclasses
+import pickle
+
+import pytest
+
+from pairup import SAM, Oracle, PolicyError, Uniform, Unimodal, get_policy, policy_names
+from pairup.policies import base
+from serving import variants
+
+
+def test_finds_every_policy_by_its_name():
+    assert set(policy_names()) >= {"unimodal", "sam", "uniform", "oracle"}
+    assert list(policy_names()) == sorted(policy_names())
+    for name in policy_names():
+        assert get_policy(name).name == name
+
+
+def test_takes_options_by_keyword():
+    assert get_policy("sam", horizon=100) == SAM(horizon=100)
+    assert get_policy("unimodal", compare="matchings", index="ucb") == Unimodal("matchings", "ucb")
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("unimodel", "no policy is called 'unimodel'; did you mean \"unimodal\"?"),
+        ("SAM", "no policy is called 'SAM'; did you mean \"sam\"?"),
+        ("zzz", "no policy is called 'zzz'; known: "),
+        (3, "no policy is called 3; known: "),
+        (["sam"], r"no policy is called \['sam'\]; known: "),
+        (SAM, "no policy is called <class"),
+    ],
+)
+def test_an_unknown_name(name, says):
+    with pytest.raises(PolicyError, match=says.replace("?", r"\?")):
+        get_policy(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "says"),
+    [
+        ("unimodal", {"indx": "kl"}, "unimodal has no option 'indx'; did you mean \"index\""),
+        ("uniform", {"horizon": 3}, "uniform has no option 'horizon'; none is known"),
+        ("unimodal", {"index": "ukb"}, "index of unimodal cannot be 'ukb'; did you mean \"ucb\""),
+        ("unimodal", {"compare": None}, "compare of unimodal cannot be None; known"),
+        ("unimodal", {"clock": ["round"]}, "clock of unimodal cannot be"),
+        ("sam", {"horizon": 1}, "horizon of sam must be an integer of at least 2, got 1"),
+        ("sam", {"horizon": 1e6}, "horizon of sam must be an integer"),
+        ("sam", {"horizon": "100"}, "horizon of sam must be an integer"),
+        ("sam", {"horizon": True}, "horizon of sam must be an integer"),
+        ("oracle", {"rates": (0.5, 1.5)}, r"rates of oracle must be numbers in \[0, 1\]"),
+        ("oracle", {"rates": (0.5, float("nan"))}, "rates of oracle"),
+        ("oracle", {"rates": (0.5, "x")}, "rates of oracle"),
+        ("oracle", {"rates": 0.5}, "rates of oracle"),
+    ],
+)
+def test_a_bad_option(name, options, says):
+    with pytest.raises(PolicyError, match=says):
+        get_policy(name, **options)
+
+
+@pytest.mark.parametrize("variant", variants(), ids=str)
+def test_a_policy_is_a_frozen_set_of_options(variant):
+    policy = variant.policy([0.5, 0.25])
+    assert get_policy(policy.name, **policy.options) == policy
+    assert hash(variant.policy([0.5, 0.25])) == hash(policy)
+    for twin in (pickle.loads(pickle.dumps(policy)), copy.deepcopy(policy)):
+        assert twin == policy
+    for option in policy.options:
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(policy, option, None)
+
+
+def test_shows_the_options_that_differ():
+    assert str(Unimodal()) == "Unimodal()"
+    assert str(Unimodal(index="ucb")) == "Unimodal(index='ucb')"
+    assert str(SAM(horizon=5)) == "SAM(horizon=5)"
+    assert str(Oracle(rates=[1, 0])) == "Oracle(rates=(1.0, 0.0))"
+
+
+def test_a_registered_policy_is_found(monkeypatch):
+    monkeypatch.setattr(base, "_REGISTRY", dict(base._REGISTRY))
+
+    @base.register
+    @dataclasses.dataclass(frozen=True)
+    class Coin(Uniform):
+        name = "coin"
+        side: str = "head"
+
+    assert "coin" in policy_names()
+    assert get_policy("coin", side="tail") == Coin("tail")
+
+
+def test_a_policy_without_a_table_never_needs_a_larger_one():
+    with pytest.raises(AssertionError, match="sam has no table"):
+        SAM().grow(None)
