@@ -7,11 +7,13 @@ from pairup.errors import PairupError, did_you_mean
 
 CHILDREN = [
     pairup.ArchiveError,
+    pairup.ExperimentError,
     pairup.MatchingError,
     pairup.ObservationError,
     pairup.PlayerError,
     pairup.PolicyError,
     pairup.ProblemError,
+    pairup.ResultsError,
     pairup.SimulationError,
 ]
 

@@ -16,14 +16,17 @@ Matching(0-2, 1-3)
 
 from pairup.errors import (
     ArchiveError,
+    ExperimentError,
     MatchingError,
     ObservationError,
     PairupError,
     PlayerError,
     PolicyError,
     ProblemError,
+    ResultsError,
     SimulationError,
 )
+from pairup.experiment import Experiment, load_experiment, shipped_experiments
 from pairup.matching import Matching
 from pairup.policies import (
     SAM,
@@ -37,13 +40,17 @@ from pairup.policies import (
     policy_names,
 )
 from pairup.problem import Problem
+from pairup.results import load_results
 from pairup.run import Run
 from pairup.simulate import simulate
+from pairup.sweep import dask_executor, run_experiment
 
 __all__ = [
     "SAM",
     "ArchiveError",
     "Estimate",
+    "Experiment",
+    "ExperimentError",
     "Learner",
     "Matching",
     "MatchingError",
@@ -55,11 +62,17 @@ __all__ = [
     "PolicyError",
     "Problem",
     "ProblemError",
+    "ResultsError",
     "Run",
     "SimulationError",
     "Uniform",
     "Unimodal",
+    "dask_executor",
     "get_policy",
+    "load_experiment",
+    "load_results",
     "policy_names",
+    "run_experiment",
+    "shipped_experiments",
     "simulate",
 ]

@@ -50,6 +50,14 @@ class SimulationError(PairupError, ValueError):
     """A simulation cannot be run as asked."""
 
 
+class ExperimentError(PairupError, ValueError):
+    """An experiment file has a wrong key or value."""
+
+
+class ResultsError(PairupError, ValueError):
+    """Results cannot be written or read, are damaged, or of another version or experiment."""
+
+
 class ArchiveError(PairupError, ValueError):
     """The bytes of a saved learner are damaged, or of another version."""
 

@@ -1,0 +1,57 @@
+"""Tables of an experiment file, and the form of its error messages: key, rule, nearest name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from pairup.errors import ExperimentError, did_you_mean
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of an experiment file, and what messages call it."""
+
+    place: str
+    values: Mapping[str, Any]
+
+    def fail(self, key: str, rule: str) -> NoReturn:
+        """Refuse the value of a key."""
+        fail_at(f"{self.place} {key}".strip(), rule)
+
+    def check_keys(self, known: Iterable[str], needed: Iterable[str] = ()) -> None:
+        """Refuse keys that nobody knows, and miss those that are needed."""
+        known = list(known)
+        for key in self.values:
+            if key not in known:
+                self.fail(key, f"there is no such key{did_you_mean(key, known)}")
+        for key in needed:
+            if key not in self.values:
+                self.fail(key, "is missing")
+
+    def text(self, key: str, default: str = "") -> str:
+        """Return a string."""
+        value = self.values.get(key, default)
+        if not isinstance(value, str):
+            self.fail(key, f'must be a string, got {value!r}: put it in quotes, "{value}"')
+        return value
+
+    def choice(self, key: str, choices: Iterable[str], default: str = "") -> str:
+        """Return a string that is one of `choices`."""
+        value = self.text(key, default)
+        if value not in choices:
+            self.fail(key, f"cannot be {value!r}{did_you_mean(value, choices)}")
+        return value
+
+    def tables(self, key: str) -> list[Table]:
+        """Return an array of tables."""
+        values = self.values.get(key, [])
+        if not isinstance(values, list) or not all(isinstance(each, dict) for each in values):
+            self.fail(key, f"must be tables, got {values!r}: write [[{key}]] above each")
+        return [Table(f"[[{key}]] {n}", table) for n, table in enumerate(values, 1)]
+
+
+def fail_at(key: str, rule: str) -> NoReturn:
+    """Raise an `ExperimentError` that begins with the key."""
+    raise ExperimentError(f"{key.strip()}: {rule}")
