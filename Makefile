@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint format demo bench clean
+.PHONY: help test browser lint format docs demo bench clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1	\2/' | expand -t 18
@@ -18,8 +18,11 @@ $(READY): pyproject.toml requirements/dev.txt
 		-c requirements/dev.txt -e '.[dev]'
 	@touch $@
 
-test: lint  ## lint, then run tests and doctests
+test: lint browser  ## lint, then run tests and doctests
 	$(BIN)/pytest -n 2
+
+browser: $(READY)  ## find a Chromium for the tests, or fetch one into build
+	$(BIN)/python tests/chromium.py
 
 lint: $(READY)  ## check style, types and layers
 	$(BIN)/ruff check .
@@ -31,8 +34,11 @@ format: $(READY)  ## fix the style where a tool can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-demo: $(READY)  ## race the policies, results in build/demo
-	$(BIN)/pairup race --out build/demo
+demo: $(READY)  ## reproduce the paper at a small size, report in build/demo
+	$(BIN)/pairup reproduce --quick --out build/demo
+
+docs: $(READY)  ## write the reference of the command line from its help
+	$(BIN)/python docs/make_cli_reference.py
 
 bench: $(READY)  ## measure speed and memory
 	$(BIN)/python -m benchmarks

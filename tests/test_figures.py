@@ -1,0 +1,182 @@
+import dataclasses
+import itertools
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+
+from frames import POLICIES, frame, rows, simulated
+from pairup import SAM, Problem, Unimodal
+from pairup.axes import points, short, spread, styles
+from pairup.errors import ResultsError
+from pairup.experiment import Entry, Experiment, FigureSpec, Posed
+from pairup.figures import draw, final_regret, regret_curves, save, theorem_bound
+
+
+@pytest.fixture(scope="module")
+def results():
+    return simulated()
+
+
+def experiment(*figures):
+    problems = tuple(
+        Posed(Problem.from_zero(pairs, 0.1), "from_zero", {"pairs": pairs, "gap": 0.1})
+        for pairs in (2, 4)
+    )
+    entries = tuple(Entry(label, policy) for label, policy in POLICIES.items())
+    return Experiment("e", "An experiment", "", 3_000, 3, 0, problems, entries, figures)
+
+
+def axes():
+    return Figure(figsize=(5.4, 3.7), layout="constrained").subplots()
+
+
+def names(ax):
+    return [text for text in ax.texts if not text.get_text().startswith("Bound")]
+
+
+def test_a_curve_for_each_policy_ends_at_its_mean(results):
+    ax = regret_curves(results.filter(pairs=4), axes())
+    ends = {line.get_label(): points(line)[1][-1] for line in ax.lines[:3]}
+    last = results.filter(pairs=4, round=3_000)
+    for policy, end in ends.items():
+        assert end == pytest.approx(last.filter(policy=policy)["regret"].mean())
+    assert [text.get_text() for text in names(ax)] == ["SAM", "V1", "V2"]
+    assert ax.get_ylim()[0] == 0
+
+
+def test_curves_of_several_problems_are_refused(results):
+    with pytest.raises(ResultsError, match="one problem, got 2"):
+        regret_curves(results, axes())
+
+
+def test_final_regret_is_normalised_by_the_gap_squared(results):
+    plain = final_regret(results, axes(), x="pairs")
+    normal = final_regret(results, axes(), x="pairs", normalise="gap2")
+    for a, b in zip(plain.lines[:3], normal.lines[:3], strict=True):
+        np.testing.assert_allclose(points(a)[1] * 0.01, points(b)[1])
+    assert "gap²" in normal.get_ylabel()
+
+
+def test_a_missing_parameter_is_refused(results):
+    with pytest.raises(ResultsError, match="needs mean of every problem"):
+        final_regret(results, axes(), x="mean")
+
+
+def test_log_scale_leaves_zeros_out():
+    results = rows("a", [[0, 5], [0, 6]], rounds=(1, 10))
+    ax = regret_curves(results, axes(), "log", "log")
+    assert points(ax.lines[0])[0].tolist() == [10]
+
+
+def test_one_replication_is_drawn_without_a_band():
+    ax = regret_curves(frame(a=[3.0]), axes())
+    assert len(ax.lines) >= 1
+
+
+@pytest.mark.parametrize("count", [2, 5, 12])
+def test_names_at_the_ends_do_not_overlap(count):
+    equal = pl.concat(
+        [rows(f"policy {n}", [[1, 50], [1, 52]], rounds=(1, 10)) for n in range(count)]
+    )
+    ax = regret_curves(equal, axes())
+    ax.figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in names(ax)]
+    assert len(boxes) == count
+    assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+    assert all(ax.figure.bbox.contains(box.x1, box.y1) for box in boxes)
+
+
+def test_too_many_names_become_a_legend():
+    many = pl.concat([rows(f"policy {n}", [[1, n], [2, n]], rounds=(1, 10)) for n in range(40)])
+    ax = regret_curves(many, axes())
+    assert ax.get_legend() is not None
+    assert len(ax.get_legend().get_texts()) == 40
+
+
+def test_a_long_name_becomes_a_legend():
+    ax = regret_curves(frame(**{"a policy with a very long name": [1.0, 2.0]}), axes())
+    assert ax.get_legend() is not None
+
+
+def test_bounds_are_dashed_or_said_to_be_far(results):
+    bounds = {"Theorem 1": 1e6, "Theorem 2": 5.0}
+    ax = regret_curves(results.filter(pairs=4), axes(), bounds=bounds)
+    drawn = {line.get_label(): line for line in ax.lines}
+    assert "Theorem 1" not in drawn
+    assert points(drawn["Theorem 2"])[1][-1] == pytest.approx(5 * math.log(3_000))
+    assert any("off the chart" in text.get_text() and "8M" in text.get_text() for text in ax.texts)
+
+
+def test_bounds_of_the_theorems():
+    problem = Problem.from_zero(3, 0.1)
+    assert theorem_bound(problem, Unimodal("matchings")) == ("Theorem 1", pytest.approx(4 * 800))
+    # Couples of rates 0.2 and 0.1 against the next: gaps of 0.02 and 0.01, two neighbours each.
+    expected = 2 * 8 * 0.01 * (1 / 0.02**2 + 1 / 0.01**2)
+    assert theorem_bound(problem, Unimodal("players")) == ("Theorem 2", pytest.approx(expected))
+    assert theorem_bound(problem, SAM()) is None
+    assert theorem_bound(Problem([0.5, 0.5, 0.5, 0.5]), Unimodal()) is None
+    assert theorem_bound(Problem([0.5, 0.4]), Unimodal()) is None
+
+
+def test_styles_are_distinct_and_stable():
+    labels = [f"policy {n}" for n in range(21)]
+    looks = styles(labels)
+    assert len(set(looks.values())) == 21
+    assert styles(labels[:5]) == dict(itertools.islice(looks.items(), 5))
+
+
+@given(st.lists(st.floats(-0.5, 1.5), max_size=12))
+def test_spread_keeps_order_distance_and_limits(wanted):
+    places = spread(wanted, 0.08)
+    order = sorted(range(len(wanted)), key=lambda index: wanted[index])
+    for low, high in itertools.pairwise(order):
+        assert places[high] - places[low] >= 0.08 - 1e-9
+    assert all(-1e-9 <= place <= 1 + 1e-9 for place in places)
+
+
+def test_ticks_are_short():
+    assert [short(each) for each in (0, 0.25, 999, 1e3, 2.5e6)] == [
+        "0",
+        "0.25",
+        "999",
+        "1k",
+        "2.5M",
+    ]
+
+
+def test_files_are_the_same_bytes_each_time(results, tmp_path):
+    written = []
+    for name in ("one", "two"):
+        figure = Figure()
+        regret_curves(results.filter(pairs=2), figure.subplots())
+        written.append([path.read_bytes() for path in save(figure, tmp_path / f"{name}.x")])
+    assert written[0] == written[1]
+    assert b"dc:date" not in written[0][1]
+
+
+def test_draw_makes_every_figure_the_experiment_asks_for(results, tmp_path):
+    specs = (
+        FigureSpec("final", "final", "Final", x="pairs", normalise="gap2", y_scale="log"),
+        FigureSpec("curves", "curves-0.5", "Curves", where={"pairs": 4}, policies=("SAM", "V2")),
+        FigureSpec("curves", "logs", "Logs", where={"pairs": 2}, x_scale="log", y_scale="log"),
+    )
+    pictures = draw(experiment(*specs), results, tmp_path / "new" / "figures")
+    found = sorted(path.name for path in (tmp_path / "new" / "figures").iterdir())
+    stems = ["e-curves-0.5", "e-final", "e-logs"]
+    assert found == [f"{stem}.{end}" for stem in stems for end in ("pdf", "png", "svg")]
+    assert [picture.title for picture in pictures] == ["Final", "Curves", "Logs"]
+    assert "L = 4" in pictures[1].caption
+    assert "SAM" in pictures[1].alt
+    assert "V1" not in pictures[1].alt
+
+
+def test_a_figure_without_results_is_refused(results, tmp_path):
+    spec = FigureSpec("curves", "curves", where={"pairs": 4})
+    other = dataclasses.replace(experiment(spec), name="another")
+    with pytest.raises(ResultsError, match="no results to draw"):
+        draw(other, results, tmp_path)
