@@ -1,0 +1,331 @@
+"""The command line: thin, each command a few calls of the library."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from pairup.errors import PairupError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pairup.experiment import Experiment
+
+app = typer.Typer(
+    name="pairup",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+_out = Console()
+_err = Console(stderr=True, highlight=False, soft_wrap=True)
+_settings = {"debug": False}
+
+_PAPER = ("experiment-1", "experiment-2")
+_QUICK = {"rounds": 100_000, "replications": 8}
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Dask = Annotated[
+    str, typer.Option(metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.")
+]
+Rounds = Annotated[int, typer.Option(help="Rounds of each replication.")]
+Replications = Annotated[int, typer.Option(help="Replications of each policy.")]
+Seed = Annotated[int, typer.Option(help="Seed of all random numbers.")]
+
+
+def main() -> None:
+    """Run the command line; errors of the user's making are one line and exit code 1."""
+    try:
+        app()
+    except PairupError as error:
+        if _settings["debug"]:
+            raise
+        _err.print(f"pairup: {error}", markup=False)
+        sys.exit(1)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"pairup {version('pairup')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", is_eager=True, callback=_print_version
+        ),
+    ] = False,
+) -> None:
+    """Learn who to pair with whom.
+
+    Exit codes: 0 done, 1 an error that one line explains, 2 wrong usage, 130 interrupted.
+    """
+    _settings["debug"] = debug
+
+
+@app.command()
+def reproduce(
+    out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("results"),
+    quick: Annotated[bool, typer.Option("--quick", help="Small, in under two minutes.")] = False,
+    dask: Dask = "",
+) -> None:
+    """Run the paper's two experiments, draw its figures, check its claims, write one page.
+
+    Stop it as you like: the same command goes on where it was.
+
+    Example: pairup reproduce --quick --out results
+    """
+    from pairup.experiment import load_experiment
+
+    experiments = [load_experiment(name) for name in _PAPER]
+    if quick:
+        experiments = [each.scaled(**_QUICK) for each in experiments]
+    folders = [out / each.name for each in experiments]
+    with _engine(dask) as executor:
+        for experiment, folder in zip(experiments, folders, strict=True):
+            _run(experiment, folder, executor)
+    _report(folders, out)
+
+
+@app.command()
+def run(
+    file: Annotated[str, typer.Argument(help="A TOML file, or a shipped experiment's name.")],
+    out: Annotated[Path, typer.Option(help="Folder of the results.")],
+    dask: Dask = "",
+    as_json: AsJson = False,
+) -> None:
+    """Run an experiment, or what is left of it, into a folder.
+
+    Example: pairup run my-experiment.toml --out results/mine
+    """
+    from pairup.experiment import load_experiment
+    from pairup.results import load_results
+
+    experiment = load_experiment(file)
+    with _engine(dask) as executor:
+        summary = _run(experiment, out, executor)
+    _show_finals(load_results(out), as_json)
+    if not as_json:
+        _out.print(
+            f"{summary.computed} blocks computed, {summary.reused} reused, "
+            f"{summary.seconds:.1f} s; results in {out}"
+        )
+
+
+@app.command()
+def race(
+    policies: Annotated[
+        list[str] | None, typer.Argument(help="Policies as name or name:option=value,...")
+    ] = None,
+    problem: Annotated[
+        str, typer.Option(help="A problem as family:parameter=value,...")
+    ] = "around:mean=0.5,pairs=4,gap=0.1",
+    rates: Annotated[str, typer.Option(help="Acceptance rates in place of --problem.")] = "",
+    rounds: Rounds = 100_000,
+    replications: Replications = 20,
+    seed: Seed = 0,
+    out: Annotated[Path | None, typer.Option(help="Keep results and a picture here.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let policies play one problem on common random numbers: a table, a curve, a picture.
+
+    Example: pairup race sam unimodal unimodal:compare=matchings,index=ucb --rates 0.9,0.8,0.3,0.1
+    """
+    from pairup.figures import draw
+    from pairup.race import race_of, standings
+    from pairup.results import load_results
+
+    named = policies or ["sam", "unimodal:compare=matchings", "unimodal"]
+    posed = f"rates:rates=[{rates}]" if rates else problem
+    experiment = race_of(named, posed, rounds, replications, seed)
+    with _kept(out) as folder:
+        _run(experiment, folder, None)
+        frame = load_results(folder)
+        pictures = draw(experiment, frame, folder) if out else []
+    rows = standings(frame, experiment.problems[0].problem.name)
+    if as_json:
+        typer.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+        return
+    _show_standings(f"{experiment.title}: {rounds:,} rounds, {replications} times", rows)
+    for picture in pictures:
+        _out.print(f"picture: {picture.stem}.png", soft_wrap=True)
+
+
+@app.command()
+def plot(
+    folder: Annotated[Path, typer.Argument(help="Folder of an experiment's results.")],
+    out: Annotated[Path | None, typer.Option(help="Folder of the pictures.")] = None,
+) -> None:
+    """Draw the figures of an experiment as PNG, SVG and PDF.
+
+    Example: pairup plot results/experiment-1
+    """
+    from pairup.figures import draw
+    from pairup.results import load_results, read_experiment
+
+    target = out or folder / "figures"
+    for picture in draw(read_experiment(folder), load_results(folder), target):
+        _out.print(f"{picture.stem}.png", soft_wrap=True)
+
+
+@app.command()
+def report(
+    folders: Annotated[list[Path], typer.Argument(help="Folders of experiments' results.")],
+    out: Annotated[Path, typer.Option(help="Folder of report.html.")] = Path("results"),
+) -> None:
+    """Write one self-contained page about finished experiments.
+
+    Example: pairup report results/experiment-1 results/experiment-2
+    """
+    _report(folders, out)
+
+
+@app.command()
+def policies(as_json: AsJson = False) -> None:
+    """List the policies and their options.
+
+    Example: pairup policies --json
+    """
+    from pairup.policies import describe_policies
+
+    rows = describe_policies()
+    _print_rows(rows, ("name", "options", "about"), as_json)
+
+
+@app.command()
+def problems(as_json: AsJson = False) -> None:
+    """List the families of problems and their parameters.
+
+    Example: pairup problems
+    """
+    from pairup.families import describe_families
+
+    _print_rows(describe_families(), ("family", "parameters", "about"), as_json)
+
+
+def _run(experiment: Experiment, folder: Path, executor: Executor | None) -> Any:
+    from pairup.sweep import run_experiment
+
+    return run_experiment(experiment, folder, executor, progress=True)
+
+
+def _report(folders: Sequence[Path], out: Path) -> None:
+    from pairup.report import Making, write_report
+    from pairup.results import load_results, read_experiment
+
+    started = time.perf_counter()
+    results = [(read_experiment(folder), load_results(folder)) for folder in folders]
+    path = write_report(out, results, Making(_command(), _seconds(folders)))
+    _out.print(f"report: {path} (drawn in {time.perf_counter() - started:.1f} s)", soft_wrap=True)
+
+
+def _command() -> str:
+    return shlex.join(["pairup", *sys.argv[1:]])
+
+
+def _seconds(folders: Sequence[Path]) -> float | None:
+    """Add up the time that all runs into the folders took, if none was killed."""
+    from pairup.results import read_runs
+
+    times = [run["seconds"] for folder in folders for run in read_runs(folder)]
+    return sum(times) if times and None not in times else None
+
+
+@contextmanager
+def _engine(address: str) -> Iterator[Executor | None]:
+    if not address:
+        yield None
+        return
+    from pairup.sweep import dask_executor
+
+    with dask_executor(address) as executor:
+        yield executor
+
+
+@contextmanager
+def _kept(out: Path | None) -> Iterator[Path]:
+    if out is not None:
+        yield out
+        return
+    with tempfile.TemporaryDirectory(prefix="pairup-") as folder:
+        yield Path(folder)
+
+
+def _show_finals(frame: pl.DataFrame, as_json: bool) -> None:
+    """Print mean final regret of each policy on each problem."""
+    from pairup.statistics import final, mean_intervals
+
+    means = mean_intervals(final(frame)).select("problem", "policy", "estimate", "low", "high")
+    if as_json:
+        typer.echo(json.dumps(means.to_dicts(), indent=1))
+        return
+    table = Table(title="Final regret")
+    for name in ("problem", "policy", "regret", "95% interval"):
+        table.add_column(name, justify="right" if name == "regret" else "left")
+    for row in means.to_dicts():
+        table.add_row(
+            escape(row["problem"]), escape(row["policy"]), f"{row['estimate']:,.1f}", _interval(row)
+        )
+    _out.print(table)
+
+
+def _show_standings(title: str, rows: Sequence[dict[str, Any]]) -> None:
+    table = Table(title=title)
+    for name in ("rank", "policy", "regret", "95% interval", "games", "over time"):
+        right = name in ("rank", "regret", "games")
+        table.add_column(
+            name, justify="right" if right else "left", no_wrap=name != "policy", overflow="fold"
+        )
+    for row in rows:
+        table.add_row(
+            str(row["rank"]),
+            escape(row["policy"]),
+            f"{row['estimate']:,.1f}",
+            _interval(row),
+            f"{row['games']:,.0f}",
+            row["curve"],
+        )
+    _out.print(table)
+    for row in rows:
+        if row["note"]:
+            _out.print(f"{row['policy']}: {row['note']}", markup=False, soft_wrap=True)
+
+
+def _interval(row: dict[str, Any]) -> str:
+    return "–" if row["low"] is None else f"{row['low']:,.1f} to {row['high']:,.1f}"
+
+
+def _print_rows(rows: Sequence[dict[str, Any]], columns: Sequence[str], as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(rows, indent=1))
+        return
+    table = Table()
+    for column in columns:
+        table.add_column(column)
+    for row in rows:
+        table.add_row(*(escape(str(row[column])) for column in columns))
+    _out.print(table)
+
+
+if __name__ == "__main__":
+    main()

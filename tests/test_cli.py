@@ -1,0 +1,185 @@
+"""The command line: errors in this process, what must survive in one of its own."""
+
+import json
+import os
+import runpy
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pairup.cli import main
+
+ROOT = Path(__file__).parent.parent
+SMALL = ("--rounds", "2000", "--replications", "3")
+
+
+def pairup(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "pairup", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "COLUMNS": "120"},
+        **options,
+    )
+
+
+@pytest.fixture
+def call(monkeypatch, capsys):
+    """Run a command in this process, which spares the start of another."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["pairup", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "120")
+        with pytest.raises(SystemExit) as ended:
+            main()
+        shown = capsys.readouterr()
+        return subprocess.CompletedProcess(arguments, ended.value.code, shown.out, shown.err)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def experiment(tmp_path_factory):
+    """A small experiment of one's own, already run."""
+    folder = tmp_path_factory.mktemp("cli")
+    file = folder / "mine.toml"
+    file.write_text(
+        """
+        name = "mine"
+        title = "Mine"
+        rounds = 3000
+        replications = 3
+        [problem]
+        family = "around"
+        mean = [0.4, 0.5]
+        pairs = 2
+        gap = 0.2
+        [[policy]]
+        label = "SAM"
+        name = "sam"
+        [[policy]]
+        label = "V2"
+        name = "unimodal"
+        index = "ucb"
+        [[figure]]
+        kind = "final"
+        name = "final"
+        x = "mean"
+        """
+    )
+    done = pairup("run", file, "--out", folder / "out")
+    assert done.returncode == 0, done.stderr
+    assert "around(0.4, 2, 0.2)" in done.stdout
+    assert "blocks computed" in done.stdout
+    return file, folder / "out"
+
+
+def test_a_second_run_reuses_all(call, experiment):
+    file, out = experiment
+    done = call("run", file, "--out", out)
+    assert "\n0 blocks computed, 4 reused" in done.stdout
+
+
+def test_a_run_as_json(call, experiment):
+    file, out = experiment
+    rows = json.loads(call("run", file, "--out", out, "--json").stdout)
+    assert {row["policy"] for row in rows} == {"SAM", "V2"}
+    assert all(row["low"] <= row["estimate"] <= row["high"] for row in rows)
+
+
+def test_plot_draws_what_the_file_says(call, experiment, tmp_path):
+    done = call("plot", experiment[1], "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    pictures = [Path(line) for line in done.stdout.split()]
+    assert pictures
+    assert all(picture.stat().st_size > 10_000 for picture in pictures)
+
+
+def test_report_of_an_experiment_of_ones_own(call, experiment, tmp_path):
+    done = call("report", experiment[1], "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Mine" in (tmp_path / "report.html").read_text()
+
+
+def test_race_ends_with_a_table_and_a_picture(call, tmp_path):
+    done = call("race", "sam", "unimodal:index=ucb", *SMALL, "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "unimodal:index=ucb" in done.stdout
+    assert Path(done.stdout.split("picture: ")[1].strip()).stat().st_size > 10_000
+
+
+def test_race_on_given_rates_as_json(call):
+    done = call("race", "oracle", "uniform", "--rates", "0.9,0.8,0.1", *SMALL, "--json")
+    best, worst = json.loads(done.stdout)
+    assert (best["policy"], best["estimate"], best["rank"]) == ("oracle", 0, 1)
+    assert worst["estimate"] > 100
+
+
+@pytest.mark.parametrize("command", ["policies", "problems"])
+def test_lists(call, command):
+    assert json.loads(call(command, "--json").stdout)
+    assert "about" in call(command).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["race", "sm", *SMALL], 'did you mean "sam"'),
+        (["race", "unimodal:idex=ucb", *SMALL], 'did you mean "index"'),
+        (["race", "unimodal:index", *SMALL], "must be option=value"),
+        (["race", "sam", "sam", *SMALL], "sam"),
+        (["race", "--problem", "arund:mean=1", *SMALL], 'did you mean "around"'),
+        (["race", "--problem", "around:mean=[0.4,0.5],pairs=2,gap=0.1", *SMALL], "one problem"),
+        (["race", "--rates", "0.9,1.2", *SMALL], "[0, 1]"),
+        (["race", "--rounds", "0"], "rounds"),
+        (["run", "no-such-file.toml", "--out", "nowhere"], "no-such-file.toml"),
+        (["plot", "no-such-folder"], "no-such-folder"),
+        (["report", "no-such-folder"], "no-such-folder"),
+        (["reproduce", "--quick", "--dask", "tcp://127.0.0.1:9"], "127.0.0.1:9"),
+    ],
+)
+def test_an_error_is_one_line(call, arguments, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = call(*arguments)
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith("pairup: ")
+
+
+def test_debug_shows_the_traceback():
+    done = pairup("--debug", "race", "sm", *SMALL)
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+
+
+def test_wrong_usage_has_its_own_exit_code(call):
+    assert call("race", "--no-such-option").returncode == 2
+
+
+def test_version(call):
+    assert call("--version").stdout.startswith("pairup ")
+
+
+def test_an_interrupted_run_goes_on(tmp_path):
+    arguments = ["race", "sam", "--rounds", "3000000", "--replications", "200", "--out", tmp_path]
+    command = [sys.executable, "-m", "pairup", *map(str, arguments)]
+    parts = tmp_path / "parts"
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
+        deadline = time.monotonic() + 120
+        while not list(parts.glob("*.parquet")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        said = running.communicate(timeout=30)[1]
+    assert running.returncode == 130
+    assert "Traceback" not in said
+    assert list(parts.glob("*.parquet"))
+
+
+def test_the_reference_is_up_to_date():
+    made = runpy.run_path(str(ROOT / "docs" / "make_cli_reference.py"))["reference"]()
+    assert made == (ROOT / "docs" / "cli.md").read_text(), "run `make docs`"
