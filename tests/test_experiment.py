@@ -171,7 +171,7 @@ def test_what_is_wrong_is_named(tmp_path, old, new, message):
         ('family = "rates"\nrates = [0.5, 1.5]', "must lie in [0, 1], got 1.5 for player 1"),
         ('family = "rates"\nrates = [0.5, "x"]', "rates: must be numbers such as"),
         ("pairs = 2", "[problem] family: cannot be ''"),
-        ('family = "random"\nplayers = 4\nseed = -1', "[problem]: expected non-negative integer"),
+        ('family = "random"\nplayers = 4\nseed = -1', "[problem]: seed must be an integer"),
     ],
 )
 def test_what_is_wrong_with_a_problem_is_named(tmp_path, problem, message):

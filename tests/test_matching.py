@@ -123,6 +123,10 @@ def test_is_read_only():
         ([(0, None)], (), "None cannot be a player"),
         ([(0, 1)], [None], "None cannot be a player"),
         ([(0, [1])], (), r"must be hashable, got \[1\]"),
+        (5, (), r"couples must be a list, got 5: write \[5\]"),
+        ("ab", (), "couples must be a list, got 'ab'"),
+        ([(0, 1)], "eve", r"waiting must be a list, got 'eve': write \['eve'\]"),
+        ([(0, 1)], 2, "waiting must be a list, got 2"),
     ],
 )
 def test_bad_matchings(couples, waiting, message):

@@ -267,6 +267,16 @@ def test_random():
         (lambda: Problem.random(1), "players must be an integer of at least 2, got 1"),
         (lambda: Problem.random(4, law=(0, 1)), r"must be positive, got \(0, 1\)"),
         (lambda: Problem.random(4, law=(1, math.nan)), "must be positive"),
+        (lambda: Problem.random(4, law=3), "must be positive, got 3"),
+        (lambda: Problem.random(4, law=("a", 1)), "must be positive, got"),
+        (lambda: Problem.random(4, law=(1, 2, 3)), "must be positive, got"),
+        (lambda: Problem.random(4, seed=-1), "seed must be an integer of at least 0, got -1"),
+        (lambda: Problem.random(4, seed=None), "got None"),
+        (lambda: Problem.random(4, seed="x"), "got 'x'"),
+        (lambda: Problem.from_zero(4, "0.1"), "gap must be a number, got '0.1'"),
+        (lambda: Problem.from_zero(4, None), "gap must be a number, got None"),
+        (lambda: Problem.around(None, 4, 0.1), "mean must be a number, got None"),
+        (lambda: Problem.around(0.5, 4, [0.1]), "gap must be a number, got"),
     ],
 )
 def test_bad_families(build, message):

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.errors import SimulationError
+from pairup.kernels.compile import for_state
 from pairup.kernels.play import Tally, World, new_tally, play
 from pairup.kernels.rng import POLICY, stream_key
 from pairup.kernels.steps import FULL, seat_step
@@ -164,7 +165,7 @@ class _Task:
         state = self.policy.start(terms)
         present = np.arange(players)
         self.policy.welcome(state, present)
-        seat_step(state, present)
+        for_state(seat_step, state)(state, present)
         return state
 
 
@@ -183,10 +184,11 @@ def _play_until(
     policy: Policy, state: Any, world: World, tally: Tally, mark: int, stop: threading.Event | None
 ) -> Any:
     rounds = max(_SLICE // len(world.rates), 1)
+    loop = for_state(play, state)
     while tally.round[0] < mark:
         if stop is not None and stop.is_set():
             raise SimulationError("the simulation was stopped before its last round")
-        if play(state, world, tally, min(mark, tally.round[0] + rounds)) == FULL:
+        if loop(state, world, tally, min(mark, tally.round[0] + rounds)) == FULL:
             state = policy.grow(state)
     return state
 

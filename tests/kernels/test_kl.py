@@ -5,7 +5,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import naive
-from pairup.kernels.kl import exploration_level, kl, kl_index, lower_bound, slope_at
+from pairup.kernels.kl import (
+    exploration_level,
+    fine_lower_bound,
+    kl,
+    kl_index,
+    lower_bound,
+    slope_at,
+)
 
 ROUNDING = 1e-12  # the margin within which the kernels leave bounds and solve
 LEVELS = st.floats(1.0, 50.0)
@@ -65,10 +72,11 @@ def test_a_tangent_lies_above_the_index(couple, at, level):
     assert kl_index(*couple, level) <= tangent + ROUNDING
 
 
+@pytest.mark.parametrize("lower", [lower_bound, fine_lower_bound], ids=["rough", "fine"])
 @given(couples(), LEVELS)
-def test_the_lower_bound_lies_below_the_index(couple, level):
+def test_a_lower_bound_lies_below_the_index(lower, couple, level):
     mean, tries = couple
-    bound = lower_bound(mean, 1 / math.sqrt(tries), level)
+    bound = lower(mean, 1 / math.sqrt(tries), level)
     assert mean <= bound <= kl_index(mean, tries, level) + ROUNDING
 
 

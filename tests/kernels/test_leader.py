@@ -1,6 +1,7 @@
 """The leader against the greedy choice from scratch, whatever is observed and whoever is seated."""
 
 from itertools import combinations
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -45,6 +46,18 @@ def test_is_the_greedy_choice_after_any_history(history, key):
         else:
             assert compiled.leader == twin.leader(seated)
     assert compiled.leader == twin.leader(seated)
+
+
+@pytest.mark.parametrize("n", [6, 11, 12])
+def test_is_the_greedy_choice_all_along_a_long_history(n):
+    compiled, twin = duel(n, n)
+    random, pairs = Random(n), list(combinations(range(n), 2))
+    for _ in range(1500):
+        news = random.choices(pairs, k=random.choice([1, 1, 2, 6]))
+        played = [random.random() < 0.5 for _ in news]
+        compiled.observe(news, played)
+        twin.observe(news, played)
+        assert compiled.leader == twin.leader()
 
 
 @pytest.mark.parametrize("n", range(2, 13))

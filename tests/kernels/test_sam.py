@@ -41,6 +41,10 @@ class Duel:
         self.compiled.observe(couples, played)
         self.twin.observe(couples, played)
 
+    def propose_only(self, rounds):
+        for _ in range(rounds):
+            self.propose()
+
     def play(self, rounds):
         for _ in range(rounds):
             matching = self.propose()
@@ -68,9 +72,27 @@ def test_both_parts_of_a_cluster_split_again_at_once():
     pairs = list(combinations(range(6), 2))
     for _ in range(100):
         duel.observe(pairs, [i < 2 or j < 4 for i, j in pairs])
-    for _ in range(5):
-        duel.propose()
+    duel.propose_only(5)
     assert duel.propose() == [(0, 1), (2, 3), (4, 5)]
+
+
+def test_late_games_with_worse_clusters_do_not_count():
+    # First 0 to 5 part from 6 to 9, then 0 and 1 from 2 to 5. What these do against 6, who is in a
+    # worse cluster though its number has moved up, must not part them.
+    duel = Duel([1.0] * 10, horizon=2, seed=0)
+    pairs, best = list(combinations(range(10), 2)), list(combinations(range(6), 2))
+    for _ in range(100):
+        duel.observe(pairs, [j < 6 for _, j in pairs])
+    duel.propose_only(10)
+    assert [len(cluster) for cluster in duel.twin.clusters] == [6, 4]
+    for _ in range(300):
+        duel.observe(best, [i < 2 for i, _ in best])
+    duel.propose_only(6)
+    assert [len(cluster) for cluster in duel.twin.clusters] == [2, 4, 4]
+    for _ in range(2000):
+        duel.observe([(2, 6), (3, 6), (4, 6), (5, 6)], [True, True, False, False])
+    duel.propose_only(20)
+    assert [len(cluster) for cluster in duel.twin.clusters] == [2, 4, 4]
 
 
 @pytest.mark.parametrize("n", range(2, 13))

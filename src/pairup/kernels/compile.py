@@ -5,6 +5,7 @@ cached function, yet our loops inline kernels from other files. So the cache liv
 named after a digest of *all* kernel sources: any edit starts a fresh folder.
 """
 
+import functools
 import hashlib
 import os
 import shutil
@@ -71,3 +72,18 @@ def kernel(function):
         return numba.njit(cache=True, nogil=True, **OPTIONS)(function)
     finally:
         config.CACHE_DIR = before
+
+
+def for_state(function, state):
+    """`function`, a kernel on policies' states, as it is to be called on this state.
+
+    The steps of a policy from elsewhere are compiled into our kernels, yet the digest does not
+    cover their sources: for its states the kernel is compiled afresh in every process.
+    """
+    ours = type(state).__module__.startswith("pairup.")
+    return function if ours else _uncached(function)
+
+
+@functools.cache
+def _uncached(function):
+    return numba.njit(nogil=True, **OPTIONS)(function.py_func)

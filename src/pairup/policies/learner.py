@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pairup.errors import MatchingError, ObservationError
+from pairup.kernels.compile import for_state
 from pairup.kernels.rng import POLICY, stream_key
 from pairup.kernels.steps import FULL, observe_step, propose_step, seat_step
 from pairup.matching import Matching
@@ -109,7 +110,8 @@ class Learner:
             return Matching((), [self._roster.name(slot) for slot in slots.tolist()])
         self._seat(slots)
         couples = np.zeros((len(slots) // 2, 2), np.int64)
-        while propose_step(self._state, couples) == FULL:
+        propose = for_state(propose_step, self._state)
+        while propose(self._state, couples) == FULL:
             self._state = self._policy.grow(self._state)
         for i, j in couples.tolist():
             self._awaited[i, j] = self._awaited.get((i, j), 0) + 1
@@ -144,7 +146,8 @@ class Learner:
                 )
         self._settle(Counter(row for row, _ in outcomes))
         slots = np.array([row for row, _ in outcomes], np.int64).reshape(-1, 2)
-        observe_step(self._state, slots, np.array([value for _, value in outcomes], np.bool_))
+        played_rows = np.array([value for _, value in outcomes], np.bool_)
+        for_state(observe_step, self._state)(self._state, slots, played_rows)
 
     def join(self, player: Hashable) -> None:
         """Let a player in."""
@@ -237,7 +240,7 @@ class Learner:
         """Seat the players in `slots`, unless just they are seated already."""
         if self._seated is None or not np.array_equal(slots, self._seated):
             self._seated = slots
-            seat_step(self._state, slots)
+            for_state(seat_step, self._state)(self._state, slots)
 
     def _enlarge(self) -> None:
         """Double the room, so that n players who join cost n^2 in all."""
