@@ -33,8 +33,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-_out = Console()
-_err = Console(stderr=True, highlight=False, soft_wrap=True)
 _settings = {"debug": False}
 
 _PAPER = ("experiment-1", "experiment-2")
@@ -56,7 +54,7 @@ def main() -> None:
     except PairupError as error:
         if _settings["debug"]:
             raise
-        _err.print(f"pairup: {error}", markup=False)
+        typer.echo(f"pairup: {error}", err=True)
         sys.exit(1)
 
 
@@ -126,7 +124,7 @@ def run(
         summary = _run(experiment, out, executor)
     _show_finals(load_results(out), as_json)
     if not as_json:
-        _out.print(
+        _show(
             f"{summary.computed} blocks computed, {summary.reused} reused, "
             f"{summary.seconds:.1f} s; results in {out}"
         )
@@ -168,7 +166,7 @@ def race(
         return
     _show_standings(f"{experiment.title}: {rounds:,} rounds, {replications} times", rows)
     for picture in pictures:
-        _out.print(f"picture: {picture.stem}.png", soft_wrap=True)
+        _show(f"picture: {picture.stem}.png", soft_wrap=True)
 
 
 @app.command()
@@ -185,7 +183,7 @@ def plot(
 
     target = out or folder / "figures"
     for picture in draw(read_experiment(folder), load_results(folder), target):
-        _out.print(f"{picture.stem}.png", soft_wrap=True)
+        _show(f"{picture.stem}.png", soft_wrap=True)
 
 
 @app.command()
@@ -223,6 +221,10 @@ def problems(as_json: AsJson = False) -> None:
     _print_rows(describe_families(), ("family", "parameters", "about"), as_json)
 
 
+def _show(what: Any, **options: Any) -> None:
+    Console().print(what, **options)  # made anew, for the terminal as wide as it is now
+
+
 def _run(experiment: Experiment, folder: Path, executor: Executor | None) -> Any:
     from pairup.sweep import run_experiment
 
@@ -236,7 +238,7 @@ def _report(folders: Sequence[Path], out: Path) -> None:
     started = time.perf_counter()
     results = [(read_experiment(folder), load_results(folder)) for folder in folders]
     path = write_report(out, results, Making(_command(), _seconds(folders)))
-    _out.print(f"report: {path} (drawn in {time.perf_counter() - started:.1f} s)", soft_wrap=True)
+    _show(f"report: {path} (drawn in {time.perf_counter() - started:.1f} s)", soft_wrap=True)
 
 
 def _command() -> str:
@@ -286,7 +288,7 @@ def _show_finals(frame: pl.DataFrame, as_json: bool) -> None:
         table.add_row(
             escape(row["problem"]), escape(row["policy"]), f"{row['estimate']:,.1f}", _interval(row)
         )
-    _out.print(table)
+    _show(table)
 
 
 def _show_standings(title: str, rows: Sequence[dict[str, Any]]) -> None:
@@ -305,10 +307,10 @@ def _show_standings(title: str, rows: Sequence[dict[str, Any]]) -> None:
             f"{row['games']:,.0f}",
             row["curve"],
         )
-    _out.print(table)
+    _show(table)
     for row in rows:
         if row["note"]:
-            _out.print(f"{row['policy']}: {row['note']}", markup=False, soft_wrap=True)
+            _show(f"{row['policy']}: {row['note']}", markup=False, soft_wrap=True)
 
 
 def _interval(row: dict[str, Any]) -> str:
@@ -324,7 +326,7 @@ def _print_rows(rows: Sequence[dict[str, Any]], columns: Sequence[str], as_json:
         table.add_column(column)
     for row in rows:
         table.add_row(*(escape(str(row[column])) for column in columns))
-    _out.print(table)
+    _show(table)
 
 
 if __name__ == "__main__":

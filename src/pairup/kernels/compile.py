@@ -56,7 +56,10 @@ def cache_folder():
 
 
 def _sweep(root):
-    folders = sorted(root.glob("kernels-*"), key=lambda folder: folder.stat().st_mtime)
+    try:
+        folders = sorted(root.glob("kernels-*"), key=lambda folder: folder.stat().st_mtime)
+    except OSError:  # another process sweeps at this moment
+        return
     for folder in folders[: -_FOLDERS_KEPT + 1]:
         shutil.rmtree(folder, ignore_errors=True)
 
