@@ -15,7 +15,7 @@ from pairup.kernels.book import Book
 from pairup.kernels.compile import kernel
 from pairup.kernels.steps import OK, provide
 
-CLUSTERS, MEMBERS = 0, 1  # where the numbers of `SamState.now` stand
+CLUSTERS, MEMBERS, AWAY = 0, 1, 2  # where the numbers of `SamState.now` stand
 
 
 class SamState(NamedTuple):
@@ -48,6 +48,7 @@ def seat(state, players):
     state.seated[:] = False
     for i in players:
         state.seated[i] = True
+    state.now[AWAY] = state.now[MEMBERS] - len(players)  # the phantom is always away
 
 
 def propose(state, couples):
@@ -187,7 +188,7 @@ def _play_turn(state, c, couples, row):
     partner = last
     for _ in range(size // 2):
         i, j = members[start + up], members[start + partner]
-        if state.seated[i] and state.seated[j]:
+        if state.now[AWAY] == 0 or (state.seated[i] and state.seated[j]):
             couples[row, 0], couples[row, 1] = min(i, j), max(i, j)
             row += 1
         up = up + 1 if up + 1 < last else 0

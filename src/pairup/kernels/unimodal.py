@@ -231,10 +231,11 @@ def _by_matchings(state, x):
         q_next = state.leader.mean[k + 1] + x * state.rad[k + 1]
         swap0 = base[k, 0] + x * slope[k, 0] + (base[k, 3] + x * slope[k, 3]) - (q + q_next)
         swap1 = base[k, 1] + x * slope[k, 1] + (base[k, 2] + x * slope[k, 2]) - (q + q_next)
-        if _wins(state, swap0, 2 * k, best, best_neighbour):
-            best, best_neighbour = swap0, 2 * k
-        if _wins(state, swap1, 2 * k + 1, best, best_neighbour):
-            best, best_neighbour = swap1, 2 * k + 1
+        if max(swap0, swap1) >= best:  # one branch to guess instead of two
+            if _wins(state, swap0, 2 * k, best, best_neighbour):
+                best, best_neighbour = swap0, 2 * k
+            if _wins(state, swap1, 2 * k + 1, best, best_neighbour):
+                best, best_neighbour = swap1, 2 * k + 1
         q = q_next
     return best_neighbour
 

@@ -77,7 +77,7 @@ class SAM(Policy):
         members, start, turn, cluster, tries, games, new_tries, new_games, ranked = integers
         return kernel.SamState(
             book=new_book(slots),
-            now=np.zeros(2, np.int64),
+            now=np.zeros(3, np.int64),
             log_horizon=np.array([math.log(max(horizon, 2))]),
             members=members,
             start=start,
@@ -98,7 +98,7 @@ class SAM(Policy):
         phantom = len(state.cluster) - 1
         members = np.append(present, phantom) if len(present) % 2 else present
         state.members[: len(members)] = members
-        state.now[:] = 1, len(members)
+        state.now[:2] = 1, len(members)
         state.start[:2] = 0, len(members)
         state.turn[:] = 0
         state.cluster[:] = 0
@@ -114,7 +114,7 @@ class SAM(Policy):
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
         """See `Policy.saved`."""
-        clusters, members = state.now
+        clusters, members = state.now[:2]
         saved = {name: getattr(state, name)[: len(state.cluster) - 1] for name in _SUMS}
         saved = {f"player_{name}": sums for name, sums in saved.items()}
         seats = state.members[:members]

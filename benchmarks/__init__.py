@@ -1,0 +1,1 @@
+"""Speed and memory, against the budget: `python -m benchmarks`."""

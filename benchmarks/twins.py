@@ -1,0 +1,49 @@
+"""The compiled steps against their slow twins in Python (tests/naive.py)."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks.workloads import POLICIES, best_of, play, problem_of
+from pairup.kernels.rng import POLICY, stream_key
+from pairup.world import new_world
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+
+def measure(quick: bool) -> list[dict[str, object]]:
+    import naive
+
+    rounds, pairs = 100 if quick else 300, 10
+    key = stream_key(0, 0, POLICY)
+    twins: dict[str, Any] = {
+        name: (lambda options=POLICIES[name].options: naive.Unimodal(2 * pairs, key, **options))
+        for name in ("V1 UCB", "V2 UCB", "V1 KL", "V2 KL")
+    }
+    twins["SAM"] = lambda: naive.Sam(2 * pairs, horizon=rounds)
+    rows = []
+    for name, make in twins.items():
+        play(POLICIES[name], pairs, 1)
+        ours = best_of(3, lambda: play(POLICIES[name], pairs, rounds))  # noqa: B023
+        theirs = best_of(1, lambda: _play_slowly(naive, make(), pairs, rounds))  # noqa: B023
+        rows.append(
+            {
+                "policy": name,
+                "L": pairs,
+                "rounds": rounds,
+                "twin, us a round": round(theirs / rounds * 1e6),
+                "ours, us a round": round(ours / rounds * 1e6, 2),
+                "times": round(theirs / ours),
+            }
+        )
+    return rows
+
+
+def _play_slowly(naive: Any, twin: Any, pairs: int, rounds: int) -> None:
+    world = new_world(problem_of(pairs), 0, 0)
+    for round in range(rounds):
+        matching = twin.propose()
+        accepted = naive.accepts(int(world.key[0]), world.rates, round)
+        twin.observe(matching, [accepted[i] and accepted[j] for i, j in matching])
