@@ -21,7 +21,7 @@ LEVELS = st.floats(1.0, 50.0)
 @st.composite
 def couples(draw):
     """Mean and tries of a couple."""
-    tries = draw(st.integers(1, 10**6))
+    tries = draw(st.one_of(st.integers(1, 20), st.integers(1, 10**6)))
     return draw(st.integers(0, tries)) / tries, tries
 
 
@@ -70,6 +70,14 @@ def test_a_tangent_lies_above_the_index(couple, at, level):
     q = kl_index(*couple, at)
     tangent = q + slope_at(*couple, q) * (level - at)
     assert kl_index(*couple, level) <= tangent + ROUNDING
+
+
+@given(couples(), LEVELS)
+def test_a_tangent_touches_the_index(couple, level):
+    step = 1e-3 * level
+    rise = kl_index(*couple, level + step) - kl_index(*couple, level - step)
+    slope = slope_at(*couple, kl_index(*couple, level))
+    assert slope * 2 * step == pytest.approx(rise, rel=1e-4, abs=1e-11)
 
 
 @pytest.mark.parametrize("lower", [lower_bound, fine_lower_bound], ids=["rough", "fine"])

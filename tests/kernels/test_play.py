@@ -66,6 +66,13 @@ def test_acceptances_equal_their_twins(n):
         assert accepted.tolist() == naive.accepts(2**64 - 5, rates, round)
 
 
+def test_a_draw_that_equals_the_rate_declines():
+    rates = [(naive.word(3, i) >> 11) / 2**53 for i in range(2)]
+    accepted = np.ones(2, np.bool_)
+    accept(world(rates, 3), 0, accepted)
+    assert accepted.tolist() == naive.accepts(3, rates, 0) == [False, False]
+
+
 def test_players_accept_as_often_as_their_rates_say():
     rates = [0.0, 0.1, 0.5, 0.9, 1.0]
     accepted, total = np.zeros(5, np.bool_), np.zeros(5)
