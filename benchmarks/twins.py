@@ -22,7 +22,7 @@ def measure(quick: bool) -> list[dict[str, object]]:
         name: (lambda options=POLICIES[name].options: naive.Unimodal(2 * pairs, key, **options))
         for name in ("V1 UCB", "V2 UCB", "V1 KL", "V2 KL")
     }
-    twins["SAM"] = lambda: naive.Sam(2 * pairs, horizon=rounds)
+    twins["SAM"] = lambda: naive.SAM(2 * pairs, horizon=rounds)
     rows = []
     for name, make in twins.items():
         play(POLICIES[name], pairs, 1)
@@ -43,7 +43,8 @@ def measure(quick: bool) -> list[dict[str, object]]:
 
 def _play_slowly(naive: Any, twin: Any, pairs: int, rounds: int) -> None:
     world = new_world(problem_of(pairs), 0, 0)
+    rates = world.rates.tolist()
     for round in range(rounds):
         matching = twin.propose()
-        accepted = naive.accepts(int(world.key[0]), world.rates, round)
+        accepted = naive.accepts(int(world.key[0]), rates, round)
         twin.observe(matching, [accepted[i] and accepted[j] for i, j in matching])

@@ -53,16 +53,18 @@ def seat(state, players):
 
 def propose(state, couples):
     """See `steps.propose`."""
-    c = 0
+    row = c = 0
     while c < state.now[CLUSTERS]:
-        size = state.start[c + 1] - state.start[c]
+        start, size = state.start[c], state.start[c + 1] - state.start[c]
         if size > 2 and state.turn[c] == size - 1:
             _end_cycle(state, c)
-            c = _split_all(state, c)
+            _split_all(state, c)
+            size = state.start[c + 1] - start
+        if size > 2:
+            row = _play_turn(state, c, couples, row)
+        else:  # most clusters end so: a couple that always meets
+            row = _write(state, state.members[start], state.members[start + 1], couples, row)
         c += 1
-    row = 0
-    for c in range(state.now[CLUSTERS]):
-        row = _play_turn(state, c, couples, row)
     if row < len(couples):
         _pair_leftovers(state, couples, row)
     return OK
@@ -100,14 +102,13 @@ def _end_cycle(state, c):
 
 @kernel
 def _split_all(state, c):
-    """Split cluster `c` and its parts as often as they can be; returns the last part."""
+    """Split cluster `c` and its parts as often as they can be."""
     last = c
     while c <= last:
         if _split(state, c):
             last += 1
         else:
             c += 1
-    return last
 
 
 @kernel
@@ -187,15 +188,20 @@ def _play_turn(state, c, couples, row):
     up = down = state.turn[c]
     partner = last
     for _ in range(size // 2):
-        i, j = members[start + up], members[start + partner]
-        if state.now[AWAY] == 0 or (state.seated[i] and state.seated[j]):
-            couples[row, 0], couples[row, 1] = min(i, j), max(i, j)
-            row += 1
+        row = _write(state, members[start + up], members[start + partner], couples, row)
         up = up + 1 if up + 1 < last else 0
         down = down - 1 if down > 0 else last - 1
         partner = down
-    if size > 2:
-        state.turn[c] += 1
+    state.turn[c] += 1
+    return row
+
+
+@kernel
+def _write(state, i, j, couples, row):
+    """Write a couple unless one of its players is away; returns the next row."""
+    if state.now[AWAY] == 0 or (state.seated[i] and state.seated[j]):
+        couples[row, 0], couples[row, 1] = min(i, j), max(i, j)
+        row += 1
     return row
 
 
