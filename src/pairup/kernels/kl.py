@@ -48,8 +48,8 @@ def kl_index(mean, tries, level):
     for _ in range(60):
         step = (kl(mean, q) - budget) * q * (1.0 - q) / (q - mean)
         q = min(q - step, 1.0 - 0.0625 * (1.0 - q))
-        # Each step squares the error, so the next one would be lost in rounding.
-        if q >= _NEAR_ONE or abs(step) <= 1e-9 * min(q - mean, 1.0 - q):
+        # Each step squares the relative error, so the next one would be lost in rounding.
+        if q >= _NEAR_ONE or abs(step) <= 1e-7 * min(q - mean, 1.0 - q):
             break
     return min(max(q, mean), _NEAR_ONE)
 
