@@ -17,7 +17,7 @@ SUBJECTS = ("rounds", "limit", "twins", "threads", "start", "memory")
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("subjects", nargs="*", metavar="subject", help=", ".join(SUBJECTS))
-    parser.add_argument("--quick", action="store_true", help="fewer rounds, coarser figures")
+    parser.add_argument("--quick", action="store_true", help="fewer repetitions, coarser figures")
     arguments = parser.parse_args()
     wrong = set(arguments.subjects) - set(SUBJECTS)
     if wrong:

@@ -7,17 +7,16 @@
  *
  * What is tuned: whatever is needed of the leader's couples and their cross pairs lies side by side
  * in whole vectors, so that checking the leader and choosing a neighbour are straight sweeps
- * without a branch to guess; divisions and roots are done for all couples at once; the modulo of the
- * leader's count is a countdown; nothing is allocated inside the loop but a bigger table of leaders.
+ * without a branch to guess; acceptances are drawn a vector at a time; the logarithm of the next
+ * clock is worked out while this round waits for its outcomes; the modulo of the leader's count is
+ * a countdown; nothing is allocated inside the loop but a bigger table of leaders.
  */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef LANES
 #define LANES 4
-#endif
 #define STALE (-1)
 #define NO_NEIGHBOUR (-1)
 #define ROUNDING 1e-12
@@ -52,12 +51,13 @@ typedef struct {
     Couple *proposed;
     int64_t *accepted;
     uint8_t *played;
-    Reals *row_tries, *row_games, *row_mean, *row_rad;
     /* how often each ordered matching has led */
     uint64_t *leader_keys;
     int64_t *leader_counts, *count, capacity, used, turn;
+    /* so far */
     int64_t round, total_games;
     double regret;
+    double ahead_clock, ahead; /* the clock of the next round, most likely, and its x */
 } Run;
 
 /* ---- random words and the logarithm: kernels/rng.py, kernels/logarithm.py */
@@ -334,9 +334,10 @@ static inline void write_couples(Run *run, int neighbour) {
 static inline void propose(Run *run) {
     if (in_doubt(run) && settle_slowly(run)) find_leader(run);
     int64_t led = (*run->count)++;
+    double clock = (double)((run->round_clock ? run->round : led) + 1);
     int neighbour = NO_NEIGHBOUR;
     if (run->turn != 0) {
-        double x = sqrt(2.0 * logarithm((double)((run->round_clock ? run->round : led) + 1)));
+        double x = run->ahead_clock == clock ? run->ahead : sqrt(2.0 * logarithm(clock));
         if (run->by_players)
             gains_by_players(run, x);
         else
@@ -345,6 +346,8 @@ static inline void propose(Run *run) {
     }
     run->turn = run->turn + 1 < 2 * run->couples - 1 ? run->turn + 1 : 0;
     write_couples(run, neighbour);
+    run->ahead_clock = clock + 1.0;
+    run->ahead = sqrt(2.0 * logarithm(clock + 1.0));
 }
 
 /* ---- observe: kernels/unimodal.py, kernels/book.py */
@@ -375,20 +378,11 @@ static inline void note_cross(Run *run, Couple c, double mean, double rad) {
 
 static inline void observe(Run *run) {
     const Couple *restrict proposed = run->proposed;
-    double *restrict tries = run->tries, *restrict games = run->games;
     for (int c = 0; c < run->couples; c++) {
         int pair = pair_of(run, proposed[c]);
-        reals(run->row_tries)[c] = tries[pair] += 1.0;
-        reals(run->row_games)[c] = games[pair] += run->played[c];
-    }
-    for (int b = 0; b < run->blocks; b++) {
-        run->row_mean[b] = run->row_games[b] / run->row_tries[b];
-        for (int lane = 0; lane < LANES; lane++) run->row_rad[b][lane] = sqrt(run->row_tries[b][lane]);
-        run->row_rad[b] = 1.0 / run->row_rad[b];
-    }
-    for (int c = 0; c < run->couples; c++) {
-        double mean = reals(run->row_mean)[c], rad = reals(run->row_rad)[c];
-        run->mean[pair_of(run, proposed[c])] = mean;
+        double tries = run->tries[pair] += 1.0, mean = (run->games[pair] += run->played[c]) / tries;
+        double rad = 1.0 / sqrt(tries);
+        run->mean[pair] = mean;
         int k = run->place[proposed[c].i] >> 1;
         if (k == run->place[proposed[c].j] >> 1) {
             reals(run->lead_mean)[k] = mean;
@@ -453,8 +447,6 @@ static void allocate(Run *run) {
     run->lead_mean = room(row), run->bound = room(row), run->rad = room(row);
     for (int cross = 0; cross < 4; cross++) run->base[cross] = room(row), run->slope[cross] = room(row);
     run->gain[0] = room(row), run->gain[1] = room(row), run->played = room(run->couples);
-    run->row_tries = room(row), run->row_games = room(row);
-    run->row_mean = room(row), run->row_rad = room(row);
     run->capacity = 64;
     run->leader_keys = calloc(run->capacity, 8);
     run->leader_counts = calloc(run->capacity, 8);
@@ -494,6 +486,5 @@ void limit_free(Run *run) {
     free(run->lead_mean), free(run->bound), free(run->rad);
     for (int cross = 0; cross < 4; cross++) free(run->base[cross]), free(run->slope[cross]);
     free(run->gain[0]), free(run->gain[1]), free(run->played);
-    free(run->row_tries), free(run->row_games), free(run->row_mean), free(run->row_rad);
     free(run->leader_keys), free(run->leader_counts), free(run);
 }

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.workloads import LIMIT_BUDGET, POLICIES, best_of, problem_of
+from benchmarks.workloads import LIMIT_BUDGET, POLICIES, Replication, nanoseconds, problem_of
 from pairup.kernels.rng import POLICY, stream_key, word
-from pairup.simulate import play_block
 from pairup.world import new_world
 
 _SOURCE = Path(__file__).with_name("limit.c")
@@ -37,51 +37,55 @@ def library() -> ctypes.CDLL:
     return limit
 
 
-def play_in_c(limit: ctypes.CDLL, pairs: int, by_players: bool, rounds: int) -> tuple[int, float]:
-    """Play replication 0 of seed 0 in C; returns its games and regret."""
-    world = new_world(problem_of(pairs), 0, 0)
-    policy_key = np.uint64(stream_key(0, 0, POLICY))
-    keys = np.array([world.key[0], word(policy_key, 0), word(policy_key, 1)], np.uint64)
-    games, regret = np.zeros(1, np.int64), np.zeros(1)
-    run = limit.limit_new(
-        world.rates.ctypes.data, 2 * pairs, keys.ctypes.data, world.best_games[0], by_players, True
-    )
-    limit.limit_play(run, rounds, games.ctypes.data, regret.ctypes.data)
-    limit.limit_free(run)
-    return int(games[0]), float(regret[0])
+class InC:
+    """Replication 0 of seed 0 in C, to be played on in steps."""
+
+    def __init__(self, limit: ctypes.CDLL, pairs: int, by_players: bool, by_round: bool) -> None:
+        self.limit, self.world = limit, new_world(problem_of(pairs), 0, 0)
+        policy_key = np.uint64(stream_key(0, 0, POLICY))
+        keys = [self.world.key[0], word(policy_key, 0), word(policy_key, 1)]
+        self.keys = np.array(keys, np.uint64)
+        self.games, self.regret = np.zeros(1, np.int64), np.zeros(1)
+        rates, keys_at = self.world.rates.ctypes.data, self.keys.ctypes.data
+        best = self.world.best_games[0]
+        self.run = limit.limit_new(rates, 2 * pairs, keys_at, best, by_players, by_round)
+
+    def __call__(self, until: int) -> tuple[int, float]:
+        self.limit.limit_play(self.run, until, self.games.ctypes.data, self.regret.ctypes.data)
+        return int(self.games[0]), float(self.regret[0])
+
+    def __del__(self) -> None:
+        self.limit.limit_free(self.run)
 
 
 def measure(quick: bool) -> list[dict[str, object]]:
-    limit, rounds = library(), 100_000 if quick else 1_000_000
+    limit, rounds = library(), 1_000_000
     rows = []
-    for name, by_players in (("V1 UCB", False), ("V2 UCB", True)):
+    for name in ("V1 UCB", "V2 UCB"):
         for pairs in (4, 10):
-            problem, policy = problem_of(pairs), POLICIES[name]
-
-            def ours() -> tuple[np.ndarray, np.ndarray]:
-                return play_block(problem, policy, rounds, range(1), 0, [rounds])  # noqa: B023
-
-            def theirs() -> tuple[int, float]:
-                return play_in_c(limit, pairs, by_players, rounds)  # noqa: B023
-
-            (regret,), (games,) = ours()
-            c_games, c_regret = theirs()
-            if c_games != games[0] or abs(c_regret - regret[0]) > 1e-6:
-                raise AssertionError(
-                    f"{name}, L = {pairs}: C has {c_games} games and regret {c_regret}, "
-                    f"the kernels {games[0]} and {regret[0]}: they do not do the same work"
-                )
-            pairs_of_times = [(best_of(1, ours), best_of(1, theirs)) for _ in range(6)]
-            mine, yours = (min(column) for column in zip(*pairs_of_times, strict=True))
+            policy = POLICIES[name]
+            by_players, by_round = policy.compare == "players", policy.clock == "round"
+            ours = partial(Replication, policy, pairs, rounds)
+            theirs = partial(InC, limit, pairs, by_players, by_round)
+            _check_same(f"{name}, L = {pairs}", ours()(rounds), theirs()(rounds))
+            mine, yours = nanoseconds([ours, theirs], rounds, 3 if quick else 12)
             rows.append(
                 {
                     "policy": name,
                     "L": pairs,
-                    "ours, ns": round(mine / rounds * 1e9),
-                    "C, ns": round(yours / rounds * 1e9),
+                    "ours, ns": round(mine),
+                    "C, ns": round(yours),
                     "ratio": round(mine / yours, 2),
                     "budget": LIMIT_BUDGET,
                     "holds": mine / yours <= LIMIT_BUDGET,
                 }
             )
     return rows
+
+
+def _check_same(what: str, ours: tuple[int, float], theirs: tuple[int, float]) -> None:
+    if ours[0] != theirs[0] or abs(ours[1] - theirs[1]) > 1e-6:
+        raise AssertionError(
+            f"{what}: games and regret are {ours} in the kernels but {theirs} in C: "
+            "they do not do the same work"
+        )

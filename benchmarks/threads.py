@@ -9,15 +9,13 @@ from pairup import simulate
 
 
 def measure(quick: bool) -> list[dict[str, object]]:
-    rounds, problem = (100_000 if quick else 500_000), problem_of(10)
+    rounds = 100_000 if quick else 500_000
     rows = []
     for name in ("V2 UCB", "V2 KL", "SAM"):
         times = {1: float("inf"), 2: float("inf")}
         for _ in range(3):
             for threads in times:
-                with ThreadPoolExecutor(threads) as pool:
-                    run = lambda: simulate(problem, POLICIES[name], rounds, 8, executor=pool)  # noqa: B023, E731
-                    times[threads] = min(times[threads], best_of(1, run))
+                times[threads] = min(times[threads], best_of(1, _run, name, rounds, threads))
         rows.append(
             {
                 "policy": name,
@@ -29,3 +27,8 @@ def measure(quick: bool) -> list[dict[str, object]]:
             }
         )
     return rows
+
+
+def _run(name: str, rounds: int, threads: int) -> None:
+    with ThreadPoolExecutor(threads) as pool:
+        simulate(problem_of(10), POLICIES[name], rounds, replications=8, executor=pool)

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+import numpy as np
 
 from pairup import SAM, Oracle, Policy, Problem, Uniform, Unimodal
+from pairup.kernels.play import new_tally
+from pairup.kernels.play import play as play_on
+from pairup.kernels.rng import POLICY, stream_key
+from pairup.kernels.steps import FULL, seat_step
+from pairup.policies.base import Terms
 from pairup.simulate import play_block
+from pairup.world import new_world
+
+Run = Callable[[int], object]  # plays on to a round
+
+_SLICE = 20_000  # rounds that are timed at once: some milliseconds
 
 POLICIES: dict[str, Policy] = {
     "V1 UCB": Unimodal(compare="matchings", index="ucb", clock="round"),
@@ -30,12 +42,12 @@ def problem_of(pairs: int) -> Problem:
     return Problem.from_zero(pairs, 0.1 if pairs <= 11 else 1 / (pairs - 1))
 
 
-def best_of(times: int, work: Callable[[], object]) -> float:
+def best_of(times: int, work: Callable[..., object], *arguments: object) -> float:
     """Return the least seconds of some repetitions: the rest is the machine's noise."""
     least = float("inf")
     for _ in range(times):
         start = time.perf_counter()
-        work()
+        work(*arguments)
         least = min(least, time.perf_counter() - start)
     return least
 
@@ -44,3 +56,43 @@ def play(policy: Policy, pairs: int, rounds: int, replication: int = 0) -> objec
     """Play one replication, in this thread."""
     replications = range(replication, replication + 1)
     return play_block(problem_of(pairs), policy, rounds, replications, 0, [rounds])
+
+
+class Replication:
+    """Replication 0 of seed 0 in the compiled loop, to be played on in steps."""
+
+    def __init__(self, policy: Policy, pairs: int, rounds: int) -> None:
+        problem = problem_of(pairs)
+        present = np.arange(problem.players)
+        self.policy, self.world = policy, new_world(problem, 0, 0)
+        self.tally = new_tally(problem.players)
+        key = np.uint64(stream_key(0, 0, POLICY))
+        self.state = policy.start(Terms(problem.players, key, rounds, self.world.rates))
+        policy.welcome(self.state, present)
+        seat_step(self.state, present)
+
+    def __call__(self, until: int) -> tuple[int, float]:
+        while play_on(self.state, self.world, self.tally, until) == FULL:
+            self.state = self.policy.grow(self.state)
+        return int(self.tally.games[0]), float(self.tally.regret[0])
+
+
+def nanoseconds(starts: Sequence[Callable[[], Run]], rounds: int, times: int) -> list[float]:
+    """Return what a round of each run costs on one core, measured by turns.
+
+    A run repeats bit for bit, so each of its slices is the same work every time. Of each slice we
+    take the least of all repetitions: on a machine shared with others hardly any whole run is left
+    in peace, but every slice is, some time. The clock is the thread's own.
+    """
+    step = min(_SLICE, rounds)
+    marks = range(step, rounds + 1, step)
+    least = np.full((len(starts), len(marks)), np.inf)
+    for _ in range(times):
+        runs = [start() for start in starts]
+        for index, until in enumerate(marks):
+            for which, run in enumerate(runs):
+                before = time.thread_time_ns()
+                run(until)
+                took = time.thread_time_ns() - before
+                least[which, index] = min(least[which, index], took)
+    return (least.sum(axis=1) / rounds).tolist()

@@ -33,9 +33,9 @@ def new_book(slots):
 @kernel
 def record(book, i, j, played):
     """Enter one outcome of the couple (i, j), i < j; returns its new mean."""
-    book.tries[i, j] += 1
-    book.games[i, j] += played
-    mean = book.games[i, j] / book.tries[i, j]
-    book.mean[i, j] = mean
-    book.mean[j, i] = mean
+    tries, games = book.tries[i, j] + 1, book.games[i, j] + played
+    mean = games / tries
+    book.mean[i, j] = book.mean[j, i] = mean
+    book.games[i, j] = games
+    book.tries[i, j] = tries  # the last, so that a caller who reads it next has it at hand
     return mean

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels.compile import kernel
-from pairup.kernels.rng import MANTISSA, mantissa, word
+from pairup.kernels.compile import kernel, slot
+from pairup.kernels.rng import MANTISSA, WEYL, mantissa, mixed
 from pairup.kernels.steps import OK, observe, propose
 
 _ROUNDING = 1e-12  # smaller differences between sums of rates are rounding, not regret
@@ -38,7 +38,7 @@ def new_tally(players):
         regret=np.zeros(1),
         couples=np.zeros((players // 2, 2), np.int64),
         played=np.zeros(players // 2, np.bool_),
-        accepted=np.zeros(players, np.bool_),
+        accepted=np.zeros(players, np.uint8),  # a Boolean is tested each time it is read
     )
 
 
@@ -46,9 +46,11 @@ def new_tally(players):
 def accept(world, round, accepted):
     """Who accepts in a round: a draw of the replication's key, the round and the player."""
     players = len(world.rates)
+    step = world.key[0] + WEYL * np.uint64(round * players + 1)
     for i in range(players):
-        draw = mantissa(word(world.key[0], round * players + i))
+        draw = mantissa(mixed(step))
         accepted[i] = np.float64(draw) < world.rates[i] * MANTISSA
+        step += WEYL
 
 
 @kernel
@@ -62,7 +64,7 @@ def play(state, world, tally, until):
         accept(world, tally.round[0], accepted)
         games, expected = 0, 0.0
         for c in range(len(played)):
-            i, j = couples[c, 0], couples[c, 1]
+            i, j = slot(couples[c, 0]), slot(couples[c, 1])
             played[c] = accepted[i] & accepted[j]  # no branch: it would be a coin to guess
             games += played[c]
             expected += world.rates[i] * world.rates[j]

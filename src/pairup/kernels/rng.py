@@ -11,7 +11,7 @@ from pairup.kernels.compile import kernel
 
 ACCEPTANCES, LABELS, POLICY = 0, 1, 2  # purposes of a replication's streams
 
-_WEYL = np.uint64(0x9E3779B97F4A7C15)
+WEYL = np.uint64(0x9E3779B97F4A7C15)
 _MULTIPLY_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MULTIPLY_2 = np.uint64(0x94D049BB133111EB)
 _ONE, _SHIFT_1, _SHIFT_2, _SHIFT_3 = np.uint64(1), np.uint64(30), np.uint64(27), np.uint64(31)
@@ -22,7 +22,12 @@ MANTISSA = 2.0**53
 @kernel
 def word(key, index):
     """The 64-bit word at `index` of the stream that starts at `key`."""
-    x = np.uint64(key) + _WEYL * (np.uint64(index) + _ONE)
+    return mixed(np.uint64(key) + WEYL * (np.uint64(index) + _ONE))
+
+
+@kernel
+def mixed(x):
+    """The word at step `x` of the Weyl sequence; the next word is that of `x + WEYL`."""
     x = (x ^ (x >> _SHIFT_1)) * _MULTIPLY_1
     x = (x ^ (x >> _SHIFT_2)) * _MULTIPLY_2
     return x ^ (x >> _SHIFT_3)

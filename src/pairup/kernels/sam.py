@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pairup.kernels.book import Book
-from pairup.kernels.compile import kernel
+from pairup.kernels.compile import kernel, slot
 from pairup.kernels.steps import OK, provide
 
 CLUSTERS, MEMBERS, AWAY = 0, 1, 2  # where the numbers of `SamState.now` stand
@@ -63,7 +63,7 @@ def propose(state, couples):
         if size > 2:
             row = _play_turn(state, c, couples, row)
         else:  # most clusters end so: a couple that always meets
-            row = _write(state, state.members[start], state.members[start + 1], couples, row)
+            row = _write(state, start, start + 1, couples, row)
         c += 1
     if row < len(couples):
         _pair_leftovers(state, couples, row)
@@ -72,17 +72,17 @@ def propose(state, couples):
 
 def observe(state, couples, played):
     """See `steps.observe`."""
-    cluster = state.cluster
     for c in range(len(played)):
-        i, j = couples[c, 0], couples[c, 1]
+        i, j, game = slot(couples[c, 0]), slot(couples[c, 1]), np.int64(played[c])
+        below = state.cluster[i] - state.cluster[j]
         state.book.tries[i, j] += 1
-        state.book.games[i, j] += played[c]
-        if cluster[j] <= cluster[i]:
+        state.book.games[i, j] += game
+        if below >= 0:
             state.new_tries[i] += 1
-            state.new_games[i] += played[c]
-        if cluster[i] <= cluster[j]:
+            state.new_games[i] += game
+        if below <= 0:
             state.new_tries[j] += 1
-            state.new_games[j] += played[c]
+            state.new_games[j] += game
 
 
 provide(SamState, seat=seat, propose=propose, observe=observe)
@@ -184,11 +184,11 @@ def _sum_anew(state, i, end):
 def _play_turn(state, c, couples, row):
     """Write the couples of cluster `c` whose players are both seated; advance its tournament."""
     start, size = state.start[c], state.start[c + 1] - state.start[c]
-    members, last = state.members, size - 1
+    last = size - 1
     up = down = state.turn[c]
     partner = last
     for _ in range(size // 2):
-        row = _write(state, members[start + up], members[start + partner], couples, row)
+        row = _write(state, start + up, start + partner, couples, row)
         up = up + 1 if up + 1 < last else 0
         down = down - 1 if down > 0 else last - 1
         partner = down
@@ -197,10 +197,11 @@ def _play_turn(state, c, couples, row):
 
 
 @kernel
-def _write(state, i, j, couples, row):
-    """Write a couple unless one of its players is away; returns the next row."""
+def _write(state, x, y, couples, row):
+    """Write the couple of members `x` and `y` unless one is away; returns the next row."""
+    i, j = slot(state.members[slot(x)]), slot(state.members[slot(y)])
     if state.now[AWAY] == 0 or (state.seated[i] and state.seated[j]):
-        couples[row, 0], couples[row, 1] = min(i, j), max(i, j)
+        couples[slot(row), 0], couples[slot(row), 1] = min(i, j), max(i, j)
         row += 1
     return row
 

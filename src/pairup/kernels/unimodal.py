@@ -17,7 +17,7 @@ import numpy as np
 from pairup.kernels import leader as leading
 from pairup.kernels import leader_counts
 from pairup.kernels.book import PHANTOM_MEAN, Book, record
-from pairup.kernels.compile import kernel
+from pairup.kernels.compile import kernel, slot
 from pairup.kernels.kl import (
     exploration_level,
     fine_lower_bound,
@@ -34,6 +34,7 @@ from pairup.kernels.steps import FULL, OK, provide
 
 # Where the numbers of `UnimodalState.now` stand.
 ROUND, CELL, PRESENT, SEATED, PLAYERS, KL, ROUND_CLOCK, NUMBERS = 0, 1, 2, 3, 4, 5, 6, 7
+CLOCK, LEVEL = 0, 1  # where the numbers of `UnimodalState.ahead` stand
 _NO_CELL = -1  # the leader changed: its cell in the table is to be looked up
 _MARGIN = 1e-12  # bounds closer than this are left to the exact index, which is good to 1e-15
 
@@ -53,6 +54,7 @@ class UnimodalState(NamedTuple):
     slope: np.ndarray
     tangent_base: np.ndarray  # KL: tangents of all pairs, inf when not known
     tangent_slope: np.ndarray
+    ahead: np.ndarray  # the clock of the next round, most likely, and its x
 
 
 def seat(state, players):
@@ -80,17 +82,18 @@ def propose(state, couples):
     if led % (2 * state.leader.couples[0] - 1) != 0:
         neighbour = _best_neighbour(state, led + 1)
     _write(state, neighbour, couples)
+    _look_ahead(state, led + 1)
     return OK
 
 
 def observe(state, couples, played):
     """See `steps.observe`."""
-    place = state.leader.place
+    place, tangents = state.leader.place, state.now[KL] != 0
     for c in range(len(played)):
-        i, j = couples[c, 0], couples[c, 1]
+        i, j = slot(couples[c, 0]), slot(couples[c, 1])
         mean = record(state.book, i, j, played[c])
         rad = 1.0 / math.sqrt(state.book.tries[i, j])
-        if state.now[KL]:
+        if tangents:
             state.tangent_base[i, j] = np.inf
         x, y = place[i], place[j]
         if x < 0 or y < 0:
@@ -188,11 +191,25 @@ def _best_neighbour(state, count):
     """The neighbour to play, 2 k + swap, or -1 for the leader itself."""
     now = state.now
     clock = now[ROUND] if now[ROUND_CLOCK] else count
+    x = state.ahead[LEVEL] if state.ahead[CLOCK] == clock else _level(state, clock)
     if now[KL]:
-        x = exploration_level(clock)
         return _by_players_kl(state, x) if now[PLAYERS] else _by_matchings_kl(state, x)
-    x = math.sqrt(2.0 * log(float(clock)))
     return _by_players(state, x) if now[PLAYERS] else _by_matchings(state, x)
+
+
+@kernel
+def _level(state, clock):
+    return exploration_level(clock) if state.now[KL] else math.sqrt(2.0 * log(float(clock)))
+
+
+@kernel
+def _look_ahead(state, count):
+    """Work out x for the next round; it stands unless the leader falls.
+
+    The next choice waits for what this round observes: its logarithms now fill that wait.
+    """
+    clock = 1 + (state.now[ROUND] if state.now[ROUND_CLOCK] else count)
+    state.ahead[CLOCK], state.ahead[LEVEL] = clock, _level(state, clock)
 
 
 @kernel
@@ -224,20 +241,39 @@ def _by_players(state, x):
 @kernel
 def _by_matchings(state, x):
     """Criterion V1, UCB: how many more games the neighbour could give."""
-    base, slope = state.base, state.slope
-    best, best_neighbour = 0.0, -1
-    q = state.leader.mean[0] + x * state.rad[0]
+    best, best_neighbour, tied = 0.0, np.int64(-1), np.int64(0)
     for k in range(state.leader.couples[0] - 1):
-        q_next = state.leader.mean[k + 1] + x * state.rad[k + 1]
-        swap0 = base[k, 0] + x * slope[k, 0] + (base[k, 3] + x * slope[k, 3]) - (q + q_next)
-        swap1 = base[k, 1] + x * slope[k, 1] + (base[k, 2] + x * slope[k, 2]) - (q + q_next)
-        if max(swap0, swap1) >= best:  # one branch to guess instead of two
-            if _wins(state, swap0, 2 * k, best, best_neighbour):
-                best, best_neighbour = swap0, 2 * k
-            if _wins(state, swap1, 2 * k + 1, best, best_neighbour):
-                best, best_neighbour = swap1, 2 * k + 1
-        q = q_next
+        gain0, gain1 = _gains(state, k, x)
+        gain = max(gain0, gain1)
+        # Arithmetic, no branches: which neighbour is the best is hard to guess.
+        higher, neighbour = np.int64(gain > best), 2 * k + np.int64(gain1 > gain0)
+        tied = (tied & (higher - 1)) | (higher & np.int64(gain0 == gain1)) | np.int64(gain == best)
+        best_neighbour += higher * (neighbour - best_neighbour)
+        best = max(best, gain)
+    return _luckiest_by_matchings(state, x) if tied and best_neighbour >= 0 else best_neighbour
+
+
+@kernel
+def _luckiest_by_matchings(state, x):
+    """As `_by_matchings`, where several neighbours are the best."""
+    best, best_neighbour = 0.0, -1
+    for k in range(state.leader.couples[0] - 1):
+        gain0, gain1 = _gains(state, k, x)
+        if _wins(state, gain0, 2 * k, best, best_neighbour):
+            best, best_neighbour = gain0, 2 * k
+        if _wins(state, gain1, 2 * k + 1, best, best_neighbour):
+            best, best_neighbour = gain1, 2 * k + 1
     return best_neighbour
+
+
+@kernel
+def _gains(state, k, x):
+    """How many more games the two neighbours of `k` could give, UCB."""
+    base, slope, mean, rad = state.base, state.slope, state.leader.mean, state.rad
+    both = (mean[k] + x * rad[k]) + (mean[k + 1] + x * rad[k + 1])
+    swap0 = base[k, 0] + x * slope[k, 0] + (base[k, 3] + x * slope[k, 3])
+    swap1 = base[k, 1] + x * slope[k, 1] + (base[k, 2] + x * slope[k, 2])
+    return swap0 - both, swap1 - both
 
 
 @kernel

@@ -80,6 +80,7 @@ class Unimodal(Policy):
             slope=np.zeros((couples, 4)),
             tangent_base=np.full(tangents, np.inf),
             tangent_slope=np.zeros(tangents),
+            ahead=np.zeros(2),
         )
 
     def welcome(self, state: Any, present: Slots) -> None:
