@@ -26,6 +26,11 @@ TOLD = {
 WITHOUT_DRAWS = {"sam", "oracle"}
 
 
+# Policies whose draws go on from their last draws: those that other players' outcomes with someone
+# who left have shaped fade, instead of vanishing with the outcomes.
+CHAINS = {"rank_one_thompson"}
+
+
 @dataclass(frozen=True)
 class Variant:
     """A registered policy and a choice of its options."""

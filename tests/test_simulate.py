@@ -17,6 +17,7 @@ from pairup import (
     PairupError,
     PolicyError,
     Problem,
+    RankOneThompson,
     SimulationError,
     Uniform,
     Unimodal,
@@ -280,6 +281,26 @@ def test_known_regret(problem, policy, regret):
     # With ten couples some replications of SAM never split the last cluster: they spread by 3,000.
     margin = 0.1 if regret == 25_900 else 0.05
     assert run.mean()[-1] == pytest.approx(regret, rel=margin)
+
+
+# What rank-one Thompson sampling must not exceed, on average over 20 replications.
+LIMITS = [
+    (Problem.around(0.5, 4, 0.1), 45),
+    (Problem.around(0.8, 4, 0.1), 20),
+    (Problem.from_zero(2, 0.1), 65),
+    (Problem.from_zero(4, 0.1), 45),
+    (Problem.from_zero(10, 0.1), 120),
+    (Problem.from_zero(11, 0.1), 120),
+]
+
+
+@pytest.mark.parametrize(
+    ("problem", "limit"), LIMITS, ids=lambda given: getattr(given, "name", given)
+)
+def test_rank_one_thompson_is_near_the_limit_and_nowhere_linear(problem, limit):
+    final = simulate(problem, RankOneThompson(), 1_000_000, 20).regret[:, -1]
+    assert final.mean() <= limit
+    assert final.max() <= 3 * final.mean()
 
 
 @pytest.mark.parametrize(("pairs", "regret"), [(2, 4_000 / 3), (3, 4_800)])

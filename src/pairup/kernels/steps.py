@@ -1,8 +1,8 @@
-"""The three steps of a policy, chosen at compile time by the type of its state.
+"""The steps of a policy, chosen at compile time by the type of its state.
 
-A policy is a state (a NamedTuple of arrays) and three steps on it. Loops call the names of this
-module; Numba replaces each by the step registered for the state at hand. Unlike functions passed
-as arguments, such loops are found again in the cache on disk by the next process.
+A policy is a state (a NamedTuple of arrays) and three steps on it, or four. Loops call the names of
+this module; Numba replaces each by the step registered for the state at hand. Unlike functions
+passed as arguments, such loops are found again in the cache on disk by the next process.
 """
 
 from numba.extending import overload
@@ -27,11 +27,20 @@ def observe(state, couples, played):
     """Learn whether each of `couples` was played; any couples, in any order, at any time."""
 
 
-def provide(state_class, *, seat, propose, observe):
+def hear(state, couples, answers):
+    """Learn what the players of each couple answered, a row of two: 1 yes, 0 no, -1 not known.
+
+    In each row both said yes, or one said no. A step only for policies that learn from answers.
+    """
+
+
+def provide(state_class, *, seat, propose, observe, hear=None):
     """Register the steps of the states of type `state_class`."""
     _choose_seat(state_class, seat)
     _choose_propose(state_class, propose)
     _choose_observe(state_class, observe)
+    if hear is not None:
+        _choose_hear(state_class, hear)
 
 
 def _is_state(numba_type, state_class):
@@ -56,6 +65,12 @@ def _choose_observe(state_class, step):
         return step if _is_state(state, state_class) else None
 
 
+def _choose_hear(state_class, step):
+    @overload(hear, jit_options=OPTIONS)
+    def choose(state, couples, answers):
+        return step if _is_state(state, state_class) else None
+
+
 @kernel
 def seat_step(state, players):
     """`seat`, callable from Python."""
@@ -72,3 +87,9 @@ def propose_step(state, couples):
 def observe_step(state, couples, played):
     """`observe`, callable from Python."""
     observe(state, couples, played)
+
+
+@kernel
+def hear_step(state, couples, answers):
+    """`hear`, callable from Python."""
+    hear(state, couples, answers)

@@ -2,7 +2,8 @@
 
 from pairup.policies.base import Policy, describe_policies, get_policy, policy_names
 from pairup.policies.ends import Oracle, Uniform
-from pairup.policies.learner import Estimate, Learner
+from pairup.policies.learner import Estimate, Learner, Rate
+from pairup.policies.rank_one import RankOneThompson
 from pairup.policies.sam import SAM
 from pairup.policies.unimodal import Unimodal
 
@@ -12,6 +13,8 @@ __all__ = [
     "Learner",
     "Oracle",
     "Policy",
+    "RankOneThompson",
+    "Rate",
     "Uniform",
     "Unimodal",
     "describe_policies",

@@ -59,6 +59,7 @@ class Policy(ABC):
     """
 
     name: ClassVar[str]
+    hears: ClassVar[bool] = False  # whether it learns from who accepted, by the step `hear`
 
     @abstractmethod
     def start(self, terms: Terms) -> Any:
@@ -95,6 +96,10 @@ class Policy(ABC):
 
     def statistics(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
         """Return how often each couple was proposed and played, as upper triangles, if known."""
+        return None
+
+    def player_rates(self, state: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Return the estimated rate of each slot and its standard deviation, if known."""
         return None
 
     @property

@@ -11,9 +11,10 @@ import numpy as np
 from pairup.errors import MatchingError, ObservationError
 from pairup.kernels.compile import for_state
 from pairup.kernels.rng import POLICY, stream_key
-from pairup.kernels.steps import FULL, observe_step, propose_step, seat_step
+from pairup.kernels.steps import FULL, hear_step, observe_step, propose_step, seat_step
 from pairup.matching import Matching
 from pairup.policies import archive
+from pairup.policies.answers import Answers
 from pairup.policies.base import Arrays, Policy, Terms, check_seed, get_policy
 from pairup.policies.roster import Roster, Row
 
@@ -32,6 +33,14 @@ class Estimate(NamedTuple):
     def rate(self) -> float:
         """Share of the proposals that were played."""
         return self.played / self.proposed
+
+
+class Rate(NamedTuple):
+    """What is known of a player: its acceptance rate, and how far off that may be."""
+
+    player: Hashable
+    rate: float
+    deviation: float  # one standard deviation
 
 
 class Learner:
@@ -120,9 +129,11 @@ class Learner:
     def observe(
         self,
         matching: Matching | Iterable[Iterable[Hashable]],
-        played: Iterable[bool] | Mapping[Couple, bool],
+        played: Iterable[bool] | Mapping[Couple, bool] | None = None,
+        *,
+        accepted: Mapping[Hashable, bool] | None = None,
     ) -> None:
-        """Learn which couples played.
+        """Learn which couples played, or who accepted.
 
         Parameters
         ----------
@@ -131,11 +142,26 @@ class Learner:
         played
             For each couple whether it played: booleans in the order of the couples, or a mapping
             from couples (in either order), in which couples not known yet may be missing.
+        accepted
+            Whether each player accepted; who is missing is not known to have declined. A couple
+            played if both accepted, and did not if one declined; of others `played` must tell, or
+            they remain awaited. Policies that know no players learn just which couples played.
+
+        Examples
+        --------
+        >>> from pairup import RankOneThompson
+        >>> learner = RankOneThompson().learner(["ann", "bob"])
+        >>> learner.observe(learner.propose(), accepted={"ann": True, "bob": False})
+        >>> learner.estimates()[0].rate
+        0.0
         """
         if not isinstance(matching, Iterable):
             raise MatchingError(f"a matching is a list of couples, got {matching!r}")
         rows = [self._roster.row(couple) for couple in matching]
-        if isinstance(played, Mapping):
+        told = Answers(self._roster, rows, accepted)
+        if played is None and accepted is not None:
+            outcomes = told.outcomes(rows)
+        elif isinstance(played, Mapping):
             outcomes = self._by_couple(rows, played)
         else:
             outcomes = _in_order(rows, played)
@@ -144,10 +170,21 @@ class Learner:
                 raise ObservationError(
                     f"the outcome of {self._roster.named(row)} must be True or False, got {value!r}"
                 )
+            told.check(row, value)
         self._settle(Counter(row for row, _ in outcomes))
-        slots = np.array([row for row, _ in outcomes], np.int64).reshape(-1, 2)
-        played_rows = np.array([value for _, value in outcomes], np.bool_)
-        for_state(observe_step, self._state)(self._state, slots, played_rows)
+        self._learn([(row, bool(value)) for row, value in outcomes], told)
+
+    def _learn(self, outcomes: list[tuple[Row, bool]], told: Answers) -> None:
+        """Hand outcomes to the policy, those with answers apart if it can hear them."""
+        heard, seen = list[tuple[Row, bool]](), list[tuple[Row, bool]]()
+        for row, played in outcomes:
+            (heard if self._policy.hears and told.of(row) else seen).append((row, played))
+        if seen:
+            games = np.array([played for _, played in seen], np.bool_)
+            for_state(observe_step, self._state)(self._state, _slots(seen), games)
+        if heard:
+            answers = np.array([told.answers(*outcome) for outcome in heard], np.int64)
+            for_state(hear_step, self._state)(self._state, _slots(heard), answers)
 
     def join(self, player: Hashable) -> None:
         """Let a player in."""
@@ -179,6 +216,19 @@ class Learner:
             for i, j in np.argwhere(tries).tolist()
         ]
         return sorted(known, key=lambda estimate: estimate.rate, reverse=True)
+
+    def rates(self) -> list[Rate]:
+        """List each player's estimated acceptance rate, the best first.
+
+        Empty when the policy estimates couples only.
+        """
+        estimated = self._policy.player_rates(self._state)
+        if estimated is None:
+            return []
+        rates, deviations = estimated
+        name = self._roster.name
+        known = [Rate(name(i), float(rates[i]), float(deviations[i])) for i in self._present]
+        return sorted(known, key=lambda rate: rate.rate, reverse=True)
 
     def to_bytes(self) -> bytes:
         """Save the learner in a portable, versioned form; see `from_bytes`.
@@ -290,7 +340,11 @@ class Learner:
         )
 
 
-def _in_order(rows: list[Row], played: Iterable[bool]) -> list[tuple[Row, bool]]:
+def _slots(outcomes: list[tuple[Row, bool]]) -> np.ndarray:
+    return np.array([row for row, _ in outcomes], np.int64).reshape(-1, 2)
+
+
+def _in_order(rows: list[Row], played: Iterable[bool] | None) -> list[tuple[Row, bool]]:
     if not isinstance(played, Iterable):
         raise ObservationError(
             f"outcomes are a list of True or False, one a couple, got {played!r}: "
