@@ -14,6 +14,7 @@ Matching(0-2, 1-3)
 0.36
 """
 
+from pairup.best_matching import best_matching
 from pairup.errors import (
     ArchiveError,
     ExperimentError,
@@ -67,6 +68,7 @@ __all__ = [
     "SimulationError",
     "Uniform",
     "Unimodal",
+    "best_matching",
     "dask_executor",
     "get_policy",
     "load_experiment",
