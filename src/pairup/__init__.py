@@ -15,6 +15,7 @@ Matching(0-2, 1-3)
 """
 
 from pairup import bounds
+from pairup.best_matching import best_matching
 from pairup.errors import (
     ArchiveError,
     ExperimentError,
@@ -68,6 +69,7 @@ __all__ = [
     "SimulationError",
     "Uniform",
     "Unimodal",
+    "best_matching",
     "bounds",
     "dask_executor",
     "get_policy",

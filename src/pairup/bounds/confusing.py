@@ -37,7 +37,7 @@ _NEVER = -1e4  # in place of ln 0: e to it is 0 exactly, and it can be added up
 _INSIDE = 1e-10  # share of its range that a coordinate stays away from the end: finite information
 _STEPS = 100
 _CLOSE = 1e-9  # of the information: the accuracy that the programs are solved to
-_ROUNDING = 1e-13  # of the information: a step that loses less may be rounding
+_TRUSTED = 1e-9  # of the information: a step said to gain less is taken, for its gain drowns in rounding
 _FLAT = 1e-13  # added to curvatures, where an exploration says nothing of a coordinate
 
 
@@ -250,10 +250,11 @@ class _Programs:
         """Halve each step until it gains enough."""
         value, step = self.value(x, rows), np.ones((len(x), 1))
         low, high = self.low[rows], self.high[rows]
+        trusted = -(gradient * direction).sum(axis=1) < _TRUSTED * np.maximum(value, 1e-3)
         for _ in range(50):
             there = np.clip(x + step * direction, low, high)
             gained = 1e-4 * (gradient * (there - x)).sum(axis=1)
-            poor = ~(self.value(there, rows) <= value + gained + _ROUNDING * value)
+            poor = ~trusted & ~(self.value(there, rows) <= value + gained)
             if not poor.any():
                 return there
             step[poor] /= 2
