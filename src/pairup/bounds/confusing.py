@@ -37,7 +37,7 @@ _NEVER = -1e4  # in place of ln 0: e to it is 0 exactly, and it can be added up
 _INSIDE = 1e-10  # share of its range that a coordinate stays away from the end: finite information
 _STEPS = 100
 _CLOSE = 1e-9  # of the information: the accuracy that the programs are solved to
-_TRUSTED = 1e-9  # of the information: a step said to gain less is taken, for its gain drowns in rounding
+_TRUSTED = 1e-9  # of the information: a step that promises less is taken, untested for rounding
 _FLAT = 1e-13  # added to curvatures, where an exploration says nothing of a coordinate
 
 

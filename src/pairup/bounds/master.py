@@ -6,9 +6,9 @@ from itertools import combinations
 
 import numpy as np
 
+from pairup.best_matching import best_matching
 from pairup.bounds.confusing import Confusions
 from pairup.bounds.information import Floats
-from pairup.bounds.oracle import best_couples
 from pairup.matching import Couple, Matching
 
 _MORE = 1e-10  # relative: a matching must be better than the known ones by this much to be added
@@ -89,7 +89,7 @@ class Master:
         worth += worth.T
         dearest = max(1.0, float((np.array(self.shares) @ (prices @ self.cuts)).max()))
         while True:
-            couples = best_couples(worth - dearest * self.squares)
+            couples = best_matching(worth - dearest * self.squares)
             cross = [couple for couple in couples if self.number[couple] >= 0]
             regret = self._regret(couples)
             if not cross or regret <= 0:
@@ -101,7 +101,7 @@ class Master:
             dearest = ratio
         return float(prices.sum() / dearest)
 
-    def _regret(self, couples: list[Couple]) -> float:
+    def _regret(self, couples: Matching) -> float:
         """Count what a matching loses, over the couples in which it differs from the optimum."""
         moved = {seat // 2 for couple in couples if self.number[couple] >= 0 for seat in couple}
         lost = sum(self.squares[couple] for couple in couples if self.number[couple] >= 0)
