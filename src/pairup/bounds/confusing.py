@@ -113,9 +113,11 @@ class Confusions:
         self.high = np.tile(-self.start[::2], (pairs, 1))
         if self.open:  # beyond the worst rate above it nothing gets harder to tell
             self.low[:, -1] = self.start[-3] if rates[-2] > 0 else 0.0
-        rows = np.arange(pairs)
-        top, low = self.better, self.worse
-        # The coordinate of a's couple becomes the common log rate of a and b, from a's own.
+        self._meet(np.arange(pairs), self.better, self.worse)
+
+    def _meet(self, rows: Rows, top: Rows, low: Rows) -> None:
+        """Make the coordinate of a's couple the common log rate of a and b, from a's own on."""
+        rates = self.sorted
         distance = self.start[top] - np.where(rates[low] > 0, self.start[low], 0.0)
         self.sign[rows, top], self.sign[rows, top ^ 1] = 1.0, -1.0
         self.sign[rows, low], self.offset[rows, low] = 1.0, distance
@@ -125,17 +127,10 @@ class Confusions:
         self.column[rows, low] = self.column[rows, low ^ 1] = top // 2
         self.low[rows, top // 2], self.high[rows, top // 2] = self.start[top ^ 1], -self.start[top]
         self.low[rows, low // 2] = self.high[rows, low // 2] = 0.0
-        self._begin(rows, distance)
-
-    def _begin(self, rows: Rows, distance: Floats) -> None:
-        """Stand at the true rates, a and b half way between theirs, all a little inside."""
-        x = np.zeros_like(self.low)
-        x[rows, self.better // 2] = -distance / 2
-        self.x = self._inside(x, 1e-2)
-
-    def _inside(self, x: Floats, share: float) -> Floats:
-        room = share * (self.high - self.low)
-        return np.clip(x, self.low + room, self.high - room)
+        # The search begins at the true rates, a and b half way between theirs, a little inside.
+        x, room = np.zeros_like(self.low), 1e-2 * (self.high - self.low)
+        x[rows, top // 2] = -distance / 2
+        self.x = np.clip(x, self.low + room, self.high - room)
 
     @cached_property
     def rate(self) -> Floats:
