@@ -152,6 +152,8 @@ def test_families(tmp_path, problem, names):
         ('name = "curves"', 'name = "final"', "name of a figure: must be given and be distinct"),
         ('name = "curves"', 'name = "a b"', "figure 'a b' name: names a file"),
         ('kind = "curves"', 'kind = "curves"\nx = "gap"', "figure 'curves' x: curves are drawn"),
+        ('kind = "curves"', 'kind = "curves"\nlimit = 1', "[[figure]] 2 limit: must be true or"),
+        ('kind = "final"', 'kind = "final"\nlimit = true', "figure 'final' limit: is a line among"),
         ("[problem]", "[problem", "not valid TOML"),
         ("[problem]", "[[problem]]", "problem: must be a table: write [problem]"),
     ],

@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from frames import POLICIES, frame, rows, simulated
-from pairup import SAM, Problem, Unimodal
+from pairup import Oracle, Problem
 from pairup.axes import points, short, spread, styles
+from pairup.bounds import lower
 from pairup.errors import ResultsError
 from pairup.experiment import Entry, Experiment, FigureSpec, Posed
-from pairup.figures import draw, final_regret, regret_curves, save, theorem_bound
+from pairup.figures import draw, final_regret, limits, regret_curves, save
+from pairup.limit_axes import limit_line, times_the_limit
 
 
 @pytest.fixture(scope="module")
@@ -112,15 +114,67 @@ def test_bounds_are_dashed_or_said_to_be_far(results):
     assert any("off the chart" in text.get_text() and "8M" in text.get_text() for text in ax.texts)
 
 
-def test_bounds_of_the_theorems():
-    problem = Problem.from_zero(3, 0.1)
-    assert theorem_bound(problem, Unimodal("matchings")) == ("Theorem 1", pytest.approx(4 * 800))
-    # Couples of rates 0.2 and 0.1 against the next: gaps of 0.02 and 0.01, two neighbours each.
-    expected = 2 * 8 * 0.01 * (1 / 0.02**2 + 1 / 0.01**2)
-    assert theorem_bound(problem, Unimodal("players")) == ("Theorem 2", pytest.approx(expected))
-    assert theorem_bound(problem, SAM()) is None
-    assert theorem_bound(Problem([0.5, 0.5, 0.5, 0.5]), Unimodal()) is None
-    assert theorem_bound(Problem([0.5, 0.4]), Unimodal()) is None
+def test_the_limit_is_a_line_of_its_logarithm():
+    ax = limit_line(axes(), 2.0, 1_000)
+    rounds, heights = points(ax.lines[0])
+    np.testing.assert_allclose(heights, 2 * np.log(rounds))
+    assert rounds[-1] == pytest.approx(1_000)
+
+
+def test_curves_name_the_limit(results):
+    ax = regret_curves(results.filter(pairs=4), axes(), limit=3.0)
+    assert "limit" in [text.get_text() for text in names(ax)]
+
+
+def bars(ax):
+    return {group.get_label(): [bar.get_height() for bar in group] for group in ax.containers[1::2]}
+
+
+def test_bars_are_multiples_of_the_limit():
+    played = {("a", "p"): [40, 60], ("a", "q"): [10, 10], ("b", "p"): [20, 20], ("b", "r"): [7, 7]}
+    results = pl.concat(
+        [rows(policy, lost, name, (100,)) for (policy, name), lost in played.items()]
+    )
+    limits = {"p": 2.0, "q": 1.0, "r": math.nan}
+    ax = times_the_limit(results, axes(), limits, names={"p": "first"})
+    log = math.log(100)
+    assert bars(ax)["a"] == pytest.approx([50 / (2 * log), 10 / log])
+    assert bars(ax)["b"] == pytest.approx([20 / (2 * log)])
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["first", "q"]
+    assert ax.get_yscale() == "linear"
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["limit", "a", "b"]
+
+
+def test_bars_far_apart_stand_on_the_limit_in_log_scale():
+    results = pl.concat([rows("a", [[1000]], "p", (100,)), rows("b", [[2]], "p", (100,))])
+    ax = times_the_limit(results, axes(), {"p": 1.0})
+    assert ax.get_yscale() == "log"
+    log = math.log(100)
+    assert bars(ax)["a"] == pytest.approx([1000 / log - 1])
+    assert bars(ax)["b"] == pytest.approx([2 / log - 1])
+    assert 0 < ax.get_ylim()[0] < 2 / log
+
+
+def test_who_loses_nothing_has_no_bar_to_speak_of():
+    results = simulated(pairs=(2,), policies={"V2": POLICIES["V2"], "best": Oracle()})
+    ax = times_the_limit(results, axes(), {"from_zero(2, 0.1)": 1.97})
+    assert bars(ax)["best"] == [-1]
+    ax.figure.draw_without_rendering()
+
+
+def test_without_a_limit_the_bars_say_so(results):
+    for played, known in ((results, {}), (rows("a", [[5]], rounds=(1,)), {"p": 1.0})):
+        ax = times_the_limit(played, axes(), known)
+        assert [text.get_text() for text in ax.texts] == ["No problem here has a limit."]
+
+
+def test_limits_are_computed_where_a_figure_asks_for_them():
+    assert limits(experiment(FigureSpec("final", "f", x="pairs"))) == {}
+    line = FigureSpec("curves", "c", where={"pairs": 4}, limit=True)
+    assert limits(experiment(line)) == {
+        "from_zero(4, 0.1)": lower(Problem.from_zero(4, 0.1)).constant
+    }
+    assert len(limits(experiment(FigureSpec("limit", "l", x="pairs")))) == 2
 
 
 def test_styles_are_distinct_and_stable():
@@ -164,12 +218,20 @@ def test_draw_makes_every_figure_the_experiment_asks_for(results, tmp_path):
         FigureSpec("final", "final", "Final", x="pairs", normalise="gap2", y_scale="log"),
         FigureSpec("curves", "curves-0.5", "Curves", where={"pairs": 4}, policies=("SAM", "V2")),
         FigureSpec("curves", "logs", "Logs", where={"pairs": 2}, x_scale="log", y_scale="log"),
+        FigureSpec("limit", "limit", "Limit", x="pairs"),
+        FigureSpec("curves", "line", "Line", where={"pairs": 2}, limit=True),
     )
     pictures = draw(experiment(*specs), results, tmp_path / "new" / "figures")
     found = sorted(path.name for path in (tmp_path / "new" / "figures").iterdir())
-    stems = ["e-curves-0.5", "e-final", "e-logs"]
+    stems = ["e-curves-0.5", "e-final", "e-limit", "e-line", "e-logs"]
     assert found == [f"{stem}.{end}" for stem in stems for end in ("pdf", "png", "svg")]
-    assert [picture.title for picture in pictures] == ["Final", "Curves", "Logs"]
+    assert [picture.title for picture in pictures] == ["Final", "Curves", "Logs", "Limit", "Line"]
+    last = results.filter(pairs=2, round=3_000, policy="SAM")["regret"].mean()
+    limit = lower(Problem.from_zero(2, 0.1)).regret(3_000)
+    assert f"SAM from {last / limit:.1f} to" in pictures[3].alt
+    assert "c ln T" in pictures[3].caption
+    assert "c ln t" in pictures[4].caption
+    assert "c ln" not in pictures[1].caption
     assert "L = 4" in pictures[1].caption
     assert "SAM" in pictures[1].alt
     assert "V1" not in pictures[1].alt

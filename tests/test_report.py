@@ -7,6 +7,7 @@ import pytest
 
 import chromium
 from pairup import load_experiment, load_results, run_experiment
+from pairup.bounds import lower
 from pairup.errors import ResultsError
 from pairup.report import Making, versions, write_report
 
@@ -116,6 +117,19 @@ def test_the_figures_lie_beside_the_page(report, results, page):
 def test_the_same_results_give_the_same_page(report, results, tmp_path):
     again = write_report(tmp_path, results, MAKING)
     assert again.read_bytes() == report.read_bytes()
+
+
+def test_the_limit_where_a_figure_asks_for_it(results, tmp_path, page):
+    experiment, frame = results[0]
+    figure = next(each for each in load_experiment("experiment-1").figures if each.kind == "limit")
+    asked = dataclasses.replace(experiment, figures=(figure,))
+    text = " ".join(Page(write_report(tmp_path, [(asked, frame)], MAKING).read_text()).words)
+    limit = lower(experiment.problems[0].problem).regret(300)
+    mean = frame.filter(problem="from_zero(2, 0.1)", policy="SAM", round=300)["regret"].mean()
+    assert "Limit, c ln T" in text
+    assert f" {limit:.1f} " in text
+    assert f"× {mean / limit:.1f}" in text
+    assert "Limit, c ln T" not in " ".join(page.words)
 
 
 def test_nothing_to_report_is_refused(tmp_path):

@@ -14,6 +14,8 @@ Matching(0-2, 1-3)
 0.36
 """
 
+from pairup import bounds
+from pairup.best_matching import best_matching
 from pairup.errors import (
     ArchiveError,
     ExperimentError,
@@ -71,6 +73,8 @@ __all__ = [
     "SimulationError",
     "Uniform",
     "Unimodal",
+    "best_matching",
+    "bounds",
     "dask_executor",
     "get_policy",
     "load_experiment",

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from pairup.figures import theorem_bound
+from pairup.bounds import theorem
 from pairup.policies import Policy, get_policy
 from pairup.problem import Problem
 from pairup.simulate import simulate
@@ -199,15 +199,14 @@ def _why_flat(policy: str, pairs: Floats, regret: Floats, rows: pl.DataFrame) ->
             f"{100 * share[0]:.0f}% of that at L = {pairs[0]:g} and {100 * share[-1]:.0f}% at "
             f"L = {pairs[-1]:g}."
         )
-    ends = [
-        theorem_bound(Problem.from_zero(int(each), gap), get_policy("unimodal"))
+    first, last = (
+        theorem(Problem.from_zero(int(each), gap), get_policy("unimodal")).constant
         for each in (pairs[0], pairs[-1])
-    ]
-    grown = ends[1][1] / ends[0][1] if ends[0] and ends[1] else math.nan
+    )
     return start + (
         "a couple of rate r costs about 1 / r² to tell from the next, and the couples that are "
         "added with L are better ones. The bound of Theorem 2 itself grows only "
-        f"{grown:.2f} times from L = {pairs[0]:g} to {pairs[-1]:g} on these problems."
+        f"{last / first:.2f} times from L = {pairs[0]:g} to {pairs[-1]:g} on these problems."
     )
 
 

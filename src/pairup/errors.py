@@ -31,7 +31,7 @@ class ProblemError(PairupError, ValueError):
 
 
 class MatchingError(PairupError, ValueError):
-    """Couples share a player, are no couples, or name a player from elsewhere."""
+    """Couples share a player, are no couples, name a player from elsewhere, or cannot be found."""
 
 
 class PolicyError(PairupError, ValueError):

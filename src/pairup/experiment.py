@@ -26,7 +26,7 @@ from pairup.tables import Table, fail_at
 
 _FIGURE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _CHOICES: dict[str, tuple[str, ...]] = {
-    "kind": ("final", "curves"),
+    "kind": ("final", "curves", "limit"),
     "normalise": ("none", "gap2"),
     "x_scale": ("linear", "log"),
     "y_scale": ("linear", "log"),
@@ -63,13 +63,14 @@ class FigureSpec:
     ----------
     kind
         "final": regret after the last round against the parameter `x`. "curves": regret against
-        the round, on one problem.
+        the round, on one problem. "limit": regret after the last round in multiples of the limit
+        (`pairup.bounds.lower`), a group of bars for each value of `x`.
     name
         Stem of the picture's file.
     title
         Above the picture.
     x
-        For "final": a parameter of the problem family.
+        For "final" and "limit": a parameter of the problem family.
     where
         Values of parameters: only those problems are drawn.
     policies
@@ -78,9 +79,12 @@ class FigureSpec:
         "gap2" draws the regret times the square of the gap.
     x_scale, y_scale
         "linear" or "log".
+    limit
+        For "curves": whether to draw the limit, the least regret of any policy good on every
+        problem.
     """
 
-    kind: Literal["final", "curves"]
+    kind: Literal["final", "curves", "limit"]
     name: str
     title: str = ""
     x: str | None = None
@@ -89,6 +93,7 @@ class FigureSpec:
     normalise: Literal["none", "gap2"] = "none"
     x_scale: Literal["linear", "log"] = "linear"
     y_scale: Literal["linear", "log"] = "linear"
+    limit: bool = False
 
     def shows(self, posed: Posed) -> bool:
         """Whether the figure draws this problem."""
@@ -316,6 +321,8 @@ def _figure(table: Table) -> FigureSpec:
             table.text(key)
     if not isinstance(given.get("where", {}), dict):
         table.fail("where", f"must be a table, got {given['where']!r}: try {{ pairs = 4 }}")
+    if not isinstance(given.get("limit", False), bool):
+        table.fail("limit", f"must be true or false, got {given['limit']!r}")
     policies = given.pop("policies", [])
     if not isinstance(policies, list) or not all(isinstance(each, str) for each in policies):
         table.fail("policies", f"must be a list of labels, got {policies!r}")
@@ -345,12 +352,14 @@ def _check_figure(figure: FigureSpec, experiment: Experiment) -> None:
 def _check_axis(table: Table, figure: FigureSpec, shown: list[Posed]) -> None:
     """Refuse a figure with several problems for one of its points, or for its curves."""
     parameters = list(shown[0].parameters) if shown else []
-    if figure.kind == "final" and figure.x not in parameters:
+    if figure.kind != "curves" and figure.x not in parameters:
         table.fail(
             "x", f"must be a parameter, got {figure.x!r}{did_you_mean(figure.x, parameters)}"
         )
     if figure.kind == "curves" and figure.x is not None:
         table.fail("x", "curves are drawn against the round: leave it out")
+    if figure.kind != "curves" and figure.limit:
+        table.fail("limit", 'is a line among curves: leave it out, or take kind = "curves"')
     for key in parameters:
         values = _distinct(posed.parameters[key] for posed in shown)
         if key != figure.x and len(values) > 1:

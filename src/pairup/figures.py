@@ -7,7 +7,8 @@ that an experiment asks for.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -19,9 +20,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pairup.axes import GREY, LOOK, Scale, Style, label_ends, points, set_scales, short, styles
-from pairup.errors import ResultsError
-from pairup.experiment import Experiment, FigureSpec
-from pairup.policies import Policy, Unimodal
+from pairup.bounds import lower, theorem
+from pairup.errors import PairupError, ResultsError
+from pairup.experiment import Experiment, FigureSpec, Posed
+from pairup.limit_axes import in_limits, limit_line, times_the_limit
+from pairup.policies import Policy
 from pairup.problem import Problem
 from pairup.statistics import final, mean_intervals, policies_of
 
@@ -59,33 +62,6 @@ class Picture:
     alt: str
 
 
-def theorem_bound(problem: Problem, policy: Policy) -> tuple[str, float] | None:
-    """Name the theorem that bounds a policy's regret, and the factor of its ln(t).
-
-    Theorem 1 (matchings compared): the sum of 8 / Delta over the neighbours of the optimum.
-    Theorem 2 (players compared): the sum of 8 Delta / player_gap^2. Both are asymptotic, terms
-    that grow slower than ln(t) are left out, and proved for the KL index.
-
-    Returns
-    -------
-    tuple of str and float, or None
-        None where no theorem applies: another policy, one couple, or couples in no strict order.
-
-    Examples
-    --------
-    >>> from pairup import Problem, Unimodal
-    >>> name, factor = theorem_bound(Problem.around(0.5, 2, 0.1), Unimodal("matchings"))
-    >>> name, round(factor)
-    ('Theorem 1', 1600)
-    """
-    if not isinstance(policy, Unimodal) or problem.pairs < 2 or not problem.strict_order:
-        return None
-    gaps = problem.neighbour_gaps
-    if policy.compare == "matchings":
-        return "Theorem 1", float((8 / gaps).sum())
-    return "Theorem 2", float((8 * gaps / problem.player_gaps**2).sum())
-
-
 def regret_curves(
     frame: pl.DataFrame,
     ax: Axes,
@@ -93,6 +69,7 @@ def regret_curves(
     y_scale: Scale = "linear",
     looks: Mapping[str, Style] | None = None,
     bounds: Mapping[str, float] | None = None,
+    limit: float | None = None,
 ) -> Axes:
     """Draw the mean regret of each policy against the round, with bands of 95%.
 
@@ -109,6 +86,8 @@ def regret_curves(
     bounds
         Factors of ln(t) by name, drawn as dashed lines. One that would lie far above the curves
         is left out, and a note says so.
+    limit
+        Draw the `limit_line` of this constant.
 
     Examples
     --------
@@ -126,6 +105,8 @@ def regret_curves(
     means = mean_intervals(frame).sort("round")
     _series(means, ax, "round", y_scale, looks or styles(policies_of(frame)), markers=False)
     last = int(means["round"].item(-1))
+    if limit is not None:
+        limit_line(ax, limit, last)
     _bounds(ax, bounds or {}, last, y_scale)
     ax.set_xlim(min(10, last / 2) if x_scale == "log" else 0, last)
     set_scales(ax, x_scale, y_scale, start=10 if x_scale == "log" else last / 1000)
@@ -307,57 +288,111 @@ def _picture(
         figure = Figure(figsize=_SIZE, layout="constrained")
         ax = figure.subplots()
         if spec.kind == "curves":
-            drawn = policies_of(rows)
-            known = [
-                theorem_bound(posed[0].problem, entry.policy)
-                for entry in experiment.entries
-                if entry.label in drawn
+            drawn = [
+                entry.policy for entry in experiment.entries if entry.label in policies_of(rows)
             ]
-            bounds = dict(each for each in known if each)
-            regret_curves(rows, ax, spec.x_scale, spec.y_scale, looks, bounds)
+            bounds = _theorems(posed[0].problem, drawn)
+            limit = limits(experiment).get(posed[0].problem.name) if spec.limit else None
+            regret_curves(rows, ax, spec.x_scale, spec.y_scale, looks, bounds, limit)
         else:
-            x = spec.x or "pairs"
-            names = {each.problem.name: each.parameters.get(x) for each in posed}
-            rows = rows.with_columns(pl.col("problem").replace_strict(names).alias(x))
-            final_regret(rows, ax, x, spec.normalise, spec.x_scale, spec.y_scale, looks)
+            _against(spec, experiment, posed, rows, ax, looks)
         ax.set_title(spec.title)
         figure.draw_without_rendering()  # the layout once, not again for each kind of file
         figure.set_layout_engine("none")
         stem = folder / f"{experiment.name}-{spec.name}"
         save(figure, stem)
-    return Picture(stem, spec.title or spec.name, _caption(spec, experiment), _alt(spec, rows))
+    alt = _alt(spec, rows, limits(experiment) if spec.kind == "limit" else None)
+    return Picture(stem, spec.title or spec.name, _caption(spec, experiment), alt)
+
+
+def _against(
+    spec: FigureSpec,
+    experiment: Experiment,
+    posed: Sequence[Posed],
+    rows: pl.DataFrame,
+    ax: Axes,
+    looks: Mapping[str, Style],
+) -> None:
+    """Draw what the last round shows against a parameter of the problems."""
+    x = spec.x or "pairs"
+    values = {each.problem.name: each.parameters.get(x) for each in posed}
+    if spec.kind == "limit":
+        names = {name: str(value) for name, value in values.items()}
+        times_the_limit(rows, ax, limits(experiment), names, spec.y_scale, looks)
+        ax.set_xlabel(_NAMES.get(x, x))
+    else:
+        rows = rows.with_columns(pl.col("problem").replace_strict(values).alias(x))
+        final_regret(rows, ax, x, spec.normalise, spec.x_scale, spec.y_scale, looks)
+
+
+def _theorems(problem: Problem, policies: Iterable[Policy]) -> dict[str, float]:
+    """Give the constants of the theorems that apply, by their names."""
+    known = {}
+    for policy in policies:
+        with suppress(PairupError):
+            name, constant = theorem(problem, policy)
+            known[name] = constant
+    return {name: constant for name, constant in known.items() if constant > 0}
+
+
+def limits(experiment: Experiment) -> dict[str, float]:
+    """Compute the limit of each problem for which a figure of the experiment asks for it.
+
+    Returns
+    -------
+    dict of str to float
+        The constant of `pairup.bounds.lower` by the name of the problem, where it is positive.
+    """
+    asked = [spec for spec in experiment.figures if spec.limit or spec.kind == "limit"]
+    constants = {
+        posed.problem.name: lower(posed.problem).constant
+        for posed in experiment.problems
+        if any(spec.shows(posed) for spec in asked)
+    }
+    return {name: constant for name, constant in constants.items() if constant > 0}
 
 
 def _caption(spec: FigureSpec, experiment: Experiment) -> str:
-    what = (
-        "Mean regret against the round"
-        if spec.kind == "curves"
-        else f"Mean regret after {experiment.rounds:,} rounds"
-        + (", times the square of the gap," if spec.normalise == "gap2" else "")
-        + f" against {_NAMES.get(spec.x or 'pairs', spec.x)}"
-    )
+    after = f"Mean regret after {experiment.rounds:,} rounds"
+    against = f" against {_NAMES.get(spec.x or 'pairs', spec.x)}"
+    times = ", times the square of the gap," if spec.normalise == "gap2" else ""
+    what = {
+        "curves": "Mean regret against the round",
+        "final": f"{after}{times}{against}",
+        "limit": f"{after} in multiples of the limit c ln T{against}",
+    }[spec.kind]
     where = ", ".join(f"{_SYMBOLS.get(key, key)} = {value}" for key, value in spec.where.items())
     scales = "log" if "log" in (spec.x_scale, spec.y_scale) else ""
+    notes = {
+        "curves": " Dashed, where it fits: the bound of the theorem, asymptotic.",
+        "final": "",
+        "limit": " No policy that is good on every problem stays below 1 for ever.",
+    }[spec.kind]
+    if spec.limit:
+        notes += " Black: c ln t, which no policy good on every problem stays below for ever."
     return (
-        f"{what}{f' ({where})' if where else ''}, {experiment.replications} replications, bands of "
-        f"95%{', log scale' if scales else ''}."
-        + (
-            " Dashed, where it fits: the bound of the theorem, asymptotic."
-            if spec.kind == "curves"
-            else ""
-        )
+        f"{what}{f' ({where})' if where else ''}, {experiment.replications} replications, "
+        f"{'bands' if spec.kind != 'limit' else 'intervals'} of "
+        f"95%{', log scale' if scales else ''}.{notes}"
     )
 
 
-def _alt(spec: FigureSpec, rows: pl.DataFrame) -> str:
-    """Say the ends of all lines in words."""
+def _alt(spec: FigureSpec, rows: pl.DataFrame, units: Mapping[str, float] | None) -> str:
+    """Say the ends of all lines in words, or the first and the last bar."""
     means = mean_intervals(final(rows))
+    digits = 0
+    if units is not None:
+        means, digits = in_limits(means, units), 1
     parts = []
     for policy in policies_of(means):
         values = means.filter(policy=policy)["estimate"].to_list()
-        span = f"{values[0]:,.0f}"
+        span = f"{values[0]:,.{digits}f}"
         if len(values) > 1:
-            span = f"from {values[0]:,.0f} to {values[-1]:,.0f}"
+            span = f"from {values[0]:,.{digits}f} to {values[-1]:,.{digits}f}"
         parts.append(f"{policy} {span}")
-    what = "Lines of regret against the round" if spec.kind == "curves" else "Lines of final regret"
+    what = {
+        "curves": "Lines of regret against the round",
+        "final": "Lines of final regret",
+        "limit": "Bars of final regret in multiples of the limit",
+    }[spec.kind]
     return f"{spec.title}. {what}; at the last round {'; '.join(parts)}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 import platform
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -17,7 +18,8 @@ import polars as pl
 from pairup.claims import Verdict, check
 from pairup.errors import ResultsError
 from pairup.experiment import Experiment
-from pairup.figures import Picture, draw
+from pairup.figures import Picture, draw, limits
+from pairup.limit_axes import in_limits
 from pairup.results import write_whole
 from pairup.statistics import final, mean_intervals, ranking
 
@@ -40,6 +42,9 @@ _READING = (
     "The bounds of the theorems are asymptotic: only the part that grows with ln(t) is drawn, and "
     "it is proved for the KL index. A bound far above all curves is left out, and the figure says "
     "so.",
+    "The limit c ln T is the least regret, asymptotically, of any policy whose regret grows slower "
+    "than every power of T on every problem (Graves and Lai). At a given T a policy can be below "
+    "it.",
 )
 
 
@@ -217,7 +222,8 @@ def _figure(picture: Picture) -> str:
 
 
 def _finals(experiment: Experiment, frame: pl.DataFrame) -> str:
-    means = mean_intervals(final(frame))
+    means, constants = mean_intervals(final(frame)), limits(experiment)
+    times = in_limits(means, constants)
     labels = [entry.label for entry in experiment.entries]
     rows = []
     for posed in experiment.problems:
@@ -227,22 +233,37 @@ def _finals(experiment: Experiment, frame: pl.DataFrame) -> str:
             continue
         ranks = ranking(frame, name)
         best = set(ranks.filter(rank=1)["policy"])
-        cells = "".join(_cell(mine.filter(policy=label), label in best) for label in labels)
+        cells = "".join(
+            _cell(mine.filter(policy=each), times.filter(problem=name, policy=each), each in best)
+            for each in labels
+        )
         rows.append(
             f'<tr><th scope="row">{escape(name)}</th>{cells}'
+            f"{_limit(constants.get(name), mine) if constants else ''}"
             f"<td>{escape(', '.join(ranks['policy']))}</td><td>{escape(_ties(ranks))}</td></tr>"
         )
-    heads = ("Problem", *labels, "From the least regret", "No difference shown")
-    caption = "Mean and 95% interval. Bold: no policy was shown to be better."
-    return _table(caption, heads, rows, style="finals", numbers=range(1, len(labels) + 1))
+    limit = ("Limit, c ln T",) if constants else ()
+    heads = ("Problem", *labels, *limit, "From the least regret", "No difference shown")
+    caption = "Mean and 95% interval. Bold: no policy was shown to be better." + (
+        " ×: times the limit." if constants else ""
+    )
+    right = range(1, len(labels) + len(limit) + 1)
+    return _table(caption, heads, rows, style="finals", numbers=right)
 
 
-def _cell(row: pl.DataFrame, best: bool) -> str:
+def _cell(row: pl.DataFrame, times: pl.DataFrame, best: bool) -> str:
     if row.is_empty():
         return '<td class="number">–</td>'
     mean, low, high = row.select("estimate", "low", "high").row(0)
     ends = "" if low is None else f'<br><span class="small">{low:,.0f} to {high:,.0f}</span>'
+    for multiple in times["estimate"]:
+        ends += f'<br><span class="small">× {multiple:,.1f}</span>'
     return f'<td class="number{" best" if best else ""}">{mean:,.0f}{ends}</td>'
+
+
+def _limit(constant: float | None, means: pl.DataFrame) -> str:
+    regret = "–" if constant is None else f"{constant * math.log(means['round'].item(-1)):,.1f}"
+    return f'<td class="number">{regret}</td>'
 
 
 def _ties(ranks: pl.DataFrame) -> str:

@@ -78,6 +78,18 @@ def kernel(function):
         config.CACHE_DIR = before
 
 
+def outlined(function):
+    """Compile `function` as `kernel` does, but call it: for what is long and called seldom.
+
+    A call costs tens of nanoseconds, but each place in which it is inlined seconds to compile.
+    """
+    before, config.CACHE_DIR = config.CACHE_DIR, _FOLDER
+    try:
+        return numba.njit(cache=True, nogil=True, **OPTIONS | {"forceinline": False})(function)
+    finally:
+        config.CACHE_DIR = before
+
+
 def for_state(function, state):
     """`function`, a kernel on policies' states, as it is to be called on this state.
 

@@ -1,0 +1,125 @@
+"""The matching of greatest weight, whatever the weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pairup.errors import MatchingError
+from pairup.kernels.max_matching import SOLVED, new_max_matching, solve
+from pairup.matching import Matching
+
+Weights = NDArray[np.float64]
+
+
+def best_matching(weights: ArrayLike, *, perfect: bool = True) -> Matching:
+    """Find the matching of greatest weight among players 0, 1, ..., exactly.
+
+    Edmonds' blossom algorithm, in O(n^3).
+
+    Parameters
+    ----------
+    weights
+        Symmetric, one row and one column for each player; the diagonal is not looked at. A couple
+        of weight -inf may not be matched. As many couples of weight +inf as possible are matched,
+        and finite weights decide among the matchings with that many.
+    perfect
+        Whether everyone must be coupled, but for the odd one out of an odd number. Otherwise
+        players stay out when that is worth more: couples of negative weight are never matched.
+
+    Returns
+    -------
+    Matching
+        Of the players by their numbers, couples in ascending order. Its weight is the greatest up
+        to the rounding of sums of such weights; which one of several equals it is, is not said.
+
+    Raises
+    ------
+    MatchingError
+        The weights are no symmetric square of numbers, or they forbid every perfect matching.
+
+    Examples
+    --------
+    >>> from pairup import best_matching
+    >>> weights = [[0, 9, 7, 0], [9, 0, 6, 3], [7, 6, 0, 0], [0, 3, 0, 0]]
+    >>> best_matching(weights)
+    Matching(0-2, 1-3)
+    >>> best_matching([[0, 5, -1], [5, 0, -4], [-1, -4, 0]])
+    Matching(0-1; waiting 2)
+    >>> best_matching([[0, -1], [-1, 0]], perfect=False)
+    Matching(waiting 0, 1)
+    """
+    given = _checked(weights)
+    players = len(given)
+    usable = given if perfect else np.maximum(given, 0.0)
+    mate = _solved(_with_phantom(usable) if players % 2 else usable)
+    couples = [(i, int(mate[i])) for i in range(players) if i < mate[i] < players]
+    if not perfect:
+        couples = [(i, j) for i, j in couples if given[i, j] >= 0.0]
+    coupled = {player for couple in couples for player in couple}
+    return Matching(couples, [i for i in range(players) if i not in coupled])
+
+
+def _solved(weights: Weights) -> NDArray[np.int64]:
+    """Return with whom each player is coupled."""
+    room, players = new_max_matching(len(weights)), np.arange(len(weights))
+    if solve(room, _scaled(weights), players) != SOLVED:
+        raise MatchingError(
+            f"some perfect matching must be allowed, got weights of -inf {_culprit(weights)}: "
+            "allow more couples, or ask for perfect=False"
+        )
+    return room.kept_mate
+
+
+def _culprit(weights: Weights) -> str:
+    alone = np.flatnonzero(np.all(weights == -np.inf, axis=1))
+    return f"for all couples of player {alone[0]}" if len(alone) else "in every perfect matching"
+
+
+def _scaled(weights: Weights) -> Weights:
+    """Bring the weights to size 1 by a power of two, so that no sum of them overflows."""
+    finite = np.abs(weights[np.isfinite(weights)])
+    _, exponent = np.frexp(finite.max(initial=0.0))
+    # In two steps: the power itself may be beyond the range of numbers.
+    half = int(exponent) // 2
+    return np.ldexp(np.ldexp(weights, -half), half - int(exponent))
+
+
+def _with_phantom(weights: Weights) -> Weights:
+    """Seat one player more, who is worth the same to everyone: who is coupled with it waits."""
+    finite = weights[np.isfinite(weights)]
+    worth = finite.min(initial=np.inf) if finite.size else 0.0
+    return np.pad(weights, (0, 1), constant_values=worth)
+
+
+def _checked(weights: ArrayLike) -> Weights:
+    rule = "weights must be a square of numbers, a row and a column for each player"
+    try:
+        table: NDArray[Any] = np.asarray(weights)
+    except (TypeError, ValueError):  # ragged
+        raise MatchingError(f"{rule}, got rows of different lengths: fill them up") from None
+    if table.size == 0 and table.ndim <= 2 and len(set(table.shape)) <= 1:
+        return np.zeros((0, 0))
+    if table.ndim != 2 or table.shape[0] != table.shape[1]:
+        raise MatchingError(f"{rule}, got shape {table.shape}: try [[0, 1], [1, 0]]")
+    if table.dtype.kind not in "biuf":
+        raise MatchingError(f"{rule}, got {table.dtype} such as {table.flat[0]!r}: give floats")
+    table = table.astype(np.float64)
+    np.fill_diagonal(table, -np.inf)
+    _check_couples(table)
+    return table
+
+
+def _check_couples(table: Weights) -> None:
+    for i, j in np.argwhere(np.isnan(table)):
+        raise MatchingError(
+            f"weights must be numbers, got nan for players {i} and {j}: "
+            "give -inf if they may not be matched"
+        )
+    for i, j in np.argwhere(table != table.T):
+        raise MatchingError(
+            f"weights must be symmetric, got {table[i, j]} for players {i} and {j} but "
+            f"{table[j, i]} for {j} and {i}: try (weights + weights.T) / 2"
+        )

@@ -1,0 +1,180 @@
+"""Slow twins of `pairup.bounds.lower`: all matchings, rates instead of logarithms, generic solvers.
+
+They share nothing with the package. The rates of a couple, (v, product / v), are given by v alone.
+"""
+
+import itertools
+import math
+
+import numpy as np
+from scipy.optimize import linprog, minimize
+
+
+def all_matchings(players):
+    """Every perfect matching of a list of players."""
+    if not players:
+        return [[]]
+    first, rest = players[0], players[1:]
+    return [
+        [(first, other), *more]
+        for other in rest
+        for more in all_matchings([each for each in rest if each != other])
+    ]
+
+
+def kl(p, q):
+    """Information of a couple of rate p against a rate q."""
+    total = 0.0
+    for a, b in ((p, q), (1 - p, 1 - q)):
+        if a > 0:
+            total += a * math.log(a / b) if b > 0 else math.inf
+    return total
+
+
+class World:
+    """A problem with its phantom, its matchings and its confusing rates."""
+
+    def __init__(self, rates):
+        self.real = len(rates)
+        self.rates = [*rates, 0.0] if len(rates) % 2 else list(rates)
+        order = sorted(range(len(self.rates)), key=lambda player: (-self.rates[player], player))
+        self.couples = [tuple(order[k : k + 2]) for k in range(0, len(order), 2)]
+        best = self.games(self.couples)
+        kept = {frozenset(couple) for couple in self.couples}
+        self.matchings = [
+            matching
+            for matching in all_matchings(list(range(len(self.rates))))
+            if {frozenset(couple) for couple in matching} != kept
+        ]
+        self.losses = [best - self.games(matching) for matching in self.matchings]
+
+    def games(self, matching):
+        return sum(self.rates[i] * self.rates[j] for i, j in matching)
+
+    def moves(self):
+        """All (better, worse, who of the last couple may move, if its product is 0)."""
+        last, other = self.couples[-1]
+        found = []
+        for (_, high), (m, low) in itertools.combinations(enumerate(self.couples), 2):
+            if self.rates[high[0]] == self.rates[high[1]] == 1:
+                continue  # their product is 1, and nobody exceeds 1
+            for a, b in itertools.product(high, low):
+                if self.rates[last] * self.rates[other] > 0:
+                    found.append((a, b, None))
+                elif m < len(self.couples) - 1 or b == last:
+                    found.append((a, b, last))
+                elif self.rates[last] == 0 and b < self.real:
+                    found.append((a, b, other))
+        return found
+
+    def confused(self, free, mover):
+        """All rates, from one number a couple."""
+        rates = list(self.rates)
+        for (i, j), v in zip(self.couples, free, strict=True):
+            product = self.rates[i] * self.rates[j]
+            if product > 0:
+                rates[i], rates[j] = v, product / v
+            else:
+                rates[i] = rates[j] = 0.0
+                rates[mover] = v
+        return rates
+
+    def meeting(self, a, b, level):
+        """One number a couple, so that a and b have the rate `level` and all others their own."""
+        free = []
+        for couple in self.couples:
+            product = self.rates[couple[0]] * self.rates[couple[1]]
+            if a in couple or b in couple:
+                first = couple[0] in (a, b) or product == 0
+                free.append(level if first else product / level)
+            else:
+                free.append(self.rates[couple[0]])
+        return free
+
+    def told(self, rates, matching):
+        """Information of one play of a matching; nobody sees the phantom."""
+        return sum(
+            kl(self.rates[i] * self.rates[j], rates[i] * rates[j])
+            for i, j in matching
+            if i < self.real and j < self.real
+        )
+
+    def box(self):
+        lows = [max(self.rates[i] * self.rates[j], 0.0) for i, j in self.couples]
+        return [(low + 1e-9 * (1 - low), 1 - 1e-9 * (1 - low)) for low in lows]
+
+
+def cheapest(world, rows):
+    """Least regret that tells the confusing rates of all rows, and how often each matching."""
+    scale = np.array(world.losses)
+    found = linprog(
+        np.ones(len(scale)), A_ub=-np.array(rows) / scale, b_ub=-np.ones(len(rows)), method="highs"
+    )
+    assert found.success, found.message
+    return found.fun, found.x / scale
+
+
+def lower_on_a_grid(rates, points):
+    """The constant from below: only confusing rates on a grid must be told; two couples."""
+    world = World(rates)
+    assert len(world.couples) == 2
+    rows = []
+    for a, b, mover in world.moves():
+        (low, high), _ = world.box()
+        for level in np.linspace(low, high, points):
+            rates = world.confused(world.meeting(a, b, level), mover)
+            assert abs(rates[a] - rates[b]) < 1e-12
+            rows.append([world.told(rates, matching) for matching in world.matchings])
+    return cheapest(world, rows)[0]
+
+
+def hardest(world, often, move, starts):
+    """Least information over the rates in which b overtakes a, by a generic solver."""
+    a, b, mover = move
+    box = world.box()
+    low, high = next(ends for ends, couple in zip(box, world.couples, strict=True) if a in couple)
+    meeting = np.clip(world.meeting(a, b, (low + high) / 2), *np.array(box).T)
+
+    def total(free):
+        rates = world.confused(free, mover)
+        return sum(n * world.told(rates, each) for n, each in often)
+
+    def overtaken(free):
+        rates = world.confused(free, mover)
+        return rates[b] - rates[a]
+
+    best = (math.inf, None)
+    for start in [meeting, *starts]:
+        found = minimize(
+            total,
+            start,
+            method="SLSQP",
+            bounds=box,
+            constraints=[{"type": "ineq", "fun": overtaken}],
+            options={"ftol": 1e-13, "maxiter": 300},
+        )
+        free = np.clip(found.x, *np.array(box).T)
+        # Where much is told, the solver stops a little short of the edge; that errs downwards.
+        if overtaken(free) > -1e-4 and total(free) < best[0]:
+            best = (total(free), free)
+    return best
+
+
+def both_ends(rates, exploration, seed=0):
+    """The constant from below and from above, by one look at an exploration said to be the best.
+
+    Scaled until it tells everything, the exploration is a bound from above. If it is the best, the
+    confusing rates that it tells least well suffice to make it so dear: a bound from below, over
+    all matchings.
+    """
+    world, rng = World(rates), np.random.default_rng(seed)
+    low, high = np.array(world.box()).T
+    starts = [0.5 * (low + high), low + (high - low) * rng.random(len(low))]
+    starts.append(np.clip([world.rates[i] for i, _ in world.couples], low, high))
+    found = [(hardest(world, exploration, move, starts), move[2]) for move in world.moves()]
+    spent = sum(n * (world.games(world.couples) - world.games(each)) for n, each in exploration)
+    rows = []
+    for free, mover in [(free, mover) for (value, free), mover in found if value < 1.1]:
+        seen = world.confused(free, mover)
+        rows.append([world.told(seen, matching) for matching in world.matchings])
+    return cheapest(world, rows)[0], spent / min(value for (value, _), _ in found)

@@ -1,0 +1,131 @@
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import naive_matching
+from pairup import Matching, MatchingError, Problem, best_matching
+
+
+def symmetric(weights):
+    upper = np.triu(np.asarray(weights, float), 1)
+    return upper + upper.T
+
+
+def weight(weights, matching):
+    return math.fsum(weights[i, j] for i, j in matching)
+
+
+@pytest.mark.parametrize("players", [2, 3, 4, 5, 6, 7, 8])
+def test_everyone_is_coupled_but_for_the_odd_one_out(players):
+    random = np.random.default_rng(players)
+    for _ in range(50):
+        weights = symmetric(random.normal(size=(players, players)))
+        matching = best_matching(weights)
+        assert sorted(matching.players) == list(range(players))
+        assert len(matching) == players // 2
+        full = [
+            each
+            for each in naive_matching.matchings(list(range(players)))
+            if len(each) == players // 2
+        ]
+        greatest = max(weight(weights, each) for each in full)
+        assert weight(weights, matching) == pytest.approx(greatest, abs=1e-12)
+
+
+@pytest.mark.parametrize("players", [2, 3, 4, 5, 6, 7, 8])
+def test_players_stay_out_when_that_is_worth_more(players):
+    random = np.random.default_rng(players)
+    for turn in range(50):
+        weights = symmetric(random.normal(size=(players, players)) - turn / 25)
+        matching = best_matching(weights, perfect=False)
+        assert sorted(matching.players) == list(range(players))
+        assert all(weights[i, j] >= 0 for i, j in matching)
+        greatest = max(
+            weight(weights, each) for each in naive_matching.matchings(list(range(players)))
+        )
+        assert weight(weights, matching) == pytest.approx(greatest, abs=1e-12)
+
+
+def test_the_best_matching_of_a_problem_is_its_optimum():
+    for players in (6, 9):
+        problem = Problem.random(players, seed=players)
+        weights = np.outer(problem.rates, problem.rates)
+        assert best_matching(weights) == problem.optimum
+
+
+@pytest.mark.parametrize("scale", [5e-324, 1e-300, 1.0, 1e300, 1.7e308])
+def test_weights_of_any_size(scale):
+    weights = [[0, scale, -scale, scale], [scale, 0, scale, -scale]]
+    weights += [[-scale, scale, 0, -scale], [scale, -scale, -scale, 0]]
+    assert best_matching(weights) == Matching([(0, 3), (1, 2)])
+
+
+def test_few_or_no_players():
+    assert best_matching([]) == best_matching(np.zeros((0, 0))) == Matching(())
+    assert best_matching([[0]]) == Matching((), [0])
+    assert best_matching([[0]], perfect=False) == Matching((), [0])
+
+
+def test_integers_and_booleans_are_weights():
+    assert best_matching([[False, True], [True, False]], perfect=False) == Matching([(0, 1)])
+    assert best_matching(np.array([[0, -3], [-3, 0]])) == Matching([(0, 1)])
+
+
+def test_the_diagonal_is_not_looked_at():
+    weights = np.full((2, 2), 1.0)
+    np.fill_diagonal(weights, np.nan)
+    assert best_matching(weights) == Matching([(0, 1)])
+
+
+def test_infinite_weights_come_first_and_the_others_decide_among_them():
+    weights = np.zeros((6, 6))
+    for i, j in combinations(range(6), 2):
+        weights[i, j] = weights[j, i] = 10.0 * i + j
+    for i, j in ((0, 1), (0, 2)):
+        weights[i, j] = weights[j, i] = math.inf
+    infinite, finite = naive_matching.best(weights, range(6))
+    matching = best_matching(weights)
+    assert naive_matching.worth(weights, matching) == (infinite, finite) == (1, 68.0)
+
+
+def test_an_odd_player_of_whom_all_couples_are_forbidden_waits():
+    weights = np.full((3, 3), -math.inf)
+    weights[1, 2] = weights[2, 1] = -7.0
+    assert best_matching(weights) == Matching([(1, 2)], [0])
+
+
+def test_nothing_is_forbidden_to_those_who_may_stay_out():
+    weights = np.full((4, 4), -math.inf)
+    assert best_matching(weights, perfect=False) == Matching((), range(4))
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([[0, 1, 2], [1, 0, 3]], r"got shape \(2, 3\)"),
+        ([1, 2], r"got shape \(2,\)"),
+        (3, r"got shape \(\)"),
+        (np.zeros((0, 2)), r"got shape \(0, 2\)"),
+        ([[0, 1], [1]], "rows of different lengths"),
+        ([["a", "b"], ["b", "a"]], "got <U1 such as np.str_\\('a'\\)"),
+        ([[None, 1], [1, None]], "got object such as None"),
+        ([[0, 1j], [1j, 0]], "got complex128"),
+        ([[0, math.nan], [math.nan, 0]], "got nan for players 0 and 1"),
+        ([[0, 1], [2, 0]], "got 1.0 for players 0 and 1 but 2.0 for 1 and 0"),
+        ([[0, math.inf], [-math.inf, 0]], "must be symmetric"),
+        ([[0, -math.inf], [-math.inf, 0]], "for all couples of player 0"),
+    ],
+)
+def test_says_what_is_wrong_with_weights(weights, message):
+    with pytest.raises(MatchingError, match=message):
+        best_matching(weights)
+
+
+def test_says_that_every_perfect_matching_is_forbidden():
+    weights = np.full((4, 4), -math.inf)  # a star: all know player 0 alone
+    weights[0, :] = weights[:, 0] = 1.0
+    with pytest.raises(MatchingError, match=r"-inf in every perfect matching: allow more"):
+        best_matching(weights)
+    assert len(best_matching(weights, perfect=False)) == 1
