@@ -36,6 +36,7 @@ from pairup.policies import (
     Policy,
     Uniform,
     Unimodal,
+    UnimodalThompson,
     get_policy,
     policy_names,
 )
@@ -67,6 +68,7 @@ __all__ = [
     "SimulationError",
     "Uniform",
     "Unimodal",
+    "UnimodalThompson",
     "dask_executor",
     "get_policy",
     "load_experiment",

@@ -49,6 +49,13 @@ def test_an_unknown_name(name, says):
         ("sam", {"horizon": 1e6}, "horizon of sam must be an integer"),
         ("sam", {"horizon": "100"}, "horizon of sam must be an integer"),
         ("sam", {"horizon": True}, "horizon of sam must be an integer"),
+        ("unimodal_thompson", {"compare": "player"}, 'did you mean "players"'),
+        (
+            "unimodal_thompson",
+            {"period": 1},
+            "period of unimodal_thompson must be an integer of at",
+        ),
+        ("unimodal_thompson", {"period": 2.0}, "least 2, got 2.0: try 2"),
         ("oracle", {"rates": (0.5, 1.5)}, r"rates of oracle must be numbers in \[0, 1\]"),
         ("oracle", {"rates": (0.5, float("nan"))}, "rates of oracle"),
         ("oracle", {"rates": (0.5, "x")}, "rates of oracle"),

@@ -5,6 +5,7 @@ from pairup.policies.ends import Oracle, Uniform
 from pairup.policies.learner import Estimate, Learner
 from pairup.policies.sam import SAM
 from pairup.policies.unimodal import Unimodal
+from pairup.policies.unimodal_thompson import UnimodalThompson
 
 __all__ = [
     "SAM",
@@ -14,6 +15,7 @@ __all__ = [
     "Policy",
     "Uniform",
     "Unimodal",
+    "UnimodalThompson",
     "describe_policies",
     "get_policy",
     "policy_names",

@@ -188,3 +188,15 @@ def check_choice(policy: Policy, option: str, choices: Iterable[str]) -> None:
         raise PolicyError(
             f"{option} of {policy.name} cannot be {value!r}{did_you_mean(value, choices)}"
         )
+
+
+def check_integer(policy: Policy, option: str, least: int, advice: str = "") -> None:
+    """Refuse a value of an option that is no integer of at least `least`; make it a Python one."""
+    value = getattr(policy, option)
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_)
+    if not whole or value < least:
+        raise PolicyError(
+            f"{option} of {policy.name} must be an integer of at least {least}, got {value!r}: "
+            f"{advice or f'try {least}'}"
+        )
+    object.__setattr__(policy, option, int(value))  # JSON knows no numpy
