@@ -3,11 +3,13 @@
 from pairup.policies.base import Policy, describe_policies, get_policy, policy_names
 from pairup.policies.ends import Oracle, Uniform
 from pairup.policies.learner import Estimate, Learner
+from pairup.policies.osub import OSUB
 from pairup.policies.sam import SAM
 from pairup.policies.unimodal import Unimodal
 from pairup.policies.unimodal_thompson import UnimodalThompson
 
 __all__ = [
+    "OSUB",
     "SAM",
     "Estimate",
     "Learner",
