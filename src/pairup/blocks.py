@@ -27,6 +27,8 @@ _COSTS = {
     "unimodal": 15,
     "unimodal_thompson": 40,
     "osub": 200,
+    "epsilon_greedy": 10,
+    "explore_then_commit": 10,
 }
 _UNKNOWN_COST = 50
 _KL_FACTORS = {"players": 2, "matchings": 6}  # of the KL index over the UCB index

@@ -2,6 +2,8 @@
 
 from pairup.policies.base import Policy, describe_policies, get_policy, policy_names
 from pairup.policies.ends import Oracle, Uniform
+from pairup.policies.epsilon_greedy import EpsilonGreedy
+from pairup.policies.explore_then_commit import ExploreThenCommit
 from pairup.policies.learner import Estimate, Learner
 from pairup.policies.osub import OSUB
 from pairup.policies.sam import SAM
@@ -11,7 +13,9 @@ from pairup.policies.unimodal_thompson import UnimodalThompson
 __all__ = [
     "OSUB",
     "SAM",
+    "EpsilonGreedy",
     "Estimate",
+    "ExploreThenCommit",
     "Learner",
     "Oracle",
     "Policy",

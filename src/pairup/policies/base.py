@@ -163,8 +163,8 @@ def describe_policies() -> list[dict[str, str]]:
 
     Examples
     --------
-    >>> describe_policies()[0]["name"]
-    'oracle'
+    >>> "oracle" in [policy["name"] for policy in describe_policies()]
+    True
     """
     rows = []
     for name in policy_names():

@@ -1,13 +1,13 @@
-"""What the policies share that look around a leader and count how often each leader has led."""
+"""What the policies share that keep a book of couples and its greedy leader."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pairup.kernels import leader as leading
 from pairup.kernels import leader_counts
 from pairup.kernels.leader import Leader
 from pairup.kernels.neighbours import PRESENT, ROUND
@@ -17,20 +17,33 @@ from pairup.policies.books import clear_book, load_book, saved_book
 
 
 class Leading(Policy):
-    """A policy whose state has a book, its greedy leader, counts of leaders, keys and now."""
+    """A policy whose state has a book, its greedy leader, and keys, the first that of ties."""
 
-    @abstractmethod
     def _settle(self, state: Any) -> None:
         """Bring the leader up to date with the book, in place."""
+        leading.settle(state.leader, state.book, state.keys[0])
+
+    def forget(self, state: Any, slot: int) -> None:
+        """See `Policy.forget`."""
+        clear_book(state.book, slot)
+
+    def leader(self, state: Any) -> NDArray[np.int64]:
+        """See `Policy.leader`."""
+        self._settle(state)
+        return couples_of(state.leader)
+
+    def statistics(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """See `Policy.statistics`."""
+        return state.book.tries, state.book.games
+
+
+class LeaderCounting(Leading):
+    """A policy whose state also counts how often each leader has led; see `kernels.neighbours`."""
 
     def welcome(self, state: Any, present: Slots) -> None:
         """See `Policy.welcome`; leaders of other players are none of these players' leaders."""
         state.now[PRESENT] = len(present)
         leader_counts.forget_all(state.counts)
-
-    def forget(self, state: Any, slot: int) -> None:
-        """See `Policy.forget`."""
-        clear_book(state.book, slot)
 
     def grow(self, state: Any) -> Any:
         """See `Policy.grow`."""
@@ -55,15 +68,6 @@ class Leading(Policy):
         require(len(leaders).bit_count() == 1 and 2 * used <= len(leaders), "its table is no table")
         table = leader_counts.LeaderCounts(leaders.copy(), counts.copy(), np.array([used]))
         return state._replace(counts=table)
-
-    def leader(self, state: Any) -> NDArray[np.int64]:
-        """See `Policy.leader`."""
-        self._settle(state)
-        return couples_of(state.leader)
-
-    def statistics(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """See `Policy.statistics`."""
-        return state.book.tries, state.book.games
 
 
 def couples_of(leader: Leader) -> NDArray[np.int64]:

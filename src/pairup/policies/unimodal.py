@@ -13,12 +13,12 @@ from pairup.kernels.book import new_book
 from pairup.kernels.leader import new_leader
 from pairup.kernels.rng import word
 from pairup.policies.base import Terms, check_choice, register
-from pairup.policies.leading import Leading
+from pairup.policies.leading import LeaderCounting
 
 
 @register
 @dataclass(frozen=True)
-class Unimodal(Leading):
+class Unimodal(LeaderCounting):
     """Play the leader or the most promising of its neighbours (Section 5 of the paper).
 
     The leader is the greedy matching by empirical means, its couples in the order of their choice.

@@ -13,12 +13,12 @@ from pairup.kernels.book import new_book
 from pairup.kernels.leader import new_leader
 from pairup.kernels.rng import word
 from pairup.policies.base import Terms, check_choice, check_integer, register
-from pairup.policies.leading import Leading
+from pairup.policies.leading import LeaderCounting
 
 
 @register
 @dataclass(frozen=True)
-class UnimodalThompson(Leading):
+class UnimodalThompson(LeaderCounting):
     """Play the leader or the neighbour that is best in a draw from the posterior.
 
     As `Unimodal`, but with draws in place of optimistic indices (after Trinh et al., 2020): each
