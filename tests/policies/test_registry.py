@@ -56,6 +56,7 @@ def test_an_unknown_name(name, says):
             "period of unimodal_thompson must be an integer of at",
         ),
         ("unimodal_thompson", {"period": 2.0}, "least 2, got 2.0: try 2"),
+        ("unimodal_thompson", {"period": 2**53}, r"must be an integer below 2\*\*53"),
         ("epsilon_greedy", {"schedule": "decay"}, 'did you mean "decaying"'),
         ("epsilon_greedy", {"epsilon": 0}, "decaying, must be a positive number, got 0: try 30"),
         ("epsilon_greedy", {"epsilon": float("inf")}, "must be a positive number, got inf"),

@@ -191,12 +191,13 @@ def check_choice(policy: Policy, option: str, choices: Iterable[str]) -> None:
 
 
 def check_integer(policy: Policy, option: str, least: int, advice: str = "") -> None:
-    """Refuse a value of an option that is no integer of at least `least`; make it a Python one."""
+    """Refuse a value of an option that is no integer in [least, 2**53); make it a Python one."""
     value = getattr(policy, option)
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_)
-    if not whole or value < least:
+    if not whole or not least <= value < 2**53:
+        rule = "below 2**53" if whole and value > least else f"of at least {least}"
         raise PolicyError(
-            f"{option} of {policy.name} must be an integer of at least {least}, got {value!r}: "
+            f"{option} of {policy.name} must be an integer {rule}, got {value!r}: "
             f"{advice or f'try {least}'}"
         )
     object.__setattr__(policy, option, int(value))  # JSON knows no numpy

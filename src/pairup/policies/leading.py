@@ -65,6 +65,7 @@ class LeaderCounting(Leading):
         used = np.count_nonzero(leaders)
         require(leaders.dtype == np.uint64, "its leaders are no fingerprints")
         require(leaders.shape == counts.shape, "its leaders have no counts")
+        require(np.all(counts < 2**62), "some of its leaders have led for ever")
         require(len(leaders).bit_count() == 1 and 2 * used <= len(leaders), "its table is no table")
         table = leader_counts.LeaderCounts(leaders.copy(), counts.copy(), np.array([used]))
         return state._replace(counts=table)
