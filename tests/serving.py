@@ -20,6 +20,7 @@ from pairup.policies.base import Terms
 TOLD = {
     "sam": lambda rates: {"horizon": 1_000},
     "oracle": lambda rates: {"rates": tuple(rates)},
+    "explore_then_commit": lambda rates: {"horizon": 1_000},
 }
 
 # Policies that draw nothing: two seeds propose the same.

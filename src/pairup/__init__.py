@@ -31,8 +31,11 @@ from pairup.errors import (
 from pairup.experiment import Experiment, load_experiment, shipped_experiments
 from pairup.matching import Matching
 from pairup.policies import (
+    OSUB,
     SAM,
+    EpsilonGreedy,
     Estimate,
+    ExploreThenCommit,
     Learner,
     Oracle,
     Policy,
@@ -40,6 +43,7 @@ from pairup.policies import (
     Rate,
     Uniform,
     Unimodal,
+    UnimodalThompson,
     get_policy,
     policy_names,
 )
@@ -50,11 +54,14 @@ from pairup.simulate import simulate
 from pairup.sweep import dask_executor, run_experiment
 
 __all__ = [
+    "OSUB",
     "SAM",
     "ArchiveError",
+    "EpsilonGreedy",
     "Estimate",
     "Experiment",
     "ExperimentError",
+    "ExploreThenCommit",
     "Learner",
     "Matching",
     "MatchingError",
@@ -73,6 +80,7 @@ __all__ = [
     "SimulationError",
     "Uniform",
     "Unimodal",
+    "UnimodalThompson",
     "best_matching",
     "bounds",
     "dask_executor",

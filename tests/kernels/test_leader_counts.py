@@ -5,7 +5,15 @@ from random import Random
 import numpy as np
 import pytest
 
-from pairup.kernels.leader_counts import find, fingerprint, forget_all, grown, new_counts
+from pairup.kernels.leader_counts import (
+    find,
+    fingerprint,
+    forget_all,
+    grown,
+    new_counts,
+    remove,
+    seek,
+)
 
 
 def matchings(players):
@@ -103,3 +111,23 @@ def test_a_table_that_forgets_is_empty():
     assert table.used[0] == 0
     assert not table.keys.any()
     assert not table.counts.any()
+
+
+def test_removal_leaves_a_dictionary_of_the_others():
+    random, table, expected = Random(1), new_counts(64), {}
+    # Keys with few homes, some at the end of the table, so that cells crowd and wrap around.
+    keys = [
+        np.uint64((home << 1 | 1) + (lap << 20)) for home in (0, 5, 61, 62, 63) for lap in range(9)
+    ]
+    for step in range(5000):
+        key = random.choice(keys)
+        if key in expected:
+            remove(table, key)
+            del expected[key]
+        elif len(expected) < 32:
+            table.counts[find(table, key)] = expected[key] = step
+        assert table.used[0] == len(expected) == np.count_nonzero(table.keys)
+        for each in keys:
+            cell = seek(table, each)
+            assert (table.keys[cell] == each) == (each in expected)
+            assert table.counts[cell] == expected.get(each, 0)

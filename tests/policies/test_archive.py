@@ -134,7 +134,7 @@ def damaged_arrays(name, array):
     yield array[:0]
     yield -array.astype(np.int64) - 1
     if array.size and array.dtype != np.bool_:
-        for value in (-1, 1, 5, 7, 8, 100, 2**62):
+        for value in (-1, 1, 5, 7, 8, 100, 2**62, 2**63 - 1):
             changed = array.astype(np.int64)
             changed[random.Random(name).randrange(array.size)] = value
             yield changed.astype(array.dtype)
@@ -169,6 +169,14 @@ def test_an_array_that_is_missing(variant):
         rest = {other: array for other, array in arrays.items() if other != name}
         with pytest.raises(ArchiveError, match="damaged"):
             Learner.from_bytes(archive.pack(header, rest))
+
+
+def test_a_leader_cannot_have_led_for_ever(data):
+    # One more turn would overflow its count, which would look like a table without room.
+    header, arrays = archive.unpack(data)
+    counts = np.where(arrays["leaders"] > 0, 2**63 - 1, 0)
+    with pytest.raises(ArchiveError, match="led for ever"):
+        Learner.from_bytes(archive.pack(header, {**arrays, "leader_counts": counts}))
 
 
 def test_refuses_arrays_of_objects(data):

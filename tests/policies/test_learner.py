@@ -7,7 +7,9 @@ import pytest
 from pairup import (
     SAM,
     ArchiveError,
+    EpsilonGreedy,
     Estimate,
+    ExploreThenCommit,
     Learner,
     Matching,
     ObservationError,
@@ -127,7 +129,14 @@ def test_refuses_seeds(seed):
         Uniform().learner("ab", seed)
 
 
-@pytest.mark.parametrize(("policy", "says"), [(SAM(), "horizon"), (Oracle(), "acceptance rates")])
+@pytest.mark.parametrize(
+    ("policy", "says"),
+    [
+        (SAM(), "horizon"),
+        (ExploreThenCommit(), "cycles or a horizon"),
+        (Oracle(), "acceptance rates"),
+    ],
+)
 def test_must_be_told_what_a_simulation_would_tell(policy, says):
     with pytest.raises(PolicyError, match=says):
         policy.learner("abcd")
@@ -180,7 +189,13 @@ def test_names_that_cannot_be_saved(name):
 
 
 @pytest.mark.parametrize(
-    "policy", [SAM(horizon=np.int64(50)), Oracle(rates=np.array([0.5, 0.25], np.float32))]
+    "policy",
+    [
+        SAM(horizon=np.int64(50)),
+        ExploreThenCommit(np.int64(5), np.int64(9)),
+        EpsilonGreedy(epsilon=np.float32(3)),
+        Oracle(rates=np.array([0.5, 0.25], np.float32)),
+    ],
 )
 def test_options_of_numpy_can_be_saved(policy):
     assert Learner.from_bytes(policy.learner("ab").to_bytes()).policy == policy

@@ -34,14 +34,10 @@ def seat_uniform(state, players):
 
 
 def propose_uniform(state, couples):
-    """See `steps.propose`: a shuffle, cut into couples."""
-    shuffled = state.shuffled[: state.seated[0]]
-    for x in range(len(shuffled)):
-        shuffled[x] = state.players[x]
-    shuffle(word(state.key[0], state.round[0]), shuffled)
+    """See `steps.propose`."""
+    players = state.players[: state.seated[0]]
+    draw_matching(word(state.key[0], state.round[0]), players, state.shuffled, couples)
     state.round[0] += 1
-    for row in range(len(shuffled) // 2):
-        _write(couples, row, shuffled[2 * row], shuffled[2 * row + 1])
     return OK
 
 
@@ -68,6 +64,17 @@ def propose_oracle(state, couples):
 
 def learn_nothing(state, couples, played):
     """See `steps.observe`."""
+
+
+@kernel
+def draw_matching(key, players, room, couples):
+    """Write a matching of `players` drawn uniformly: a shuffle, cut into couples."""
+    shuffled = room[: len(players)]
+    for x in range(len(players)):
+        shuffled[x] = players[x]
+    shuffle(key, shuffled)
+    for row in range(len(players) // 2):
+        _write(couples, row, shuffled[2 * row], shuffled[2 * row + 1])
 
 
 @kernel

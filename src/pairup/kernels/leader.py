@@ -157,6 +157,18 @@ def _bound_anew(leader, book, key, k):
 
 
 @kernel
+def note_mean(leader, key, i, j, mean):
+    """The couple (i, j), i < j, has a new mean in the book."""
+    x, y = leader.place[i], leader.place[j]
+    if x < 0 or y < 0:
+        return
+    if x >> 1 == y >> 1:
+        leader.mean[x >> 1] = mean
+    else:
+        note_blocked(leader, key, min(x, y) >> 1, i, j, mean)
+
+
+@kernel
 def note_blocked(leader, key, k, i, j, mean):
     """Pair (i, j), i < j, which couple `k` blocks, has a new mean or is newly blocked."""
     slots = len(leader.place)

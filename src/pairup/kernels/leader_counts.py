@@ -44,19 +44,44 @@ def fingerprint(order, couples):
 
 
 @kernel
-def find(table, key):
-    """The cell of `key`, entered with count 0 if new; -1 when the table is half full."""
+def seek(table, key):
+    """The cell of `key`, or the empty cell where it belongs."""
     mask = len(table.keys) - 1
     cell = np.int64(key >> np.uint64(1)) & mask
-    while table.keys[cell] != _EMPTY:
-        if table.keys[cell] == key:
-            return cell
+    while table.keys[cell] != _EMPTY and table.keys[cell] != key:
         cell = (cell + 1) & mask
+    return cell
+
+
+@kernel
+def find(table, key):
+    """The cell of `key`, entered with count 0 if new; -1 when the table is half full."""
+    cell = seek(table, key)
+    if table.keys[cell] == key:
+        return cell
     if 2 * table.used[0] >= len(table.keys):
         return -1
     table.keys[cell] = key
     table.used[0] += 1
     return cell
+
+
+@kernel
+def remove(table, key):
+    """Strike out `key`, which is in the table; cells move, so that none hides behind a gap."""
+    mask = len(table.keys) - 1
+    gap = seek(table, key)
+    cell = gap
+    while True:
+        cell = (cell + 1) & mask
+        if table.keys[cell] == _EMPTY:
+            break
+        home = np.int64(table.keys[cell] >> np.uint64(1)) & mask
+        if (cell - home) & mask >= (cell - gap) & mask:
+            table.keys[gap], table.counts[gap] = table.keys[cell], table.counts[cell]
+            gap = cell
+    table.keys[gap], table.counts[gap] = _EMPTY, 0
+    table.used[0] -= 1
 
 
 @kernel

@@ -1,9 +1,8 @@
 """Simple adaptive matching: round-robin tournaments inside clusters that split when sure.
 
-Clusters lie side by side in `members`, best first. Each plays the circle method: in turn r of a
-cluster of m, its last member meets number r and the others meet across the circle, so that m - 1
-turns bring every pair together once. Only when such a cycle ends does the cluster look at its
-outcomes, and at the first even cut where all above are surely better than all below, it splits.
+Clusters lie side by side in `members`, best first. Each plays the circle method, a cycle of which
+brings every pair together once. Only when such a cycle ends does the cluster look at its outcomes,
+and at the first even cut where all above are surely better than all below, it splits.
 """
 
 import math
@@ -11,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pairup.kernels import circle
 from pairup.kernels.book import Book
 from pairup.kernels.compile import kernel, slot
 from pairup.kernels.steps import OK, provide
@@ -189,8 +189,7 @@ def _play_turn(state, c, couples, row):
     partner = last
     for _ in range(size // 2):
         row = _write(state, start + up, start + partner, couples, row)
-        up = up + 1 if up + 1 < last else 0
-        down = down - 1 if down > 0 else last - 1
+        up, down = circle.step(up, down, last)
         partner = down
     state.turn[c] += 1
     return row

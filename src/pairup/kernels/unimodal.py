@@ -1,8 +1,7 @@
 """The paper's policies: play the leader, or the neighbour that looks best optimistically.
 
-Couples k and k + 1 of the leader, {i, i'} and {j, j'}, have two neighbours: swap 0 makes {i, j} and
-{i', j'}, swap 1 makes {i, j'} and {i', j}. The four *cross* pairs of k are kept side by side, at
-2 * (side in couple k) + (side in couple k + 1), as `base + slope * x`:
+The four cross pairs of couples k and k + 1 of the leader (see `neighbours`) are kept side by side,
+as `base + slope * x`:
 
 - UCB: base is the mean, slope 1 / sqrt(tries), x = sqrt(2 log clock); the index itself.
 - KL: a tangent of the index as a function of x = log clock + 3 log log clock; an upper bound, so
@@ -14,8 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels import leader as leading
-from pairup.kernels import leader_counts
+from pairup.kernels import neighbours
 from pairup.kernels.book import PHANTOM_MEAN, Book, record
 from pairup.kernels.compile import kernel, slot
 from pairup.kernels.kl import (
@@ -26,16 +24,16 @@ from pairup.kernels.kl import (
     lower_bound,
     slope_at,
 )
-from pairup.kernels.leader import Leader, note_blocked, seat_players
+from pairup.kernels.leader import Leader, note_blocked
 from pairup.kernels.leader_counts import LeaderCounts
 from pairup.kernels.logarithm import log
+from pairup.kernels.neighbours import OWN, ROUND, cross_pair, seat_players, times_led, write
 from pairup.kernels.rng import word
 from pairup.kernels.steps import FULL, OK, provide
 
-# Where the numbers of `UnimodalState.now` stand.
-ROUND, CELL, PRESENT, SEATED, PLAYERS, KL, ROUND_CLOCK, NUMBERS = 0, 1, 2, 3, 4, 5, 6, 7
+# Where the numbers of `UnimodalState.now` stand, after those of `neighbours`.
+PLAYERS, KL, ROUND_CLOCK, NUMBERS = OWN, OWN + 1, OWN + 2, OWN + 3
 CLOCK, LEVEL = 0, 1  # where the numbers of `UnimodalState.ahead` stand
-_NO_CELL = -1  # the leader changed: its cell in the table is to be looked up
 _MARGIN = 1e-12  # bounds closer than this are left to the exact index, which is good to 1e-15
 
 
@@ -59,29 +57,20 @@ class UnimodalState(NamedTuple):
 
 def seat(state, players):
     """See `steps.seat`."""
-    phantom = len(state.leader.place) - 1
-    state.now[SEATED] = len(players)
-    seat_players(state.leader, state.book, players, phantom)
-    leading.settle(state.leader, state.book, state.keys[0])
+    seat_players(state, players)
     _load(state, 0, state.leader.couples[0] - 1)
 
 
 def propose(state, couples):
     """See `steps.propose`."""
     settle(state)
-    if state.now[SEATED] == state.now[PRESENT]:
-        led = _count_leader(state)
-        if led < 0:
-            return FULL
-    else:
-        # A passing set of players rarely has the same leader twice: its count would forbid to
-        # explore for ever, so the number of proposals stands in for it.
-        led = state.now[ROUND]
-    state.now[ROUND] += 1
+    led = times_led(state)
+    if led < 0:
+        return FULL
     neighbour = -1
     if led % (2 * state.leader.couples[0] - 1) != 0:
         neighbour = _best_neighbour(state, led + 1)
-    _write(state, neighbour, couples)
+    write(state.leader, neighbour, couples)
     _look_ahead(state, led + 1)
     return OK
 
@@ -111,23 +100,9 @@ provide(UnimodalState, seat=seat, propose=propose, observe=observe)
 @kernel
 def settle(state):
     """Bring the leader up to date with the book."""
-    first, last = leading.settle(state.leader, state.book, state.keys[0])
+    first, last = neighbours.settle(state)
     if first <= last:
         _load(state, first, last)
-
-
-@kernel
-def _count_leader(state):
-    """How often the leader has led before, counting this time from now on; -1 if no room."""
-    now, leader = state.now, state.leader
-    if now[CELL] == _NO_CELL:
-        key = leader_counts.fingerprint(leader.order, leader.couples[0])
-        now[CELL] = leader_counts.find(state.counts, key)  # no cell again when it is full
-        if now[CELL] == _NO_CELL:
-            return -1
-    led = state.counts.counts[now[CELL]]
-    state.counts.counts[now[CELL]] = led + 1
-    return led
 
 
 @kernel
@@ -147,13 +122,12 @@ def _note_cross(state, i, j, mean, rad):
 def _load(state, first, last):
     """Fetch what is cached of the leader's pairs, after couples `first` to `last` changed."""
     leader, tries = state.leader, state.book.tries
-    state.now[CELL] = _NO_CELL
     for k in range(first, last + 1):
         i, j = leader.order[2 * k], leader.order[2 * k + 1]
         state.rad[k] = _radius(leader.mean[k], tries[i, j])
     for k in range(max(first - 1, 0), min(last + 1, leader.couples[0] - 1)):
         for cross in range(4):
-            i, j = _cross_pair(leader, k, cross)
+            i, j = cross_pair(leader, k, cross)
             state.base[k, cross], state.slope[k, cross] = _optimism(state, i, j)
 
 
@@ -163,14 +137,6 @@ def _radius(mean, tries):
     if mean == PHANTOM_MEAN:
         return 0.0
     return 1.0 / math.sqrt(tries) if tries > 0 else np.inf
-
-
-@kernel
-def _cross_pair(leader, k, cross):
-    """The cross pair number `cross` of couple `k` and the next, in ascending order."""
-    i = leader.order[2 * k + (cross >> 1)]
-    j = leader.order[2 * k + 2 + (cross & 1)]
-    return min(i, j), max(i, j)
 
 
 @kernel
@@ -320,16 +286,16 @@ def _under_leader(mean, rad, q, level):
 @kernel
 def _by_matchings_kl(state, level):
     """Criterion V1, KL: solve the neighbour with the best bound, then what may still beat it."""
-    neighbours = 2 * (state.leader.couples[0] - 1)
+    choices = 2 * (state.leader.couples[0] - 1)
     for k in range(state.leader.couples[0]):
         state.lower[k] = fine_lower_bound(state.leader.mean[k], state.rad[k], level)
         state.solved[k] = False
     guess = 0
-    for neighbour in range(1, neighbours):
+    for neighbour in range(1, choices):
         if _upper_gain(state, neighbour, level) > _upper_gain(state, guess, level):
             guess = neighbour
     best, best_neighbour = 0.0, -1
-    for turn in range(neighbours):
+    for turn in range(choices):
         neighbour = guess if turn == 0 else turn - (turn <= guess)
         if _upper_gain(state, neighbour, level) >= best - _MARGIN:
             gain = _gain(state, neighbour, level)
@@ -382,7 +348,7 @@ def _cross_index(state, k, cross, level, needed):
     """
     if _tangent(state, k, cross, level) < needed - _MARGIN:
         return -np.inf
-    i, j = _cross_pair(state.leader, k, cross)
+    i, j = cross_pair(state.leader, k, cross)
     q = _index(state, i, j, level)
     if level > 0.0 and 0.0 <= q < np.inf:
         slope = slope_at(state.book.mean[i, j], state.book.tries[i, j], q)
@@ -390,21 +356,3 @@ def _cross_index(state, k, cross, level, needed):
         state.tangent_base[i, j], state.tangent_slope[i, j] = base, slope
         state.base[k, cross], state.slope[k, cross] = base, slope
     return q
-
-
-@kernel
-def _write(state, neighbour, couples):
-    """The leader's couples, with one swap, less the phantom's."""
-    order = state.leader.order
-    rows = min(state.leader.couples[0], len(couples))
-    for k in range(rows):
-        couples[k, 0], couples[k, 1] = order[2 * k], order[2 * k + 1]
-    if neighbour >= 0:
-        k, swap = neighbour >> 1, neighbour & 1
-        pair, other = _cross_pair(state.leader, k, swap), _cross_pair(state.leader, k, 3 - swap)
-        phantom = len(state.leader.place) - 1
-        if pair[1] == phantom:  # the phantom's couple stays the last, and is not written
-            pair, other = other, pair
-        couples[k, 0], couples[k, 1] = pair
-        if k + 1 < rows:
-            couples[k + 1, 0], couples[k + 1, 1] = other

@@ -2,14 +2,21 @@
 
 from pairup.policies.base import Policy, describe_policies, get_policy, policy_names
 from pairup.policies.ends import Oracle, Uniform
+from pairup.policies.epsilon_greedy import EpsilonGreedy
+from pairup.policies.explore_then_commit import ExploreThenCommit
 from pairup.policies.learner import Estimate, Learner, Rate
+from pairup.policies.osub import OSUB
 from pairup.policies.rank_one import RankOneThompson
 from pairup.policies.sam import SAM
 from pairup.policies.unimodal import Unimodal
+from pairup.policies.unimodal_thompson import UnimodalThompson
 
 __all__ = [
+    "OSUB",
     "SAM",
+    "EpsilonGreedy",
     "Estimate",
+    "ExploreThenCommit",
     "Learner",
     "Oracle",
     "Policy",
@@ -17,6 +24,7 @@ __all__ = [
     "Rate",
     "Uniform",
     "Unimodal",
+    "UnimodalThompson",
     "describe_policies",
     "get_policy",
     "policy_names",

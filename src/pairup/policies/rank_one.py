@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.errors import PolicyError
 from pairup.kernels import rank_one as kernel
 from pairup.policies.archive import numbers, require
-from pairup.policies.base import Arrays, Policy, Slots, Terms, register
+from pairup.policies.base import Arrays, Policy, Slots, Terms, check_integer, register
 
 _GOLDEN = 0.6180339887498949  # its multiples spread evenly: not all are refreshed in one round
 _LEAST_GAP = 2.0**-53  # of a rate to 1
@@ -66,13 +65,7 @@ class RankOneThompson(Policy):
     hears: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        period = self.period
-        if isinstance(period, bool) or not isinstance(period, int | np.integer) or period < 1:
-            raise PolicyError(
-                f"period of rank_one_thompson must be an integer of at least 1, got {period!r}: "
-                "give 1 to draw in every round"
-            )
-        object.__setattr__(self, "period", int(period))  # JSON knows no numpy
+        check_integer(self, "period", least=1, advice="give 1 to draw in every round")
 
     def start(self, terms: Terms) -> kernel.RankOneState:
         """See `Policy.start`."""

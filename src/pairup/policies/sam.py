@@ -13,7 +13,7 @@ from pairup.errors import PolicyError
 from pairup.kernels import sam as kernel
 from pairup.kernels.book import new_book
 from pairup.policies.archive import numbers, require
-from pairup.policies.base import Arrays, Policy, Slots, Terms, register
+from pairup.policies.base import Arrays, Policy, Slots, Terms, check_integer, register
 from pairup.policies.books import clear_book, load_book, saved_book
 
 _SUMS = ("tries", "games", "new_tries", "new_games")
@@ -54,15 +54,8 @@ class SAM(Policy):
     name: ClassVar[str] = "sam"
 
     def __post_init__(self) -> None:
-        if self.horizon is not None and not (
-            isinstance(self.horizon, int | np.integer) and self.horizon >= 2
-        ):
-            raise PolicyError(
-                f"horizon of sam must be an integer of at least 2, got {self.horizon!r}: "
-                "give the number of rounds you expect"
-            )
         if self.horizon is not None:
-            object.__setattr__(self, "horizon", int(self.horizon))  # JSON knows no numpy
+            check_integer(self, "horizon", 2, "give the number of rounds you expect")
 
     def start(self, terms: Terms) -> kernel.SamState:
         """See `Policy.start`."""

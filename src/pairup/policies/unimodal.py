@@ -6,21 +6,19 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairup.kernels import leader_counts
 from pairup.kernels import unimodal as kernel
 from pairup.kernels.book import new_book
 from pairup.kernels.leader import new_leader
 from pairup.kernels.rng import word
-from pairup.policies.archive import numbers, require
-from pairup.policies.base import Arrays, Policy, Slots, Terms, check_choice, register
-from pairup.policies.books import clear_book, load_book, saved_book
+from pairup.policies.base import Terms, check_choice, register
+from pairup.policies.leading import LeaderCounting
 
 
 @register
 @dataclass(frozen=True)
-class Unimodal(Policy):
+class Unimodal(LeaderCounting):
     """Play the leader or the most promising of its neighbours (Section 5 of the paper).
 
     The leader is the greedy matching by empirical means, its couples in the order of their choice.
@@ -83,46 +81,11 @@ class Unimodal(Policy):
             ahead=np.zeros(2),
         )
 
-    def welcome(self, state: Any, present: Slots) -> None:
-        """See `Policy.welcome`; leaders of other players are none of these players' leaders."""
-        state.now[kernel.PRESENT] = len(present)
-        leader_counts.forget_all(state.counts)
-
     def forget(self, state: Any, slot: int) -> None:
         """See `Policy.forget`."""
-        clear_book(state.book, slot)
+        super().forget(state, slot)
         if self.index == "kl":
             state.tangent_base[slot, :] = state.tangent_base[:, slot] = np.inf
 
-    def grow(self, state: Any) -> kernel.UnimodalState:
-        """See `Policy.grow`."""
-        return state._replace(counts=leader_counts.grown(state.counts))
-
-    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        """See `Policy.saved`."""
-        return saved_book(state.book) | {
-            "round": state.now[[kernel.ROUND]],
-            "leaders": state.counts.keys,
-            "leader_counts": state.counts.counts,
-        }
-
-    def load(self, state: Any, arrays: Arrays) -> kernel.UnimodalState:
-        """See `Policy.load`."""
-        load_book(state.book, arrays)
-        (state.now[kernel.ROUND],) = numbers(arrays, "round")
-        leaders, counts = arrays["leaders"], numbers(arrays, "leader_counts")
-        used = np.count_nonzero(leaders)
-        require(leaders.dtype == np.uint64, "its leaders are no fingerprints")
-        require(leaders.shape == counts.shape, "its leaders have no counts")
-        require(len(leaders).bit_count() == 1 and 2 * used <= len(leaders), "its table is no table")
-        table = leader_counts.LeaderCounts(leaders.copy(), counts.copy(), np.array([used]))
-        return state._replace(counts=table)
-
-    def leader(self, state: Any) -> NDArray[np.int64]:
-        """See `Policy.leader`."""
+    def _settle(self, state: Any) -> None:
         kernel.settle(state)
-        return state.leader.order[: 2 * state.leader.couples[0]].reshape(-1, 2)
-
-    def statistics(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """See `Policy.statistics`."""
-        return state.book.tries, state.book.games

@@ -1,0 +1,77 @@
+"""Explore, then commit: round robins of all players, and then the leader for ever."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pairup.kernels import circle
+from pairup.kernels import leader as leading
+from pairup.kernels.book import Book, record
+from pairup.kernels.compile import kernel, slot
+from pairup.kernels.leader import Leader, note_mean
+from pairup.kernels.neighbours import write
+from pairup.kernels.rng import shuffle
+from pairup.kernels.steps import OK, provide
+
+# Where the numbers of `ExploreThenCommitState.now` stand: turns played, how many turns to explore,
+# members of the tournament of those seated, the phantom included, and rounds to come, if known.
+TURN, TURNS, MEMBERS, HORIZON, NUMBERS = 0, 1, 2, 3, 4
+
+
+class ExploreThenCommitState(NamedTuple):
+    """State of `ExploreThenCommit`: the book, its leader, and those seated in a random order."""
+
+    book: Book
+    leader: Leader
+    keys: np.ndarray  # of ties between pairs, and of the order in the tournament
+    now: np.ndarray
+    members: np.ndarray
+
+
+def seat(state, players):
+    """See `steps.seat`."""
+    phantom, seated = len(state.leader.place) - 1, len(players)
+    state.now[MEMBERS] = seated + seated % 2
+    state.members[seated] = phantom
+    for x in range(seated):
+        state.members[x] = players[x]
+    shuffle(state.keys[1], state.members[:seated])
+    leading.seat_players(state.leader, state.book, players, phantom)
+
+
+def propose(state, couples):
+    """See `steps.propose`."""
+    if state.now[TURN] < state.now[TURNS]:
+        _play_turn(state, couples)
+        state.now[TURN] += 1
+    else:
+        leading.settle(state.leader, state.book, state.keys[0])
+        write(state.leader, -1, couples)
+    return OK
+
+
+def observe(state, couples, played):
+    """See `steps.observe`: all that is seen counts, after the commitment too."""
+    for c in range(len(played)):
+        i, j = slot(couples[c, 0]), slot(couples[c, 1])
+        mean = record(state.book, i, j, played[c])
+        note_mean(state.leader, state.keys[0], i, j, mean)
+
+
+provide(ExploreThenCommitState, seat=seat, propose=propose, observe=observe)
+
+
+@kernel
+def _play_turn(state, couples):
+    """Write the meetings of this turn, less the phantom's."""
+    members, last = state.members, state.now[MEMBERS] - 1
+    phantom, row = len(state.leader.place) - 1, 0
+    up = down = state.now[TURN] % last
+    partner = last
+    for _ in range((last + 1) // 2):
+        i, j = min(members[up], members[partner]), max(members[up], members[partner])
+        if j != phantom:
+            couples[row, 0], couples[row, 1] = i, j
+            row += 1
+        up, down = circle.step(up, down, last)
+        partner = down

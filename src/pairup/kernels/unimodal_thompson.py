@@ -1,0 +1,129 @@
+"""Unimodal Thompson sampling: play the leader, or the neighbour that looks best in a draw.
+
+Every couple in sight, of the leader or of a neighbour, draws its rate from its posterior, once a
+round. The draws stand side by side: at 5 k that of couple k of the leader, then those of the four
+cross pairs of k and k + 1 (see `neighbours`).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pairup.kernels import neighbours
+from pairup.kernels.book import PHANTOM_MEAN, Book, record
+from pairup.kernels.compile import kernel, slot
+from pairup.kernels.leader import Leader, note_mean
+from pairup.kernels.leader_counts import LeaderCounts
+from pairup.kernels.neighbours import OWN, ROUND, cross_pair, seat_players, times_led, write
+from pairup.kernels.rng import word
+from pairup.kernels.sampling import fill_beta
+from pairup.kernels.steps import FULL, OK, provide
+
+# Where the numbers of `UnimodalThompsonState.now` stand, after those of `neighbours`.
+PLAYERS, PERIOD, NUMBERS = OWN, OWN + 1, OWN + 2
+
+
+class UnimodalThompsonState(NamedTuple):
+    """State of `UnimodalThompson`: the book, the leader, and room for a round's draws."""
+
+    book: Book
+    leader: Leader
+    counts: LeaderCounts
+    keys: np.ndarray  # of ties between pairs, and of the draws
+    now: np.ndarray
+    alpha: np.ndarray  # 1 + games of each couple that draws
+    beta: np.ndarray  # 1 + proposals without a game
+    draw: np.ndarray
+
+
+def seat(state, players):
+    """See `steps.seat`."""
+    seat_players(state, players)
+
+
+def propose(state, couples):
+    """See `steps.propose`."""
+    neighbours.settle(state)
+    led = times_led(state)
+    if led < 0:
+        return FULL
+    neighbour = -1
+    if (led + 1) % state.now[PERIOD] != 0:
+        neighbour = _best_neighbour(state)
+    write(state.leader, neighbour, couples)
+    return OK
+
+
+def observe(state, couples, played):
+    """See `steps.observe`."""
+    for c in range(len(played)):
+        i, j = slot(couples[c, 0]), slot(couples[c, 1])
+        mean = record(state.book, i, j, played[c])
+        note_mean(state.leader, state.keys[0], i, j, mean)
+
+
+provide(UnimodalThompsonState, seat=seat, propose=propose, observe=observe)
+
+
+@kernel
+def _best_neighbour(state):
+    """The neighbour to play, or -1 for the leader itself, which wins its ties."""
+    _draw_all(state)
+    players = state.now[PLAYERS] != 0
+    best, best_neighbour = 0.0, -1
+    for k in range(state.leader.couples[0] - 1):
+        for swap in range(2):
+            gain = _players_gain(state, k, swap) if players else _matching_gain(state, k, swap)
+            if gain > best:
+                best, best_neighbour = gain, 2 * k + swap
+    return best_neighbour
+
+
+@kernel
+def _players_gain(state, k, swap):
+    """Criterion V2: how much better a new couple is than the better couple it undoes."""
+    draw = state.draw[5 * k :]
+    return max(draw[1 + swap], draw[4 - swap]) - draw[0]
+
+
+@kernel
+def _matching_gain(state, k, swap):
+    """Criterion V1: how many more games the neighbour gives."""
+    draw = state.draw[5 * k :]
+    return draw[1 + swap] + draw[4 - swap] - (draw[0] + draw[5])
+
+
+@kernel
+def _draw_all(state):
+    """Draw the rates of all couples in sight; the phantom's is known."""
+    leader, last = state.leader, state.leader.couples[0] - 1
+    for k in range(last + 1):
+        _prepare(state, 5 * k, leader.order[2 * k], leader.order[2 * k + 1])
+        if k < last:
+            for cross in range(4):
+                i, j = cross_pair(leader, k, cross)
+                _prepare(state, 5 * k + 1 + cross, i, j)
+    draws = 5 * last + 1
+    key = word(state.keys[1], state.now[ROUND])
+    fill_beta(key, state.alpha[:draws], state.beta[:draws], state.draw[:draws])
+    phantom = len(leader.place) - 1
+    if leader.place[phantom] >= 0:
+        _redraw_phantom(state, leader.place[phantom] >> 1)
+
+
+@kernel
+def _prepare(state, x, i, j):
+    """Write the posterior of couple (i, j), i < j, at place `x`."""
+    tries, games = state.book.tries[slot(i), slot(j)], state.book.games[slot(i), slot(j)]
+    state.alpha[slot(x)] = 1.0 + games
+    state.beta[slot(x)] = 1.0 + (tries - games)
+
+
+@kernel
+def _redraw_phantom(state, last):
+    """Put the phantom's rate in the place of its couples' draws, in the last couple and before."""
+    state.draw[5 * last] = PHANTOM_MEAN
+    if last > 0:
+        for cross in range(4):
+            if cross_pair(state.leader, last - 1, cross)[1] == len(state.leader.place) - 1:
+                state.draw[5 * last - 4 + cross] = PHANTOM_MEAN

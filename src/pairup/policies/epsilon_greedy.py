@@ -1,0 +1,100 @@
+"""Epsilon-greedy, the simplest policy that never stops to explore."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairup.errors import PolicyError
+from pairup.kernels import epsilon_greedy as kernel
+from pairup.kernels.book import new_book
+from pairup.kernels.leader import new_leader
+from pairup.kernels.rng import word
+from pairup.policies.archive import numbers
+from pairup.policies.base import Arrays, Slots, Terms, check_choice, register
+from pairup.policies.books import load_book, saved_book
+from pairup.policies.leading import Leading
+
+_DEFAULTS = {"decaying": 30.0, "constant": 0.05}
+
+
+@register
+@dataclass(frozen=True)
+class EpsilonGreedy(Leading):
+    """Propose a matching drawn at random with a small probability, otherwise the leader.
+
+    The leader is the greedy matching by empirical means, as for `Unimodal`.
+
+    Parameters
+    ----------
+    schedule : {"decaying", "constant"}
+        How likely round t is to explore: epsilon * (2L - 1) / t, at most 1, or epsilon throughout.
+    epsilon : float, optional
+        Decaying: how many round robins (of 2L - 1 rounds each) to explore, times log(T): positive,
+        by default 30. Constant: a probability, by default 0.05.
+
+    Examples
+    --------
+    >>> from pairup import EpsilonGreedy, Problem, simulate
+    >>> problem = Problem.around(0.5, 4, 0.1)
+    >>> run = simulate(problem, EpsilonGreedy(epsilon=10), rounds=2_000, replications=4)
+    >>> run.mean()[-1] < 100
+    np.True_
+    """
+
+    schedule: Literal["decaying", "constant"] = "decaying"
+    epsilon: float | None = None
+
+    name: ClassVar[str] = "epsilon_greedy"
+
+    def __post_init__(self) -> None:
+        check_choice(self, "schedule", tuple(_DEFAULTS))
+        if self.epsilon is not None:
+            object.__setattr__(self, "epsilon", self._checked_epsilon())
+
+    def _checked_epsilon(self) -> float:
+        most = 1.0 if self.schedule == "constant" else math.inf
+        try:
+            epsilon = float(self.epsilon or 0)
+        except (TypeError, ValueError):
+            epsilon = math.nan
+        if isinstance(self.epsilon, bool) or not 0 < epsilon <= most or math.isinf(epsilon):
+            rule = "a probability above 0" if self.schedule == "constant" else "a positive number"
+            raise PolicyError(
+                f"epsilon of epsilon_greedy, {self.schedule}, must be {rule}, got "
+                f"{self.epsilon!r}: try {_DEFAULTS[self.schedule]:g}"
+            )
+        return epsilon
+
+    def start(self, terms: Terms) -> kernel.EpsilonGreedyState:
+        """See `Policy.start`."""
+        now = np.zeros(kernel.NUMBERS, np.int64)
+        now[kernel.DECAYS] = self.schedule == "decaying"
+        epsilon = _DEFAULTS[self.schedule] if self.epsilon is None else self.epsilon
+        room = np.zeros((2, terms.slots), np.int64)
+        return kernel.EpsilonGreedyState(
+            book=new_book(terms.slots),
+            leader=new_leader(terms.slots),
+            keys=np.array([word(terms.key, purpose) for purpose in range(3)], np.uint64),
+            now=now,
+            epsilon=np.array([epsilon]),
+            players=room[0],
+            shuffled=room[1],
+        )
+
+    def welcome(self, state: Any, present: Slots) -> None:
+        """See `Policy.welcome`."""
+
+    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
+        """See `Policy.saved`."""
+        return saved_book(state.book) | {"round": state.now[[kernel.ROUND]]}
+
+    def load(self, state: Any, arrays: Arrays) -> kernel.EpsilonGreedyState:
+        """See `Policy.load`."""
+        load_book(state.book, arrays)
+        (state.now[kernel.ROUND],) = numbers(arrays, "round")
+        return state

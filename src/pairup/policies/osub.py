@@ -1,0 +1,154 @@
+"""Optimal sampling for unimodal bandits, with matchings for arms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairup.kernels import leader_counts
+from pairup.kernels import osub as kernel
+from pairup.kernels.book import new_book
+from pairup.kernels.leader import new_leader
+from pairup.kernels.rng import word
+from pairup.policies.archive import numbers, require
+from pairup.policies.base import Arrays, Policy, Slots, Terms, register
+from pairup.policies.books import clear_book, load_book, saved_book
+from pairup.policies.leading import couples_of
+
+_ALL_OF_EIGHT = 105  # matchings of eight players
+_MEMORY = 8  # arms kept of more players, in neighbourhoods of 2L - 1 arms
+
+
+@register
+@dataclass(frozen=True)
+class OSUB(Policy):
+    """Optimism about whole matchings around the leader (Combes and Proutiere, 2014).
+
+    Each matching is an arm that knows its own rounds alone: how often it was played, and the mean
+    share of its couples that played. The leader is the arm with the best mean. It is played every
+    (2L - 1)-th time that it leads; otherwise, of the leader and its neighbours in the paper's
+    graph, the arm with the best KL index. `Unimodal(compare="matchings")` is the same rule with
+    what is known of each couple shared by all matchings that have it.
+
+    Notes
+    -----
+    It remembers all matchings of up to eight players, and of more the 8 (2L - 1) matchings used
+    last, so that its memory is O(L^2); one forgotten is an arm never tried. Only outcomes of a
+    whole matching that are observed together count for it: others only tell how to order the
+    couples of the leader. When players join or leave, all matchings are others, and it starts from
+    the greedy matching by what is known of the couples. When not everyone is available, that greedy
+    matching is proposed, or now and then one of its neighbours.
+
+    Examples
+    --------
+    >>> from pairup import OSUB, Problem, simulate
+    >>> problem = Problem.around(0.5, 2, 0.4)
+    >>> run = simulate(problem, OSUB(), rounds=2_000, replications=4)
+    >>> run.mean()[-1] < 120  # of the 213 that matchings drawn at random lose
+    np.True_
+    """
+
+    name: ClassVar[str] = "osub"
+
+    def start(self, terms: Terms) -> kernel.OsubState:
+        """See `Policy.start`."""
+        now = np.zeros(kernel.NUMBERS, np.int64)
+        now[kernel.TOP] = kernel.UNKNOWN
+        return kernel.OsubState(
+            book=new_book(terms.slots),
+            greedy=new_leader(terms.slots),
+            front=new_leader(terms.slots),
+            arms=_new_arms(max(_most_arms(terms.capacity), _ALL_OF_EIGHT), terms.slots),
+            keys=np.array([word(terms.key, purpose) for purpose in range(3)], np.uint64),
+            now=now,
+            present=np.zeros(terms.slots, np.int64),
+        )
+
+    def welcome(self, state: Any, present: Slots) -> None:
+        """See `Policy.welcome`; matchings of other players are none of these players'."""
+        state.now[kernel.PRESENT] = len(present)
+        state.now[kernel.MOST] = _most_arms(len(present))
+        state.now[kernel.ARMS], state.now[kernel.TOP] = 0, kernel.UNKNOWN
+        leader_counts.forget_all(state.arms.table)
+        state.present[: len(present)] = present
+
+    def forget(self, state: Any, slot: int) -> None:
+        """See `Policy.forget`."""
+        clear_book(state.book, slot)
+
+    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
+        """See `Policy.saved`."""
+        arms, count = state.arms, state.now[kernel.ARMS]
+        couples = (state.now[kernel.PRESENT] + 1) // 2
+        order = arms.order[:count, : 2 * couples].astype(np.int64)
+        # The phantom's slot moves when the capacity grows, so it is saved as the slot of nobody.
+        order = np.where(order == len(state.greedy.place) - 1, -1, order)
+        return saved_book(state.book) | {
+            "round": state.now[[kernel.ROUND]],
+            "arms": order.ravel(),
+            "arm_tries": arms.tries[:count],
+            "arm_games": arms.games[:count],
+            "arm_led": arms.led[:count],
+            "arm_used": arms.used[:count],
+        }
+
+    def load(self, state: Any, arrays: Arrays) -> kernel.OsubState:
+        """See `Policy.load`."""
+        load_book(state.book, arrays)
+        (state.now[kernel.ROUND],) = numbers(arrays, "round")
+        tries, games = numbers(arrays, "arm_tries"), numbers(arrays, "arm_games")
+        led, used = numbers(arrays, "arm_led"), numbers(arrays, "arm_used")
+        count, present = len(tries), state.now[kernel.PRESENT]
+        require(count == len(games) == len(led) == len(used), "its arms are incomplete")
+        require(count <= state.now[kernel.MOST], "it has more arms than it keeps")
+        require(np.all(games <= tries * (present // 2)), "its arms have more games than proposals")
+        arms = state.arms
+        order = numbers(arrays, "arms", least=-1).reshape(count, -1) if count else arms.order[:0]
+        order = np.where(order < 0, len(state.greedy.place) - 1, order)
+        self._check_matchings(state, order)
+        state.now[kernel.ARMS] = count
+        arms.order[:count, : order.shape[1]] = order
+        arms.tries[:count], arms.games[:count] = tries, games
+        arms.led[:count], arms.used[:count] = led, used
+        require(kernel.enter_all(state), "two of its arms are the same")
+        return state
+
+    @staticmethod
+    def _check_matchings(state: Any, order: NDArray[np.int64]) -> None:
+        """Refuse arms that are no matchings of those present, couples written ascending."""
+        players = state.present[: state.now[kernel.PRESENT]]
+        if len(players) % 2:
+            players = np.append(players, len(state.greedy.place) - 1)
+        if len(order):
+            require(order.shape[1] == len(players), "its arms are of other players")
+            require(np.all(np.sort(order, axis=1) == players), "its arms are of other players")
+            require(np.all(order[:, ::2] < order[:, 1::2]), "its arms have couples out of order")
+
+    def leader(self, state: Any) -> NDArray[np.int64]:
+        """See `Policy.leader`."""
+        kernel.line_up(state)
+        return couples_of(state.front)
+
+    def statistics(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """See `Policy.statistics`."""
+        return state.book.tries, state.book.games
+
+
+def _most_arms(players: int) -> int:
+    return _ALL_OF_EIGHT if players <= 8 else _MEMORY * (2 * ((players + 1) // 2) - 1)
+
+
+def _new_arms(most: int, slots: int) -> kernel.Arms:
+    return kernel.Arms(
+        table=leader_counts.new_counts(1 << (2 * most).bit_length()),
+        key=np.zeros(most, np.uint64),
+        order=np.zeros((most, slots + 1), np.int32),
+        tries=np.zeros(most, np.int64),
+        games=np.zeros(most, np.int64),
+        mean=np.zeros(most),
+        led=np.zeros(most, np.int64),
+        used=np.zeros(most, np.int64),
+    )

@@ -1,0 +1,60 @@
+"""A baseline's compiled steps against its twin."""
+
+from random import Random
+
+import naive
+from kernels.compiled import Compiled
+
+
+class Duel:
+    """The compiled steps and their twin, who see the same outcomes."""
+
+    def __init__(self, policy, make_twin, rates, seed):
+        self.rates = rates
+        key = naive.stream_key(seed, 0, naive.POLICY)
+        self.compiled = Compiled(policy, len(rates), key)
+        self.twin = make_twin(len(rates), key)
+        self.key = naive.stream_key(seed, 0, naive.ACCEPTANCES)
+        self.rounds = 0
+
+    def propose(self, seated=None):
+        expected, proposed = self.twin.propose(seated), self.compiled.propose()
+        assert proposed == expected
+        self.rounds += 1
+        return proposed
+
+    def outcomes(self, matching):
+        accepted = naive.accepts(self.key, self.rates, self.rounds)
+        return [accepted[i] and accepted[j] for i, j in matching]
+
+    def observe(self, couples, played):
+        self.compiled.observe(couples, played)
+        self.twin.observe(couples, played)
+
+    def play(self, rounds):
+        for _ in range(rounds):
+            matching = self.propose()
+            self.observe(matching, self.outcomes(matching))
+        return self
+
+    def play_with_passing_sets(self, times):
+        n, random = len(self.rates), Random(len(self.rates))
+        for _ in range(times):
+            seated = random.sample(range(n), random.choice([2, 3, 4, 5, n - 1, n, n]))
+            self.compiled.seat(seated)
+            for _ in range(random.randint(1, 4)):
+                matching = self.propose(seated)
+                self.observe(matching, self.outcomes(matching))
+
+    def play_late(self, rounds):
+        random, due = Random(7), []
+        for _ in range(rounds):
+            matching = self.propose()
+            due += zip(matching, self.outcomes(matching), strict=True)
+            random.shuffle(due)
+            known = [due.pop() for _ in range(min(len(due), random.randint(0, 6)))]
+            self.observe([couple for couple, _ in known], [played for _, played in known])
+
+    def welcome(self, present):
+        self.compiled.welcome(present)
+        self.twin.welcome(present)

@@ -1,0 +1,111 @@
+from random import Random
+
+import numpy as np
+import pytest
+
+import naive
+import naive_osub
+from kernels.compiled import Compiled
+from kernels.rate_families import FAMILIES
+from pairup import OSUB, Problem, simulate
+
+
+class Duel:
+    """The compiled steps and their twin, who see the same outcomes."""
+
+    def __init__(self, rates, seed):
+        self.rates = rates
+        key = naive.stream_key(seed, 0, naive.POLICY)
+        self.compiled = Compiled(OSUB(), len(rates), key)
+        self.twin = naive_osub.OSUB(len(rates), key)
+        self.key = naive.stream_key(seed, 0, naive.ACCEPTANCES)
+        self.rounds = 0
+        self.proposed = set()
+
+    def propose(self, seated=None):
+        everyone = seated is None or set(seated) == self.twin.present
+        if everyone:
+            assert self.compiled.leader == self.twin.leader_arm()
+        expected, proposed = self.twin.propose(seated), self.compiled.propose()
+        assert proposed == expected
+        self.rounds += 1
+        self.proposed.add(tuple(proposed))
+        return proposed
+
+    def outcomes(self, matching):
+        accepted = naive.accepts(self.key, self.rates, self.rounds)
+        return [accepted[i] and accepted[j] for i, j in matching]
+
+    def observe(self, couples, played):
+        self.compiled.observe(couples, played)
+        self.twin.observe(couples, played)
+
+    def play(self, rounds):
+        for _ in range(rounds):
+            matching = self.propose()
+            self.observe(matching, self.outcomes(matching))
+        return self
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_equals_its_twin_step_for_step(family):
+    for n in range(2, 13):
+        Duel(FAMILIES[family](n), seed=n).play(150)
+
+
+@pytest.mark.parametrize("n", [9, 10, 12])
+def test_equals_its_twin_when_arms_are_forgotten(n):
+    duel = Duel(FAMILIES["equal"](n), seed=1).play(700)
+    assert len(duel.proposed) > len(duel.twin.arms) == 8 * (2 * ((n + 1) // 2) - 1)
+
+
+@pytest.mark.parametrize("n", [7, 8])
+def test_nothing_is_forgotten_of_eight_players(n):
+    duel = Duel(FAMILIES["equal"](n), seed=1).play(900)
+    assert len(duel.proposed) == len(duel.twin.arms) > 8 * 7
+
+
+@pytest.mark.parametrize("n", [7, 8])
+def test_equals_its_twin_when_the_players_seated_change(n):
+    duel = Duel(FAMILIES["random"](n), seed=n)
+    random = Random(n)
+    for _ in range(100):
+        seated = random.sample(range(n), random.choice([2, 3, 4, 5, n - 2, n - 1, n, n, n]))
+        duel.compiled.seat(seated)
+        for _ in range(random.randint(1, 6)):
+            matching = duel.propose(seated)
+            duel.observe(matching, duel.outcomes(matching))
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_equals_its_twin_when_outcomes_come_late(whole):
+    duel = Duel(FAMILIES["tied"](7), seed=2)
+    random, due = Random(7), []
+    for _ in range(300):
+        matching = duel.propose()
+        due.append((matching, duel.outcomes(matching)))
+        while due and random.random() < 0.6:
+            couples, played = due.pop(random.randrange(len(due)))
+            part = len(couples) if whole else random.randint(1, len(couples))
+            duel.observe(couples[:part], played[:part])
+
+
+def test_equals_its_twin_with_room_for_more_players():
+    duel = Duel(FAMILIES["random"](9), seed=4)
+    for present in ([0, 2, 3, 5, 8], [1, 2, 3, 5, 6, 8]):
+        duel.compiled.welcome(present)
+        duel.twin.welcome(present)
+        duel.play(100)
+
+
+def test_the_first_arm_after_someone_left_is_the_greedy_matching():
+    duel = Duel([0.9, 0.9, 0.8, 0.1, 0.1, 0.1], seed=0).play(300)
+    duel.compiled.welcome(range(4))
+    assert duel.compiled.leader == tuple(duel.twin.leader(range(4)))
+
+
+def test_finds_the_best_matching_of_four():
+    problem = Problem([0.9, 0.9, 0.2, 0.2])
+    run = simulate(problem, OSUB(), rounds=20_000, replications=10, seed=0)
+    last = np.diff(run.regret[:, np.searchsorted(run.rounds, [10_000, 20_000])], axis=1)
+    assert last.mean() < 0.02 * 10_000 * 0.49

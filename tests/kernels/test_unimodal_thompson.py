@@ -1,0 +1,124 @@
+from random import Random
+
+import pytest
+
+import naive
+import naive_thompson
+from kernels.compiled import Compiled
+from kernels.rate_families import FAMILIES
+from pairup import Problem, UnimodalThompson, simulate
+
+OPTIONS = [{"compare": "players"}, {"compare": "matchings"}, {"compare": "players", "period": 5}]
+every_option = pytest.mark.parametrize(
+    "options", OPTIONS, ids=lambda o: "-".join(map(str, o.values()))
+)
+
+
+class Duel:
+    """The compiled steps and their twin, who see the same outcomes."""
+
+    def __init__(self, options, rates, seed):
+        self.rates = rates
+        key = naive.stream_key(seed, 0, naive.POLICY)
+        self.compiled = Compiled(UnimodalThompson(**options), len(rates), key)
+        self.twin = naive_thompson.UnimodalThompson(len(rates), key, **options)
+        self.key = naive.stream_key(seed, 0, naive.ACCEPTANCES)
+        self.rounds = self.explored = 0
+
+    def propose(self, seated=None):
+        expected, proposed = self.twin.propose(seated), self.compiled.propose()
+        assert self.compiled.leader == self.twin.leading
+        assert proposed == expected
+        self.rounds += 1
+        self.explored += not set(proposed) <= set(self.twin.leading)
+        return proposed
+
+    def outcomes(self, matching):
+        accepted = naive.accepts(self.key, self.rates, self.rounds)
+        return [accepted[i] and accepted[j] for i, j in matching]
+
+    def observe(self, couples, played):
+        self.compiled.observe(couples, played)
+        self.twin.observe(couples, played)
+
+    def play(self, rounds):
+        for _ in range(rounds):
+            matching = self.propose()
+            self.observe(matching, self.outcomes(matching))
+
+
+@every_option
+@pytest.mark.parametrize("family", FAMILIES)
+def test_equals_its_twin_step_for_step(options, family):
+    for n in range(2, 13):
+        duel = Duel(options, FAMILIES[family](n), seed=n)
+        duel.play(60)
+        assert duel.explored > 0 or n == 2
+
+
+@every_option
+@pytest.mark.parametrize("n", [5, 6])
+def test_equals_its_twin_in_the_long_run(options, n):
+    duel = Duel(options, FAMILIES["around"](n), seed=1)
+    duel.play(800)
+    assert 50 < duel.explored < 700
+
+
+def test_equals_its_twin_through_the_growth_of_its_table():
+    duel = Duel({}, FAMILIES["equal"](12), seed=3)
+    duel.play(300)
+    assert duel.compiled.growths >= 2
+
+
+@every_option
+@pytest.mark.parametrize("n", [7, 8])
+def test_equals_its_twin_when_the_players_seated_change(options, n):
+    duel = Duel(options, FAMILIES["random"](n), seed=n)
+    random = Random(n)
+    for _ in range(80):
+        seated = random.sample(range(n), random.choice([2, 3, 4, 5, n - 2, n - 1, n, n, n]))
+        duel.compiled.seat(seated)
+        for _ in range(random.randint(1, 4)):
+            matching = duel.propose(seated)
+            duel.observe(matching, duel.outcomes(matching))
+
+
+@every_option
+def test_equals_its_twin_when_outcomes_come_late_and_in_any_order(options):
+    duel = Duel(options, FAMILIES["tied"](7), seed=2)
+    random, due = Random(7), []
+    for _ in range(200):
+        matching = duel.propose()
+        due += zip(matching, duel.outcomes(matching), strict=True)
+        random.shuffle(due)
+        known = [due.pop() for _ in range(min(len(due), random.randint(0, 6)))]
+        duel.observe([couple for couple, _ in known], [played for _, played in known])
+
+
+def test_equals_its_twin_with_room_for_more_players():
+    duel = Duel({}, FAMILIES["random"](9), seed=4)
+    for present in ([0, 2, 3, 5, 8], [1, 2, 3, 5, 6, 8]):
+        duel.compiled.welcome(present)
+        duel.twin.welcome(present)
+        duel.play(100)
+
+
+def test_a_leader_is_played_in_every_period():
+    duel = Duel({"period": 3}, [1.0, 1.0, 0.0, 0.0], seed=0)
+    for _ in range(300):
+        matching = duel.propose()
+        leader = duel.twin.leading
+        if duel.twin.led[leader] % 3 == 0:
+            assert matching == sorted(leader)
+        duel.observe(matching, duel.outcomes(matching))
+
+
+# Measured by an independent simulator over ten runs and more.
+@pytest.mark.parametrize(
+    ("problem", "known", "margin"),
+    [(Problem.from_zero(2, 0.1), 18, 3), (Problem.around(0.8, 4, 0.1), 40, 12)],
+    ids=str,
+)
+def test_regret_as_known(problem, known, margin):
+    run = simulate(problem, UnimodalThompson(), rounds=1_000_000, replications=6, seed=0)
+    assert abs(run.mean()[-1] - known) < margin
