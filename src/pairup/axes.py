@@ -15,10 +15,16 @@ from numpy.typing import NDArray
 
 Scale = Literal["linear", "log"]
 
-# Okabe and Ito's colours, told apart by colour-blind readers; their yellow is too pale for a line.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# Okabe and Ito's colours, told apart by colour-blind readers; their yellow is too pale for a line,
+# and their black is the limit's. Then three dark ones for whoever has more than six policies.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9") + (
+    "#882255",
+    "#777733",
+    "#332288",
+)
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "p")
 _DASHES = ("-", (0, (6, 2)), (0, (3, 1, 1, 1)))
+HATCHES = dict(zip(_DASHES, ("", "////", "...."), strict=True))  # of bars, which have no dashes
 _LABEL_HEIGHT = 12.0  # points from one direct label to the next
 _MOST_LABEL = 16  # letters beside the axes; longer names go into a legend
 GREY = "#666666"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shlex
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -19,12 +20,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from pairup.errors import PairupError
+from pairup.errors import ExperimentError, PairupError
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from pairup.costs import Costs
     from pairup.experiment import Experiment
+    from pairup.standings import Standing
 
 app = typer.Typer(
     name="pairup",
@@ -34,15 +37,17 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 _settings = {"debug": False}
+_WIDE = 100  # letters of a terminal in which curves have room
 
 _PAPER = ("experiment-1", "experiment-2")
+_PROBLEM = "around:mean=0.5,pairs=4,gap=0.1"  # of a race where none is given
+_RACE_ROUNDS = 100_000
 _QUICK = {"rounds": 100_000, "replications": 8}
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Dask = Annotated[
     str, typer.Option(metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.")
 ]
-Rounds = Annotated[int, typer.Option(help="Rounds of each replication.")]
 Replications = Annotated[int, typer.Option(help="Replications of each policy.")]
 Seed = Annotated[int, typer.Option(help="Seed of all random numbers.")]
 
@@ -131,42 +136,67 @@ def run(
 
 
 @app.command()
-def race(
+def race(  # noqa: PLR0913 - a parameter is an option
     policies: Annotated[
         list[str] | None, typer.Argument(help="Policies as name or name:option=value,...")
     ] = None,
+    everyone: Annotated[
+        bool, typer.Option("--all", help="Every policy, on the problems of experiment field.")
+    ] = False,
     problem: Annotated[
-        str, typer.Option(help="A problem as family:parameter=value,...")
-    ] = "around:mean=0.5,pairs=4,gap=0.1",
+        str,
+        typer.Option(help="A problem as family:parameter=value,...", show_default=_PROBLEM),
+    ] = "",
     rates: Annotated[str, typer.Option(help="Acceptance rates in place of --problem.")] = "",
-    rounds: Rounds = 100_000,
+    rounds: Annotated[
+        int | None,
+        typer.Option(
+            help="Rounds of each replication.", show_default="100,000; with --all 1,000,000"
+        ),
+    ] = None,
     replications: Replications = 20,
     seed: Seed = 0,
-    out: Annotated[Path | None, typer.Option(help="Keep results and a picture here.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Keep results, pictures and a page here.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let policies play one problem on common random numbers: a table, a curve, a picture.
+    """Let policies play on common random numbers: a table, curves, what a round costs.
+
+    With --out an interrupted race goes on where it was.
 
     Example: pairup race sam unimodal unimodal:compare=matchings,index=ucb --rates 0.9,0.8,0.3,0.1
+
+    Example: pairup race --all --rounds 20000 --out results/field
     """
-    from pairup.figures import draw
-    from pairup.race import race_of, standings
+    from pairup.costs import measure_costs, write_costs
+    from pairup.race import field_race, race_of
     from pairup.results import load_results
 
-    named = policies or ["sam", "unimodal:compare=matchings", "unimodal"]
     posed = f"rates:rates=[{rates}]" if rates else problem
-    experiment = race_of(named, posed, rounds, replications, seed)
+    left_out: dict[str, str] = {}
+    if everyone and policies:
+        raise ExperimentError(f"--all races every policy: leave it out, or {policies[0]!r}")
+    if everyone:
+        experiment, left_out = field_race(posed, rounds, replications, seed)
+    else:
+        named = policies or ["sam", "unimodal:compare=matchings", "unimodal"]
+        length = _RACE_ROUNDS if rounds is None else rounds
+        experiment = race_of(named, posed or _PROBLEM, length, replications, seed)
     with _kept(out) as folder:
         _run(experiment, folder, None)
+        with Console(stderr=True).status("timing a round of each policy"):
+            costs = measure_costs(experiment)
+        write_costs(folder, experiment, costs)
         frame = load_results(folder)
-        pictures = draw(experiment, frame, folder) if out else []
-    rows = standings(frame, experiment.problems[0].problem.name)
+        page = _write_report([folder], folder) if out else None
+    _show_race(experiment, frame, costs, as_json)
     if as_json:
-        typer.echo(json.dumps(rows, indent=1, ensure_ascii=False))
         return
-    _show_standings(f"{experiment.title}: {rounds:,} rounds, {replications} times", rows)
-    for picture in pictures:
-        _show(f"picture: {picture.stem}.png", soft_wrap=True)
+    for label, why in left_out.items():
+        _show(f"{label} left out: {why}", markup=False, soft_wrap=True)
+    for path in _pages(experiment, page):
+        _show(path, markup=False, soft_wrap=True)
 
 
 @app.command()
@@ -232,13 +262,33 @@ def _run(experiment: Experiment, folder: Path, executor: Executor | None) -> Any
 
 
 def _report(folders: Sequence[Path], out: Path) -> None:
+    started = time.perf_counter()
+    path = _write_report(folders, out)
+    _show(f"report: {path} (drawn in {time.perf_counter() - started:.1f} s)", soft_wrap=True)
+
+
+def _write_report(folders: Sequence[Path], out: Path) -> Path:
+    from pairup.costs import read_costs
     from pairup.report import Making, write_report
     from pairup.results import load_results, read_experiment
 
-    started = time.perf_counter()
     results = [(read_experiment(folder), load_results(folder)) for folder in folders]
-    path = write_report(out, results, Making(_command(), _seconds(folders)))
-    _show(f"report: {path} (drawn in {time.perf_counter() - started:.1f} s)", soft_wrap=True)
+    costs = {
+        experiment.name: read_costs(folder, experiment)
+        for folder, (experiment, _) in zip(folders, results, strict=True)
+    }
+    return write_report(out, results, Making(_command(), _seconds(folders)), costs=costs)
+
+
+def _pages(experiment: Experiment, page: Path | None) -> list[str]:
+    """Say where the page of a race and its pictures are."""
+    if page is None:
+        return []
+    pictures = [
+        page.parent / "figures" / f"{experiment.name}-{figure.name}.png"
+        for figure in experiment.figures
+    ]
+    return [f"report: {page}", *(f"picture: {picture}" for picture in pictures)]
 
 
 def _command() -> str:
@@ -286,35 +336,64 @@ def _show_finals(frame: pl.DataFrame, as_json: bool) -> None:
         table.add_column(name, justify="right" if name == "regret" else "left")
     for row in means.to_dicts():
         table.add_row(
-            escape(row["problem"]), escape(row["policy"]), f"{row['estimate']:,.1f}", _interval(row)
+            escape(row["problem"]),
+            escape(row["policy"]),
+            f"{row['estimate']:,.1f}",
+            _interval(row["low"], row["high"]),
         )
     _show(table)
 
 
-def _show_standings(title: str, rows: Sequence[dict[str, Any]]) -> None:
+def _show_race(experiment: Experiment, frame: pl.DataFrame, costs: Costs, as_json: bool) -> None:
+    from pairup.race import sparklines
+    from pairup.standings import COSTS_MEASURED, standings
+
+    tables, curves = standings(experiment, frame, costs), sparklines(frame)
+    if as_json:
+        rows = [
+            dataclasses.asdict(row) | {"curve": curves[row.problem, row.policy]}
+            for table in tables.values()
+            for row in table
+        ]
+        typer.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+        return
+    for problem, table in tables.items():
+        size = f"{experiment.rounds:,} rounds, {experiment.replications} times"
+        _show_standings(f"{problem}: {size}", table, curves)
+    _show(COSTS_MEASURED, markup=False)
+
+
+def _show_standings(
+    title: str, rows: Sequence[Standing], curves: Mapping[tuple[str, str], str]
+) -> None:
+    from pairup.standings import ties
+
+    wide = Console().width >= _WIDE
     table = Table(title=title)
-    for name in ("rank", "policy", "regret", "95% interval", "games", "over time"):
-        right = name in ("rank", "regret", "games")
+    for name in ("rank", "policy", "regret", "95% interval", "× limit", "ns a round"):
+        right = name not in ("policy", "95% interval")
         table.add_column(
             name, justify="right" if right else "left", no_wrap=name != "policy", overflow="fold"
         )
+    if wide:
+        table.add_column("over time", no_wrap=True)
     for row in rows:
         table.add_row(
-            str(row["rank"]),
-            escape(row["policy"]),
-            f"{row['estimate']:,.1f}",
-            _interval(row),
-            f"{row['games']:,.0f}",
-            row["curve"],
+            str(row.rank),
+            escape(row.policy),
+            f"{row.estimate:,.1f}",
+            _interval(row.low, row.high),
+            "–" if row.times_limit is None else f"{row.times_limit:,.1f}",
+            "–" if row.nanoseconds is None else f"{row.nanoseconds:,.0f}",
+            *([curves[row.problem, row.policy]] if wide else []),
         )
     _show(table)
-    for row in rows:
-        if row["note"]:
-            _show(f"{row['policy']}: {row['note']}", markup=False, soft_wrap=True)
+    for policy, others in ties(rows).items():
+        _show(f"{policy}: no difference shown from {others}", markup=False, soft_wrap=True)
 
 
-def _interval(row: dict[str, Any]) -> str:
-    return "–" if row["low"] is None else f"{row['low']:,.1f} to {row['high']:,.1f}"
+def _interval(low: float | None, high: float | None) -> str:
+    return "–" if low is None else f"{low:,.1f} to {high:,.1f}"
 
 
 def _print_rows(rows: Sequence[dict[str, Any]], columns: Sequence[str], as_json: bool) -> None:

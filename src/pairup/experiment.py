@@ -7,30 +7,22 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from pairup.errors import ExperimentError, PairupError, did_you_mean
-from pairup.families import sweep_problems
+from pairup.families import Posed, sweep_problems
+from pairup.figure_spec import FILE_NAME, FigureSpec, check_figure, read_figure
 from pairup.policies import Policy, get_policy
 from pairup.policies.base import check_seed
 from pairup.problem import Problem
 from pairup.tables import Table, fail_at
-
-_FIGURE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "kind": ("final", "curves", "limit"),
-    "normalise": ("none", "gap2"),
-    "x_scale": ("linear", "log"),
-    "y_scale": ("linear", "log"),
-}
 
 
 @dataclass(frozen=True)
@@ -44,60 +36,6 @@ class Entry:
     def options(self) -> str:
         """The policy's name and options as canonical JSON, as in the results."""
         return canonical_json({"name": self.policy.name} | self.policy.options)
-
-
-@dataclass(frozen=True)
-class Posed:
-    """A problem of an experiment, and the values of the swept parameters that pose it."""
-
-    problem: Problem
-    family: str
-    parameters: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class FigureSpec:
-    """A figure of an experiment.
-
-    Attributes
-    ----------
-    kind
-        "final": regret after the last round against the parameter `x`. "curves": regret against
-        the round, on one problem. "limit": regret after the last round in multiples of the limit
-        (`pairup.bounds.lower`), a group of bars for each value of `x`.
-    name
-        Stem of the picture's file.
-    title
-        Above the picture.
-    x
-        For "final" and "limit": a parameter of the problem family.
-    where
-        Values of parameters: only those problems are drawn.
-    policies
-        Labels of those to draw; none means all.
-    normalise
-        "gap2" draws the regret times the square of the gap.
-    x_scale, y_scale
-        "linear" or "log".
-    limit
-        For "curves": whether to draw the limit, the least regret of any policy good on every
-        problem.
-    """
-
-    kind: Literal["final", "curves", "limit"]
-    name: str
-    title: str = ""
-    x: str | None = None
-    where: Mapping[str, Any] = field(default_factory=dict)
-    policies: tuple[str, ...] = ()
-    normalise: Literal["none", "gap2"] = "none"
-    x_scale: Literal["linear", "log"] = "linear"
-    y_scale: Literal["linear", "log"] = "linear"
-    limit: bool = False
-
-    def shows(self, posed: Posed) -> bool:
-        """Whether the figure draws this problem."""
-        return all(posed.parameters.get(key) == value for key, value in self.where.items())
 
 
 @dataclass(frozen=True)
@@ -131,7 +69,7 @@ class Experiment:
             check_seed(self.seed)
         except PairupError as error:
             raise ExperimentError(f"seed: {error}") from None
-        if not _FIGURE_NAME.fullmatch(self.name):
+        if not FILE_NAME.fullmatch(self.name):
             fail_at(
                 "name", f"must be letters, digits, dashes, dots, got {self.name!r}: try my-race"
             )
@@ -140,8 +78,9 @@ class Experiment:
         _check_distinct("label of a policy", (entry.label for entry in self.entries))
         _check_distinct("name of a problem", (posed.problem.name for posed in self.problems))
         _check_distinct("name of a figure", (figure.name for figure in self.figures))
+        labels = [entry.label for entry in self.entries]
         for figure in self.figures:
-            _check_figure(figure, self)
+            check_figure(figure, labels, self.problems)
 
     def scaled(self, rounds: int | None = None, replications: int | None = None) -> Experiment:
         """Return the same experiment with other numbers of rounds or replications."""
@@ -278,8 +217,6 @@ def _experiment(table: Table) -> Experiment:
         ("name", "title", "about", *counts, "seed", "problem", "policy", "figure"),
         ("name", *counts, "problem", "policy"),
     )
-    if not isinstance(table.values["problem"], dict):
-        table.fail("problem", "must be a table: write [problem] above its keys")
     return Experiment(
         name=table.text("name"),
         title=table.text("title", table.text("name")),
@@ -287,13 +224,18 @@ def _experiment(table: Table) -> Experiment:
         rounds=table.values["rounds"],
         replications=table.values["replications"],
         seed=table.values.get("seed", 0),
-        problems=tuple(
-            Posed(problem, table.values["problem"]["family"], parameters)
-            for problem, parameters in sweep_problems(Table("[problem]", table.values["problem"]))
-        ),
+        problems=tuple(sweep_problems(_problem_tables(table))),
         entries=tuple(_entry(each) for each in table.tables("policy")),
-        figures=tuple(_figure(each) for each in table.tables("figure")),
+        figures=tuple(read_figure(each) for each in table.tables("figure")),
     )
+
+
+def _problem_tables(table: Table) -> list[Table]:
+    """Return the one table [problem], or all of [[problem]]."""
+    given = table.values["problem"]
+    if isinstance(given, dict):
+        return [Table("[problem]", given)]
+    return table.tables("problem")
 
 
 def _entry(table: Table) -> Entry:
@@ -307,72 +249,6 @@ def _entry(table: Table) -> Entry:
         return Entry(table.text("label"), get_policy(table.text("name"), **options))
     except (TypeError, ValueError) as error:  # a policy may meet a value of any kind
         table.fail(f'("{table.text("label")}")', str(error))
-
-
-def _figure(table: Table) -> FigureSpec:
-    known = [each.name for each in dataclasses.fields(FigureSpec)]
-    table.check_keys(known, ("kind", "name"))
-    given = dict(table.values)
-    for key, choices in _CHOICES.items():
-        if key in given:
-            table.choice(key, choices)
-    for key in ("name", "title", "x"):
-        if key in given:
-            table.text(key)
-    if not isinstance(given.get("where", {}), dict):
-        table.fail("where", f"must be a table, got {given['where']!r}: try {{ pairs = 4 }}")
-    if not isinstance(given.get("limit", False), bool):
-        table.fail("limit", f"must be true or false, got {given['limit']!r}")
-    policies = given.pop("policies", [])
-    if not isinstance(policies, list) or not all(isinstance(each, str) for each in policies):
-        table.fail("policies", f"must be a list of labels, got {policies!r}")
-    return FigureSpec(policies=tuple(policies), **given)
-
-
-def _check_figure(figure: FigureSpec, experiment: Experiment) -> None:
-    table = Table(f"figure {figure.name!r}", {})
-    if not _FIGURE_NAME.fullmatch(figure.name):
-        table.fail("name", "names a file: use letters, digits, dashes and dots")
-    labels = [entry.label for entry in experiment.entries]
-    for label in figure.policies:
-        if label not in labels:
-            table.fail("policies", f"no policy is labelled {label!r}{did_you_mean(label, labels)}")
-    parameters = list(experiment.problems[0].parameters)
-    for key, value in figure.where.items():
-        if key not in parameters:
-            table.fail("where", f"no parameter is called {key!r}{did_you_mean(key, parameters)}")
-        known = _distinct(posed.parameters[key] for posed in experiment.problems)
-        if value not in known:
-            table.fail("where", f"{key} is never {value!r}{did_you_mean(value, known)}")
-    if figure.normalise == "gap2" and "gap" not in parameters:
-        table.fail("normalise", "gap2 needs a problem family with a gap")
-    _check_axis(table, figure, [posed for posed in experiment.problems if figure.shows(posed)])
-
-
-def _check_axis(table: Table, figure: FigureSpec, shown: list[Posed]) -> None:
-    """Refuse a figure with several problems for one of its points, or for its curves."""
-    parameters = list(shown[0].parameters) if shown else []
-    if figure.kind != "curves" and figure.x not in parameters:
-        table.fail(
-            "x", f"must be a parameter, got {figure.x!r}{did_you_mean(figure.x, parameters)}"
-        )
-    if figure.kind == "curves" and figure.x is not None:
-        table.fail("x", "curves are drawn against the round: leave it out")
-    if figure.kind != "curves" and figure.limit:
-        table.fail("limit", 'is a line among curves: leave it out, or take kind = "curves"')
-    for key in parameters:
-        values = _distinct(posed.parameters[key] for posed in shown)
-        if key != figure.x and len(values) > 1:
-            table.fail("where", f"{key} has several values: choose one, {{ {key} = {values[0]} }}")
-
-
-def _distinct(values: Iterable[Any]) -> list[Any]:
-    """Return each value once; a set would not take lists."""
-    seen: list[Any] = []
-    for value in values:
-        if value not in seen:
-            seen.append(value)
-    return seen
 
 
 def _check_count(key: str, value: object) -> None:

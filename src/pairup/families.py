@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from pairup.problem import Problem
 from pairup.tables import Table
+
+
+@dataclass(frozen=True)
+class Posed:
+    """A problem of an experiment, and the values of the swept parameters that pose it."""
+
+    problem: Problem
+    family: str
+    parameters: Mapping[str, Any]
+
+    @property
+    def traits(self) -> dict[str, Any]:
+        """By what a figure chooses problems: the family and the parameters."""
+        return {"family": self.family} | dict(self.parameters)
 
 
 def describe_families() -> list[dict[str, str]]:
@@ -28,8 +43,22 @@ def describe_families() -> list[dict[str, str]]:
     ]
 
 
-def sweep_problems(table: Table) -> list[tuple[Problem, dict[str, Any]]]:
-    """Make the problems of all combinations of the listed parameters, with their values."""
+def sweep_problems(tables: Iterable[Table]) -> list[Posed]:
+    """Make the problems of all combinations of the listed parameters, table by table."""
+    numbers = itertools.count(1)
+    return [
+        _numbered(posed, next(numbers)) if posed.family == "rates" else posed
+        for table in tables
+        for posed in _swept_family(table)
+    ]
+
+
+def _numbered(posed: Posed, number: int) -> Posed:
+    """Pose rates by their place in the file: a list cannot be the x of a figure."""
+    return Posed(Problem(posed.problem.rates, f"rates({number})"), "rates", {"rates": number})
+
+
+def _swept_family(table: Table) -> list[Posed]:
     family = table.choice("family", FAMILIES)
     build, kinds, needed = FAMILIES[family]
     table.check_keys(("family", *kinds), ("family", *needed))
@@ -41,12 +70,7 @@ def sweep_problems(table: Table) -> list[tuple[Problem, dict[str, Any]]]:
             problem = build(**parameters)
         except ValueError as error:  # a ProblemError, or numpy's word on a seed
             table.fail("", str(error))
-        posed.append((problem, parameters))
-    if family == "rates":  # a list cannot be the x of a figure; its place in the file can
-        return [
-            (Problem(problem.rates, f"rates({n})"), {"rates": n})
-            for n, (problem, _) in enumerate(posed, 1)
-        ]
+        posed.append(Posed(problem, family, parameters))
     return posed
 
 

@@ -22,7 +22,9 @@ from matplotlib.figure import Figure
 from pairup.axes import GREY, LOOK, Scale, Style, label_ends, points, set_scales, short, styles
 from pairup.bounds import lower, theorem
 from pairup.errors import PairupError, ResultsError
-from pairup.experiment import Experiment, FigureSpec, Posed
+from pairup.experiment import Experiment
+from pairup.families import Posed
+from pairup.figure_spec import FigureSpec
 from pairup.limit_axes import in_limits, limit_line, times_the_limit
 from pairup.policies import Policy
 from pairup.problem import Problem
@@ -32,6 +34,7 @@ _SIZE = (
     5.4,
     3.7,
 )  # inches: text of 9 points stays readable on a phone, where it shrinks by a third
+_FIT, _NAME = 12, 0.17  # names that find room beside the axes, and inches for each further one
 _FAR = {"linear": 2.5, "log": 30.0}  # times the highest curve: a bound beyond is off the chart
 _SYMBOLS = {"pairs": "L"}
 _NAMES = {
@@ -285,7 +288,7 @@ def _picture(
     if rows.is_empty():
         raise ResultsError(f"figure {spec.name} of {experiment.name} has no results to draw")
     with matplotlib.rc_context(LOOK):
-        figure = Figure(figsize=_SIZE, layout="constrained")
+        figure = Figure(figsize=_size(len(policies_of(rows))), layout="constrained")
         ax = figure.subplots()
         if spec.kind == "curves":
             drawn = [
@@ -305,6 +308,12 @@ def _picture(
     return Picture(stem, spec.title or spec.name, _caption(spec, experiment), alt)
 
 
+def _size(policies: int) -> tuple[float, float]:
+    """Give the size of a figure in inches: taller where the names of many lines need room."""
+    width, height = _SIZE
+    return width, height + max(policies - _FIT, 0) * _NAME
+
+
 def _against(
     spec: FigureSpec,
     experiment: Experiment,
@@ -314,8 +323,8 @@ def _against(
     looks: Mapping[str, Style],
 ) -> None:
     """Draw what the last round shows against a parameter of the problems."""
-    x = spec.x or "pairs"
-    values = {each.problem.name: each.parameters.get(x) for each in posed}
+    x = spec.x or ""
+    values = {each.problem.name: each.parameters.get(x, each.problem.name) for each in posed}
     if spec.kind == "limit":
         names = {name: str(value) for name, value in values.items()}
         times_the_limit(rows, ax, limits(experiment), names, spec.y_scale, looks)
@@ -354,7 +363,7 @@ def limits(experiment: Experiment) -> dict[str, float]:
 
 def _caption(spec: FigureSpec, experiment: Experiment) -> str:
     after = f"Mean regret after {experiment.rounds:,} rounds"
-    against = f" against {_NAMES.get(spec.x or 'pairs', spec.x)}"
+    against = f" against {_NAMES.get(spec.x, spec.x)}" if spec.x else ""
     times = ", times the square of the gap," if spec.normalise == "gap2" else ""
     what = {
         "curves": "Mean regret against the round",

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-from pairup.axes import GREY, Scale, Style, set_scales, short, styles
+from pairup.axes import GREY, HATCHES, Scale, Style, set_scales, short, styles
 from pairup.statistics import final, mean_intervals, policies_of
 
 _DASHES = (0, (2, 2))
@@ -126,7 +126,7 @@ def _bars(
             width * 0.9,
             bottom,
             color=looks[policy].colour,
-            hatch="" if looks[policy].dashes == "-" else "////",
+            hatch=HATCHES[looks[policy].dashes],
             edgecolor="white",
             linewidth=0,
             yerr=np.maximum([heights - ends[:, 0], ends[:, 1] - heights], 0),

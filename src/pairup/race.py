@@ -1,7 +1,8 @@
-"""A race: an experiment posed on the command line, and its result in a terminal."""
+"""A race: an experiment posed on the command line, and its curves in a terminal."""
 
 from __future__ import annotations
 
+import dataclasses
 import tomllib
 from collections.abc import Sequence
 from typing import Any
@@ -9,15 +10,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pairup.errors import ExperimentError
-from pairup.experiment import Entry, Experiment, FigureSpec, Posed
-from pairup.families import sweep_problems
-from pairup.policies.base import get_policy
-from pairup.statistics import mean_intervals, ranking
+from pairup.errors import ExperimentError, PolicyError
+from pairup.experiment import Entry, Experiment, load_experiment
+from pairup.families import Posed, sweep_problems
+from pairup.figure_spec import FigureSpec
+from pairup.policies.base import Terms, get_policy
+from pairup.statistics import mean_intervals
 from pairup.tables import Table
 
 _BARS = "▁▂▃▄▅▆▇█"
 _POINTS = 16  # of a curve in a terminal
+_MOST_FOR_LIMIT = 24  # players: beyond, the limit takes longer to compute than a race should
 
 
 def race_of(
@@ -33,25 +36,103 @@ def race_of(
     >>> race.problems[0].problem.name
     'around(0.5, 4, 0.1)'
     """
-    family, parameters = parse_spec(problem)
-    posed = sweep_problems(Table(f"problem {problem!r}", {"family": family} | parameters))
-    if len(posed) != 1:
-        raise ExperimentError(f"a race has one problem, {problem!r} lists {len(posed)} of them")
+    posed = _one_problem(problem)
     entries = []
     for text in policies:
         name, options = parse_spec(text)
         entries.append(Entry(text, get_policy(name, **options)))
     return Experiment(
         name="race",
-        title=f"Race on {posed[0][0].name}",
+        title=f"Race on {posed.problem.name}",
         about="Policies named on the command line, on common random numbers.",
         rounds=rounds,
         replications=replications,
         seed=seed,
-        problems=(Posed(posed[0][0], family, posed[0][1]),),
+        problems=(posed,),
         entries=tuple(entries),
-        figures=(FigureSpec("curves", "race", "Regret over time", x_scale="log", y_scale="log"),),
+        figures=(_curves(posed),),
     )
+
+
+def field_race(
+    problem: str, rounds: int | None, replications: int, seed: int
+) -> tuple[Experiment, dict[str, str]]:
+    """Make the race of the shipped experiment ``field``, on its problems or on another.
+
+    Parameters
+    ----------
+    problem
+        Written as in `race_of`; empty for those of the file.
+    rounds
+        None for those of the file.
+    replications, seed
+        As in an experiment.
+
+    Returns
+    -------
+    Experiment
+        Of the policies that can play.
+    dict of str to str
+        Why not, by the labels of the others.
+
+    Examples
+    --------
+    >>> field, left_out = field_race("", rounds=1_000, replications=2, seed=0)
+    >>> [posed.problem.name for posed in field.problems], left_out
+    (['from_zero(4, 0.1)', 'around(0.5, 4, 0.1)'], {})
+    """
+    field = load_experiment("field").scaled(rounds, replications)
+    field = dataclasses.replace(field, seed=seed)
+    if problem:
+        posed = _one_problem(problem)
+        bars = FigureSpec("limit", "limit", "Regret in multiples of the limit", y_scale="log")
+        field = dataclasses.replace(
+            field,
+            title=f"The whole field on {posed.problem.name}",
+            about="Every policy, on common random numbers.",
+            problems=(posed,),
+            figures=(_curves(posed), bars)[: 1 + _has_limit(posed)],
+        )
+    left_out = _left_out(field)
+    able = tuple(entry for entry in field.entries if entry.label not in left_out)
+    return dataclasses.replace(field, entries=able), left_out
+
+
+def _one_problem(text: str) -> Posed:
+    family, parameters = parse_spec(text)
+    posed = sweep_problems([Table(f"problem {text!r}", {"family": family} | parameters)])
+    if len(posed) != 1:
+        raise ExperimentError(f"a race has one problem, {text!r} lists {len(posed)} of them")
+    return posed[0]
+
+
+def _curves(posed: Posed) -> FigureSpec:
+    return FigureSpec(
+        "curves",
+        "race",
+        "Regret over time",
+        x_scale="log",
+        y_scale="log",
+        limit=_has_limit(posed),
+    )
+
+
+def _has_limit(posed: Posed) -> bool:
+    return posed.problem.players <= _MOST_FOR_LIMIT
+
+
+def _left_out(experiment: Experiment) -> dict[str, str]:
+    """Ask each policy whether it can start; one may be made for few players only."""
+    left_out = {}
+    for entry in experiment.entries:
+        for posed in experiment.problems:
+            players = posed.problem.players
+            terms = Terms(players, np.uint64(0), experiment.rounds, posed.problem.rates)
+            try:
+                entry.policy.welcome(entry.policy.start(terms), np.arange(players))
+            except PolicyError as error:
+                left_out[entry.label] = str(error)
+    return left_out
 
 
 def parse_spec(text: str) -> tuple[str, dict[str, Any]]:
@@ -95,26 +176,22 @@ def _value(text: str) -> Any:
         return text  # a word, like ucb, needs no quotes
 
 
-def standings(frame: pl.DataFrame, problem: str) -> list[dict[str, Any]]:
-    """List the policies by final regret, each with its curve as a line of text."""
-    curves = mean_intervals(frame)
-    rows = ranking(frame, problem).to_dicts()
-    games = {row["policy"]: row["estimate"] for row in _last(mean_intervals(frame, "games"))}
-    for row in rows:
-        curve = curves.filter(pl.col("policy") == row["policy"])
-        row["games"] = games[row["policy"]]
-        row["curve"] = _sparkline(
-            curve["round"].to_numpy(), curve["estimate"].to_numpy(), curves["estimate"].max()
-        )
-    return rows
+def sparklines(frame: pl.DataFrame) -> dict[tuple[str, str], str]:
+    """Draw regret over time as a line of text, by problem and policy.
 
-
-def _last(means: pl.DataFrame) -> list[dict[str, Any]]:
-    return means.filter(pl.col("round") == means["round"].max()).to_dicts()
+    Both in log scale, on the same scale for all policies on a problem.
+    """
+    drawn = {}
+    for (problem,), curves in mean_intervals(frame).group_by("problem", maintain_order=True):
+        highest = curves["estimate"].max()
+        for (policy,), curve in curves.group_by("policy", maintain_order=True):
+            drawn[str(problem), str(policy)] = _sparkline(
+                curve["round"].to_numpy(), curve["estimate"].to_numpy(), highest
+            )
+    return drawn
 
 
 def _sparkline(rounds: np.ndarray, regret: np.ndarray, highest: Any) -> str:
-    """Draw regret over time, both in log scale, on the same scale for all policies."""
     times = np.geomspace(1, rounds[-1], _POINTS)
     heights = np.log1p(np.interp(times, rounds, regret)) / np.log1p(max(float(highest), 1e-9))
     steps = np.clip((heights * len(_BARS)).astype(int), 0, len(_BARS) - 1)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import base64
-import math
 import platform
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from importlib import metadata, resources
@@ -16,14 +15,16 @@ from string import Template
 import polars as pl
 
 from pairup.claims import Verdict, check
+from pairup.costs import Costs
 from pairup.errors import ResultsError
 from pairup.experiment import Experiment
-from pairup.figures import Picture, draw, limits
-from pairup.limit_axes import in_limits
+from pairup.figures import Picture, draw
+from pairup.report_tables import by_policy, by_problem, listed, table
 from pairup.results import write_whole
-from pairup.statistics import final, mean_intervals, ranking
+from pairup.standings import standings
 
 _TITLE = "The paper's experiments, measured again"
+_MOST_COLUMNS = 8  # policies; more have a row each
 _MARKS = {
     "holds": ("holds", "✓"),
     "holds in part": ("part", "◐"),
@@ -83,7 +84,8 @@ def write_report(
     folder: str | Path,
     results: Sequence[tuple[Experiment, pl.DataFrame]],
     making: Making,
-    title: str = _TITLE,
+    title: str = "",
+    costs: Mapping[str, Costs] | None = None,
 ) -> Path:
     """Write ``report.html``, and the figures as files beside it.
 
@@ -97,7 +99,9 @@ def write_report(
     making
         How the results were made.
     title
-        Of the page.
+        Of the page; by default one that fits.
+    costs
+        What a round takes, as `pairup.costs.read_costs` gives it, by the name of the experiment.
 
     Returns
     -------
@@ -114,20 +118,33 @@ def write_report(
     if not results:
         raise ResultsError("a report needs the results of at least one experiment, got none")
     folder = Path(folder)
-    verdicts = check(pl.concat([frame for _, frame in results]))
-    parts = [("claims", "Claims of the paper", _claims(verdicts))]
+    verdicts = _verdicts(results)
+    parts = [("claims", "Claims of the paper", _claims(verdicts))] if verdicts else []
     for experiment, frame in results:
         pictures = draw(experiment, frame, folder / "figures")
-        parts.append((experiment.name, experiment.title, _experiment(experiment, frame, pictures)))
+        known = (costs or {}).get(experiment.name, {})
+        content = _experiment(experiment, frame, pictures, known)
+        parts.append((experiment.name, experiment.title, content))
     parts += [
         ("run", "What was run", _run([experiment for experiment, _ in results])),
         ("again", "Make it again", _again(making, results)),
-        ("reading", "How to read this", _list(_READING)),
+        ("reading", "How to read this", listed(_READING)),
     ]
+    title = title or (_TITLE if verdicts else ", ".join(each.title for each, _ in results))
     page = _page(title, _lead(verdicts, results, making), parts, making)
     path = folder / "report.html"
     write_whole(path, page.encode("utf-8"))
     return path
+
+
+def _verdicts(results: Sequence[tuple[Experiment, pl.DataFrame]]) -> list[Verdict]:
+    """Check the claims, which are about sweeps: one problem of a family says nothing of them."""
+    swept = [
+        frame
+        for experiment, frame in results
+        if len(experiment.problems) > len({posed.family for posed in experiment.problems})
+    ]
+    return check(pl.concat(swept)) if swept else []
 
 
 def _page(title: str, lead: str, parts: Sequence[tuple[str, str, str]], making: Making) -> str:
@@ -164,7 +181,8 @@ def _lead(
         for experiment, _ in results
     )
     took = f" in {_duration(making.seconds)}" if making.seconds is not None else ""
-    return f"Of {len(verdicts)} claims of the paper, {said}. {rounds:,} rounds were played{took}."
+    judged = f"Of {len(verdicts)} claims of the paper, {said}. " if verdicts else ""
+    return f"{judged}{rounds:,} rounds were played{took}."
 
 
 def _plural(holds: str, count: int) -> str:
@@ -187,7 +205,7 @@ def _claims(verdicts: Iterable[Verdict]) -> str:
             f'<td class="long">{escape(verdict.measured)}{comment if verdict.comment else ""}</td>'
             f'<td class="number">{_ends(verdict.low, verdict.high)}</td></tr>'
         )
-    return _table(
+    return table(
         "Each verdict follows a fixed rule on the interval.",
         ("Claim", "Verdict", "Measured", "95% interval"),
         rows,
@@ -202,13 +220,17 @@ def _ends(low: float | None, high: float | None) -> str:
     return f"{low:,.{digits}f} to {high:,.{digits}f}"
 
 
-def _experiment(experiment: Experiment, frame: pl.DataFrame, pictures: Sequence[Picture]) -> str:
+def _experiment(
+    experiment: Experiment, frame: pl.DataFrame, pictures: Sequence[Picture], costs: Costs
+) -> str:
     figures = "\n".join(map(_figure, pictures))
+    tables = standings(experiment, frame, costs)
+    many = costs or len(experiment.entries) > _MOST_COLUMNS
     return (
         f"<p>{escape(experiment.about)}</p>\n"
         f'<div class="figures">{figures}</div>\n'
         f"<h3>Regret after {experiment.rounds:,} rounds</h3>\n"
-        f"{_finals(experiment, frame.filter(experiment=experiment.name))}"
+        f"{by_policy(tables) if many else by_problem(experiment, tables)}"
     )
 
 
@@ -219,62 +241,6 @@ def _figure(picture: Picture) -> str:
         f'<figure><img src="{source}" alt="{escape(picture.alt)}">'
         f"<figcaption>{escape(picture.caption)}</figcaption></figure>"
     )
-
-
-def _finals(experiment: Experiment, frame: pl.DataFrame) -> str:
-    means, constants = mean_intervals(final(frame)), limits(experiment)
-    times = in_limits(means, constants)
-    labels = [entry.label for entry in experiment.entries]
-    rows = []
-    for posed in experiment.problems:
-        name = posed.problem.name
-        mine = means.filter(problem=name)
-        if mine.is_empty():
-            continue
-        ranks = ranking(frame, name)
-        best = set(ranks.filter(rank=1)["policy"])
-        cells = "".join(
-            _cell(mine.filter(policy=each), times.filter(problem=name, policy=each), each in best)
-            for each in labels
-        )
-        rows.append(
-            f'<tr><th scope="row">{escape(name)}</th>{cells}'
-            f"{_limit(constants.get(name), mine) if constants else ''}"
-            f"<td>{escape(', '.join(ranks['policy']))}</td><td>{escape(_ties(ranks))}</td></tr>"
-        )
-    limit = ("Limit, c ln T",) if constants else ()
-    heads = ("Problem", *labels, *limit, "From the least regret", "No difference shown")
-    caption = "Mean and 95% interval. Bold: no policy was shown to be better." + (
-        " ×: times the limit." if constants else ""
-    )
-    right = range(1, len(labels) + len(limit) + 1)
-    return _table(caption, heads, rows, style="finals", numbers=right)
-
-
-def _cell(row: pl.DataFrame, times: pl.DataFrame, best: bool) -> str:
-    if row.is_empty():
-        return '<td class="number">–</td>'
-    mean, low, high = row.select("estimate", "low", "high").row(0)
-    ends = "" if low is None else f'<br><span class="small">{low:,.0f} to {high:,.0f}</span>'
-    for multiple in times["estimate"]:
-        ends += f'<br><span class="small">× {multiple:,.1f}</span>'
-    return f'<td class="number{" best" if best else ""}">{mean:,.0f}{ends}</td>'
-
-
-def _limit(constant: float | None, means: pl.DataFrame) -> str:
-    regret = "–" if constant is None else f"{constant * math.log(means['round'].item(-1)):,.1f}"
-    return f'<td class="number">{regret}</td>'
-
-
-def _ties(ranks: pl.DataFrame) -> str:
-    """Name each pair of policies without a shown difference once."""
-    pairs = [
-        f"{policy} and {other}"
-        for policy, others in ranks.select("policy", "unresolved").iter_rows()
-        for other in others
-        if ranks["policy"].to_list().index(policy) < ranks["policy"].to_list().index(other)
-    ]
-    return "; ".join(pairs) or "–"
 
 
 def _run(experiments: Iterable[Experiment]) -> str:
@@ -289,7 +255,7 @@ def _run(experiments: Iterable[Experiment]) -> str:
             f'<td class="long">{escape(problems)}</td><td class="long">{escape(policies)}</td></tr>'
         )
     heads = ("Experiment", "Rounds", "Replications", "Seed", "Problems", "Policies")
-    return _table("Experiments", heads, rows, style="claims", numbers=range(1, 4))
+    return table("Experiments", heads, rows, style="claims", numbers=range(1, 4))
 
 
 def _again(making: Making, results: Sequence[tuple[Experiment, pl.DataFrame]]) -> str:
@@ -323,27 +289,3 @@ def _duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     words = f"{minutes} minute{'s' * (minutes > 1)}"
     return f"{words} {rest} second{'s' * (rest > 1)}" if rest else words
-
-
-def _list(sentences: Iterable[str]) -> str:
-    return "<ul>" + "".join(f"<li>{escape(each)}</li>" for each in sentences) + "</ul>"
-
-
-def _table(
-    caption: str,
-    heads: Sequence[str],
-    rows: Iterable[str],
-    style: str = "",
-    numbers: Iterable[int] = (),
-) -> str:
-    """Build a table that scrolls inside its own box where the window is narrow."""
-    right = set(numbers)
-    head = "".join(
-        f'<th scope="col"{" class=number" if place in right else ""}>{escape(name)}</th>'
-        for place, name in enumerate(heads)
-    )
-    return (
-        f'<div class="scroll" role="region" aria-label="{escape(caption)}" tabindex="0">'
-        f'<table class="{style}"><caption>{escape(caption)}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
-    )

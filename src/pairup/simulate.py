@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -144,6 +145,48 @@ def play_block(
     played = [_replicate(task, number, stop) for number in replications]
     regret, games = (np.stack(column) for column in zip(*played, strict=True))
     return regret, games
+
+
+def time_rounds(
+    problem: Problem, policy: Policy, rounds: int, seed: int = 0, seconds: float = 0.1
+) -> tuple[float, int]:
+    """Time the first replication from its first round on, in this thread.
+
+    Compilation and the making of the policy's state are not timed. The clock is that of the
+    thread, so that other work on the machine counts little.
+
+    Parameters
+    ----------
+    problem, policy, rounds, seed
+        As in `simulate`.
+    seconds
+        About when to stop, where the replication takes longer.
+
+    Returns
+    -------
+    nanoseconds : float
+        Of processor time for each round timed.
+    played : int
+        Rounds timed.
+
+    Examples
+    --------
+    >>> from pairup import Problem, Unimodal
+    >>> time_rounds(Problem.from_zero(4, 0.1), Unimodal(), rounds=50)[1]
+    50
+    """
+    _replicate(_Task(problem, policy, 1, seed, np.array([1])), 0)  # compiled, or read from disk
+    task = _Task(problem, policy, rounds, seed, np.array([rounds]))
+    world, state, tally = task.world(0), task.start_state(0), new_tally(problem.players)
+    spent, played, step = 0, 0, 1
+    while played < rounds and spent < seconds * 1e9:
+        played = min(played + step, rounds)
+        before = time.thread_time_ns()
+        state = _play_until(policy, state, world, tally, played, None)
+        took = time.thread_time_ns() - before
+        spent += took
+        step *= 2 if took < seconds * 1e8 else 1  # so that the last step is no long one
+    return spent / played, played
 
 
 class _Task:
