@@ -105,17 +105,19 @@ class RankOneThompson(Policy):
 
     def forget(self, state: Any, slot: int) -> None:
         """See `Policy.forget`; what others answered remains theirs, their shared outcomes go."""
-        slots = len(state.met)
-        state.fitted[:slots][state.tries[slot, :slots] > 0] = 0.0
-        shared = state.games - state.told
-        state.accepted[:slots] -= shared[slot, :slots] + shared[:, slot]
+        partners = np.flatnonzero(state.tries[slot, : len(state.met)])
+        low, high = np.minimum(partners, slot), np.maximum(partners, slot)
+        state.accepted[partners] -= state.games[low, high] - state.told[low, high]
+        state.met[partners] -= state.tries[slot, partners]
+        state.fitted[partners] = 0.0
         for couples in (state.tries, state.games, state.missed, state.told):
             couples[slot, :] = 0
             couples[:, slot] = 0
-        _recount(state)
-        answers = state.accepted[:slots] + state.declined[:slots]
-        for i in {slot, *np.flatnonzero((state.met == 0) & (answers == 0)).tolist()}:
-            _begin(state, i)
+        for i in [slot, *partners.tolist()]:
+            if i == slot or state.usual[i] == slot:
+                state.usual[i] = _most_met(state, i)
+            if i == slot or state.met[i] + state.accepted[i] + state.declined[i] == 0:
+                _begin(state, i)
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
         """See `Policy.saved`."""
@@ -137,7 +139,8 @@ class RankOneThompson(Policy):
             require(np.all((values >= least) & (values <= most)), f"{name} are out of range")
             getattr(state, name)[: len(values)] = values
         state.moved[:] = state.rates
-        _recount(state)
+        state.met[:] = state.tries.sum(axis=1)
+        state.usual[:] = [_most_met(state, i) for i in range(len(state.met))]
         (state.now[kernel.ROUND],) = numbers(arrays, "round")
         self.welcome(state, state.present[: state.now[kernel.PRESENT]].copy())
         return state
@@ -167,12 +170,12 @@ def _begin(state: kernel.RankOneState, slot: int) -> None:
     state.credit[slot] = slot * _GOLDEN % 1
     for name in ("accepted", "declined", "drawn", "fitted"):
         getattr(state, name)[slot] = 0.0
+    if slot < len(state.met):
+        state.met[slot] = 0.0
 
 
-def _recount(state: kernel.RankOneState) -> None:
-    """Count anew, in place, what follows from the couples: outcomes and usual partners."""
-    state.met[:] = state.tries.sum(axis=1)
-    state.usual[:] = np.where(state.met > 0, state.tries.argmax(axis=1), -1)
+def _most_met(state: kernel.RankOneState, slot: int) -> int:
+    return int(state.tries[slot].argmax()) if state.tries[slot].any() else -1
 
 
 def _load_couples(state: kernel.RankOneState, arrays: Arrays) -> None:
