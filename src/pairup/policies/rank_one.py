@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.kernels import rank_one as kernel
+from pairup.kernels.posterior import LANES
 from pairup.policies.archive import numbers, require
 from pairup.policies.base import Arrays, Policy, Slots, Terms, check_integer, register
 
@@ -70,10 +71,10 @@ class RankOneThompson(Policy):
     def start(self, terms: Terms) -> kernel.RankOneState:
         """See `Policy.start`."""
         slots = terms.slots
-        room = -(-slots // kernel.LANES) * kernel.LANES
+        room = -(-slots // LANES) * LANES
         tries, games, missed, told = np.zeros((4, slots, room), np.int32)
         present, by_rate, by_mean = np.zeros((3, slots), np.int64)
-        now = np.zeros(4, np.int64)
+        now = np.zeros(3, np.int64)
         now[kernel.PERIOD] = self.period
         state = kernel.RankOneState(
             tries=tries,
@@ -91,6 +92,7 @@ class RankOneThompson(Policy):
             terms=np.zeros(room),
             now=now,
             key=np.array([terms.key, terms.key]),
+            draws=np.zeros(1, np.int64),
         )
         for i in range(room):
             _begin(state, i)
