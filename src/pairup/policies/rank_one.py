@@ -14,6 +14,7 @@ from pairup.policies.archive import numbers, require
 from pairup.policies.base import Arrays, Policy, Slots, Terms, check_integer, register
 
 _GOLDEN = 0.6180339887498949  # its multiples spread evenly: not all are refreshed in one round
+_FEW_DRAWS, _PRIOR_VARIANCE = 10.0, 1 / 12
 _LEAST_GAP = 2.0**-53  # of a rate to 1
 # Arrays of one number a player, and the range in which each of them must lie.
 _OF_PLAYERS = {
@@ -160,8 +161,10 @@ class RankOneThompson(Policy):
 
     def player_rates(self, state: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """See `Policy.player_rates`."""
-        spread = np.sqrt(np.maximum(state.square - state.mean**2, 0.0))
-        return state.mean, spread
+        variance = np.maximum(state.square - state.mean**2, 0.0)
+        # A few draws do not show how far they spread: the prior's variance stands in for them.
+        few = np.maximum(1.0 - state.drawn / _FEW_DRAWS, 0.0)
+        return state.mean, np.sqrt((1.0 - few) * variance + few * _PRIOR_VARIANCE)
 
 
 def _begin(state: kernel.RankOneState, slot: int) -> None:
