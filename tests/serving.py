@@ -23,7 +23,7 @@ TOLD = {
 }
 
 # Policies that draw nothing: two seeds propose the same.
-WITHOUT_DRAWS = {"sam", "oracle"}
+WITHOUT_DRAWS = {"sam", "oracle", "comb_ucb"}
 
 
 @dataclass(frozen=True)

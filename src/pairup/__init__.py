@@ -31,6 +31,7 @@ from pairup.experiment import Experiment, load_experiment, shipped_experiments
 from pairup.matching import Matching
 from pairup.policies import (
     SAM,
+    CombUCB,
     Estimate,
     Learner,
     Oracle,
@@ -49,6 +50,7 @@ from pairup.sweep import dask_executor, run_experiment
 __all__ = [
     "SAM",
     "ArchiveError",
+    "CombUCB",
     "Estimate",
     "Experiment",
     "ExperimentError",

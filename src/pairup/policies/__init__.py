@@ -1,6 +1,7 @@
 """Policies: one a file, and the registry that finds them by name."""
 
 from pairup.policies.base import Policy, describe_policies, get_policy, policy_names
+from pairup.policies.comb_ucb import CombUCB
 from pairup.policies.ends import Oracle, Uniform
 from pairup.policies.learner import Estimate, Learner
 from pairup.policies.sam import SAM
@@ -8,6 +9,7 @@ from pairup.policies.unimodal import Unimodal
 
 __all__ = [
     "SAM",
+    "CombUCB",
     "Estimate",
     "Learner",
     "Oracle",

@@ -163,8 +163,8 @@ def describe_policies() -> list[dict[str, str]]:
 
     Examples
     --------
-    >>> describe_policies()[0]["name"]
-    'oracle'
+    >>> [row["about"] for row in describe_policies() if row["name"] == "oracle"]
+    ['Propose the best matching, knowing the acceptance rates.']
     """
     rows = []
     for name in policy_names():
