@@ -13,8 +13,10 @@ Clock
 import math
 from collections import Counter
 from functools import cache
+from itertools import combinations
 
 import naive
+import naive_sampling
 
 NEAR = 1e-11  # worths nearer than this may change places by rounding
 
@@ -94,3 +96,30 @@ class CombUCB(Exact):
         if self.index == "ucb":
             return mean + math.sqrt(1.5 * math.log(max(self.rounds - 1, 1)) / tries)
         return naive.kl_index(mean, tries, naive.exploration_level(self.rounds))
+
+
+class CombThompson(Exact):
+    """One posterior draw for each couple, from a stream of the round's own (Wang and Chen, 2018).
+
+    The key of the stream is `word(policy_key, proposals before)`. Draw number k is that of the k-th
+    couple of those seated, in lexicographic order, those with the phantom left out.
+    """
+
+    def __init__(self, capacity, key, prior):
+        super().__init__(capacity)
+        self.key, self.prior = key, prior
+
+    def propose(self, seated=None):
+        players = sorted(self.present if seated is None else seated)
+        self.numbers = {couple: k for k, couple in enumerate(combinations(players, 2))}
+        self.round_key = naive.word(self.key, self.rounds)
+        super().propose(seated)
+
+    def weight(self, couple):
+        tries, games, k = self.tries[couple], self.games[couple], self.numbers[couple]
+        if self.prior == "beta":
+            return naive_sampling.beta(self.round_key, k, 1 + games, 1 + tries - games)
+        if not tries:
+            return math.inf
+        draw = naive_sampling.normal(naive.word(self.round_key, k))
+        return games / tries + 0.5 / math.sqrt(tries) * draw

@@ -31,6 +31,7 @@ from pairup.experiment import Experiment, load_experiment, shipped_experiments
 from pairup.matching import Matching
 from pairup.policies import (
     SAM,
+    CombThompson,
     CombUCB,
     Estimate,
     Learner,
@@ -50,6 +51,7 @@ from pairup.sweep import dask_executor, run_experiment
 __all__ = [
     "SAM",
     "ArchiveError",
+    "CombThompson",
     "CombUCB",
     "Estimate",
     "Experiment",

@@ -1,6 +1,7 @@
 """Policies: one a file, and the registry that finds them by name."""
 
 from pairup.policies.base import Policy, describe_policies, get_policy, policy_names
+from pairup.policies.comb_thompson import CombThompson
 from pairup.policies.comb_ucb import CombUCB
 from pairup.policies.ends import Oracle, Uniform
 from pairup.policies.learner import Estimate, Learner
@@ -9,6 +10,7 @@ from pairup.policies.unimodal import Unimodal
 
 __all__ = [
     "SAM",
+    "CombThompson",
     "CombUCB",
     "Estimate",
     "Learner",
