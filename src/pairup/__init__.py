@@ -33,6 +33,8 @@ from pairup.matching import Matching
 from pairup.policies import (
     OSUB,
     SAM,
+    CombThompson,
+    CombUCB,
     EpsilonGreedy,
     Estimate,
     ExploreThenCommit,
@@ -57,6 +59,8 @@ __all__ = [
     "OSUB",
     "SAM",
     "ArchiveError",
+    "CombThompson",
+    "CombUCB",
     "EpsilonGreedy",
     "Estimate",
     "Experiment",

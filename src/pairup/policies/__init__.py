@@ -1,6 +1,8 @@
 """Policies: one a file, and the registry that finds them by name."""
 
 from pairup.policies.base import Policy, describe_policies, get_policy, policy_names
+from pairup.policies.comb_thompson import CombThompson
+from pairup.policies.comb_ucb import CombUCB
 from pairup.policies.ends import Oracle, Uniform
 from pairup.policies.epsilon_greedy import EpsilonGreedy
 from pairup.policies.explore_then_commit import ExploreThenCommit
@@ -14,6 +16,8 @@ from pairup.policies.unimodal_thompson import UnimodalThompson
 __all__ = [
     "OSUB",
     "SAM",
+    "CombThompson",
+    "CombUCB",
     "EpsilonGreedy",
     "Estimate",
     "ExploreThenCommit",
