@@ -30,6 +30,7 @@ from pairup.errors import (
 from pairup.experiment import Experiment, load_experiment, shipped_experiments
 from pairup.matching import Matching
 from pairup.policies import (
+    ESCB,
     SAM,
     Estimate,
     Learner,
@@ -47,6 +48,7 @@ from pairup.simulate import simulate
 from pairup.sweep import dask_executor, run_experiment
 
 __all__ = [
+    "ESCB",
     "SAM",
     "ArchiveError",
     "Estimate",

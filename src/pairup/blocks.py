@@ -20,7 +20,7 @@ from pairup.simulate import log_spaced, play_block
 
 # Nanoseconds of a round for each player, by policy. They only say how many replications make a
 # block: never measured, because the same experiment must be cut alike everywhere.
-_COSTS = {"oracle": 5, "uniform": 10, "sam": 10, "unimodal": 15}
+_COSTS = {"escb": 200, "oracle": 5, "uniform": 10, "sam": 10, "unimodal": 15}
 _UNKNOWN_COST = 50
 _KL_FACTORS = {"players": 2, "matchings": 6}  # of the KL index over the UCB index
 _BLOCK_SECONDS = 1.0

@@ -163,8 +163,8 @@ def describe_policies() -> list[dict[str, str]]:
 
     Examples
     --------
-    >>> describe_policies()[0]["name"]
-    'oracle'
+    >>> [row["options"] for row in describe_policies() if row["name"] == "sam"]
+    ['horizon=None']
     """
     rows = []
     for name in policy_names():
