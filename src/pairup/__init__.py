@@ -31,6 +31,7 @@ from pairup.errors import (
 from pairup.experiment import Experiment, load_experiment, shipped_experiments
 from pairup.matching import Matching
 from pairup.policies import (
+    ESCB,
     OSUB,
     SAM,
     CombThompson,
@@ -56,6 +57,7 @@ from pairup.simulate import simulate
 from pairup.sweep import dask_executor, run_experiment
 
 __all__ = [
+    "ESCB",
     "OSUB",
     "SAM",
     "ArchiveError",
