@@ -32,8 +32,8 @@ _COSTS = {
     "explore_then_commit": 10,
     "comb_ucb": 200,
     "comb_thompson": 450,
+    "escb": 200,
 }
-_COSTS = {"escb": 200, "oracle": 5, "uniform": 10, "sam": 10, "unimodal": 15}
 _UNKNOWN_COST = 50
 _KL_FACTORS = {"players": 2, "matchings": 6}  # of the KL index over the UCB index
 _BLOCK_SECONDS = 1.0
