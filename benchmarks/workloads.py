@@ -32,6 +32,9 @@ POLICIES: dict[str, Policy] = {
 
 # Nanoseconds a round at L = 10, over 1,000,000 rounds on one core.
 ROUND_BUDGET = {"V1 UCB": 200, "V2 UCB": 200, "V2 KL": 500, "SAM": 100}
+# The same for all registered policies: an exact matching a round, but where less is budgeted.
+RIVAL_BUDGET = 10_000
+RIVAL_BUDGETS = {"sam": 100, "rank_one_thompson": 1_000}  # by registered name
 LIMIT_BUDGET = 1.3  # times the C loop
 THREADS_BUDGET = 1.9  # times one thread
 START_BUDGET = 0.5  # seconds, for the import and for the first call from a warm cache

@@ -24,7 +24,7 @@ TOLD = {
 }
 
 # Policies that draw nothing: two seeds propose the same.
-WITHOUT_DRAWS = {"sam", "oracle"}
+WITHOUT_DRAWS = {"sam", "oracle", "comb_ucb"}
 
 
 # Policies whose draws go on from their last draws: those that other players' outcomes with someone

@@ -31,8 +31,11 @@ from pairup.errors import (
 from pairup.experiment import Experiment, load_experiment, shipped_experiments
 from pairup.matching import Matching
 from pairup.policies import (
+    ESCB,
     OSUB,
     SAM,
+    CombThompson,
+    CombUCB,
     EpsilonGreedy,
     Estimate,
     ExploreThenCommit,
@@ -54,9 +57,12 @@ from pairup.simulate import simulate
 from pairup.sweep import dask_executor, run_experiment
 
 __all__ = [
+    "ESCB",
     "OSUB",
     "SAM",
     "ArchiveError",
+    "CombThompson",
+    "CombUCB",
     "EpsilonGreedy",
     "Estimate",
     "Experiment",

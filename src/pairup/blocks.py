@@ -30,6 +30,9 @@ _COSTS = {
     "osub": 200,
     "epsilon_greedy": 10,
     "explore_then_commit": 10,
+    "comb_ucb": 200,
+    "comb_thompson": 450,
+    "escb": 200,
 }
 _UNKNOWN_COST = 50
 _KL_FACTORS = {"players": 2, "matchings": 6}  # of the KL index over the UCB index

@@ -62,9 +62,10 @@ def _next_event(room, seats):
     """
     time, where = np.inf, 0
     for v in range(seats):
-        due = room.reach[v] + room.dual[v] if room.side[v] == FREE else room.due[v]
-        if due < time:
-            time, where = due, v
+        reached, due = room.reach[v] + room.dual[v], room.due[v]
+        due = reached if room.side[v] == FREE else due
+        where = v if due < time else where
+        time = due if due < time else time
     return time, where
 
 
@@ -87,10 +88,12 @@ def _look_around(room, seats, node, u):
     dual = room.dual[u]
     for v in range(seats):
         distance = dual - room.weight[u, v]
-        if distance < room.near[node, v]:
-            room.near[node, v], room.near_from[node, v] = distance, u
-        if distance < room.reach[v]:
-            room.reach[v], room.source[v] = distance, u
+        near, near_from = room.near[node, v], room.near_from[node, v]
+        reach, source = room.reach[v], room.source[v]
+        room.near[node, v] = distance if distance < near else near
+        room.near_from[node, v] = u if distance < near else near_from
+        room.reach[v] = distance if distance < reach else reach
+        room.source[v] = u if distance < reach else source
 
 
 @kernel
@@ -98,10 +101,10 @@ def _find_meeting(room, seats, node):
     """When and where an even node meets another; the one that came later keeps the meeting."""
     least, where = np.inf, NOBODY
     for v in range(seats):
-        if room.side[v] == EVEN and room.top[v] != node:
-            distance = room.near[node, v] + room.dual[v]
-            if distance < least:
-                least, where = distance, v
+        distance = room.near[node, v] + room.dual[v]
+        meets = (room.side[v] == EVEN) & (room.top[v] != node) & (distance < least)
+        where = v if meets else where
+        least = distance if meets else least
     room.due[room.base[node]], room.meet_at[node] = 0.5 * least, where
 
 
@@ -207,9 +210,10 @@ def _adopt(room, seats, blossom, kid):
     room.thickness[kid] += 2.0 * (clock - room.join[kid]) * (1.0 if even else -1.0)
     if even:
         for v in range(seats):
-            if room.near[kid, v] < room.near[blossom, v]:
-                room.near[blossom, v] = room.near[kid, v]
-                room.near_from[blossom, v] = room.near_from[kid, v]
+            near, near_from = room.near[blossom, v], room.near_from[blossom, v]
+            other, other_from = room.near[kid, v], room.near_from[kid, v]
+            room.near[blossom, v] = other if other < near else near
+            room.near_from[blossom, v] = other_from if other < near else near_from
     for x in range(room.size[kid]):
         u = room.members[kid, x]
         room.members[blossom, room.size[blossom]] = u

@@ -1,8 +1,11 @@
 """Policies: one a file, and the registry that finds them by name."""
 
 from pairup.policies.base import Policy, describe_policies, get_policy, policy_names
+from pairup.policies.comb_thompson import CombThompson
+from pairup.policies.comb_ucb import CombUCB
 from pairup.policies.ends import Oracle, Uniform
 from pairup.policies.epsilon_greedy import EpsilonGreedy
+from pairup.policies.escb import ESCB
 from pairup.policies.explore_then_commit import ExploreThenCommit
 from pairup.policies.learner import Estimate, Learner, Rate
 from pairup.policies.osub import OSUB
@@ -12,8 +15,11 @@ from pairup.policies.unimodal import Unimodal
 from pairup.policies.unimodal_thompson import UnimodalThompson
 
 __all__ = [
+    "ESCB",
     "OSUB",
     "SAM",
+    "CombThompson",
+    "CombUCB",
     "EpsilonGreedy",
     "Estimate",
     "ExploreThenCommit",

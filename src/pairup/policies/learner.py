@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairup.errors import MatchingError, ObservationError
+from pairup.errors import MatchingError, ObservationError, PolicyError
 from pairup.kernels.compile import for_state
 from pairup.kernels.rng import POLICY, stream_key
 from pairup.kernels.steps import FULL, hear_step, observe_step, propose_step, seat_step
@@ -189,13 +189,15 @@ class Learner:
     def join(self, player: Hashable) -> None:
         """Let a player in."""
         slot = self._roster.join(player)
+        before = self._state, self._capacity
         try:
             if slot >= self._capacity:
                 self._enlarge()
-        except MemoryError:
+            self._welcome()
+        except (MemoryError, PolicyError):  # no room, or a policy for fewer players
             self._roster.leave(player)
+            self._state, self._capacity = before
             raise
-        self._welcome()
 
     def leave(self, player: Hashable) -> None:
         """Let a player go; what was learnt about it is forgotten, and outcomes still due lapse."""
@@ -282,9 +284,10 @@ class Learner:
 
     def _welcome(self) -> None:
         """Tell the policy who is present; nobody is seated until the next proposal."""
-        self._present = self._roster.slots
+        present = self._roster.slots
+        self._policy.welcome(self._state, present)
+        self._present = present
         self._seated: np.ndarray | None = None
-        self._policy.welcome(self._state, self._present)
 
     def _seat(self, slots: np.ndarray) -> None:
         """Seat the players in `slots`, unless just they are seated already."""

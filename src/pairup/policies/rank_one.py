@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.kernels import rank_one as kernel
+from pairup.kernels.posterior import LANES
 from pairup.policies.archive import numbers, require
 from pairup.policies.base import Arrays, Policy, Slots, Terms, check_integer, register
 
 _GOLDEN = 0.6180339887498949  # its multiples spread evenly: not all are refreshed in one round
+_FEW_DRAWS, _PRIOR_VARIANCE = 10.0, 1 / 12
 _LEAST_GAP = 2.0**-53  # of a rate to 1
 # Arrays of one number a player, and the range in which each of them must lie.
 _OF_PLAYERS = {
@@ -70,10 +72,10 @@ class RankOneThompson(Policy):
     def start(self, terms: Terms) -> kernel.RankOneState:
         """See `Policy.start`."""
         slots = terms.slots
-        room = -(-slots // kernel.LANES) * kernel.LANES
+        room = -(-slots // LANES) * LANES
         tries, games, missed, told = np.zeros((4, slots, room), np.int32)
         present, by_rate, by_mean = np.zeros((3, slots), np.int64)
-        now = np.zeros(4, np.int64)
+        now = np.zeros(3, np.int64)
         now[kernel.PERIOD] = self.period
         state = kernel.RankOneState(
             tries=tries,
@@ -91,6 +93,7 @@ class RankOneThompson(Policy):
             terms=np.zeros(room),
             now=now,
             key=np.array([terms.key, terms.key]),
+            draws=np.zeros(1, np.int64),
         )
         for i in range(room):
             _begin(state, i)
@@ -105,17 +108,19 @@ class RankOneThompson(Policy):
 
     def forget(self, state: Any, slot: int) -> None:
         """See `Policy.forget`; what others answered remains theirs, their shared outcomes go."""
-        slots = len(state.met)
-        state.fitted[:slots][state.tries[slot, :slots] > 0] = 0.0
-        shared = state.games - state.told
-        state.accepted[:slots] -= shared[slot, :slots] + shared[:, slot]
+        partners = np.flatnonzero(state.tries[slot, : len(state.met)])
+        low, high = np.minimum(partners, slot), np.maximum(partners, slot)
+        state.accepted[partners] -= state.games[low, high] - state.told[low, high]
+        state.met[partners] -= state.tries[slot, partners]
+        state.fitted[partners] = 0.0
         for couples in (state.tries, state.games, state.missed, state.told):
             couples[slot, :] = 0
             couples[:, slot] = 0
-        _recount(state)
-        answers = state.accepted[:slots] + state.declined[:slots]
-        for i in {slot, *np.flatnonzero((state.met == 0) & (answers == 0)).tolist()}:
-            _begin(state, i)
+        for i in [slot, *partners.tolist()]:
+            if i == slot or state.usual[i] == slot:
+                state.usual[i] = _most_met(state, i)
+            if i == slot or state.met[i] + state.accepted[i] + state.declined[i] == 0:
+                _begin(state, i)
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
         """See `Policy.saved`."""
@@ -137,7 +142,8 @@ class RankOneThompson(Policy):
             require(np.all((values >= least) & (values <= most)), f"{name} are out of range")
             getattr(state, name)[: len(values)] = values
         state.moved[:] = state.rates
-        _recount(state)
+        state.met[:] = state.tries.sum(axis=1)
+        state.usual[:] = [_most_met(state, i) for i in range(len(state.met))]
         (state.now[kernel.ROUND],) = numbers(arrays, "round")
         self.welcome(state, state.present[: state.now[kernel.PRESENT]].copy())
         return state
@@ -155,8 +161,10 @@ class RankOneThompson(Policy):
 
     def player_rates(self, state: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """See `Policy.player_rates`."""
-        spread = np.sqrt(np.maximum(state.square - state.mean**2, 0.0))
-        return state.mean, spread
+        variance = np.maximum(state.square - state.mean**2, 0.0)
+        # A few draws do not show how far they spread: the prior's variance stands in for them.
+        few = np.maximum(1.0 - state.drawn / _FEW_DRAWS, 0.0)
+        return state.mean, np.sqrt((1.0 - few) * variance + few * _PRIOR_VARIANCE)
 
 
 def _begin(state: kernel.RankOneState, slot: int) -> None:
@@ -167,12 +175,12 @@ def _begin(state: kernel.RankOneState, slot: int) -> None:
     state.credit[slot] = slot * _GOLDEN % 1
     for name in ("accepted", "declined", "drawn", "fitted"):
         getattr(state, name)[slot] = 0.0
+    if slot < len(state.met):
+        state.met[slot] = 0.0
 
 
-def _recount(state: kernel.RankOneState) -> None:
-    """Count anew, in place, what follows from the couples: outcomes and usual partners."""
-    state.met[:] = state.tries.sum(axis=1)
-    state.usual[:] = np.where(state.met > 0, state.tries.argmax(axis=1), -1)
+def _most_met(state: kernel.RankOneState, slot: int) -> int:
+    return int(state.tries[slot].argmax()) if state.tries[slot].any() else -1
 
 
 def _load_couples(state: kernel.RankOneState, arrays: Arrays) -> None:

@@ -1,0 +1,46 @@
+"""Nanoseconds a round of every registered policy at L = 10, by the choice of its options."""
+
+from __future__ import annotations
+
+import itertools
+import typing
+from functools import partial
+from typing import Any
+
+from benchmarks.workloads import RIVAL_BUDGET, RIVAL_BUDGETS, Replication, nanoseconds
+from pairup import Policy, PolicyError, get_policy, policy_names
+
+_PAIRS = 10
+
+
+def measure(quick: bool) -> list[dict[str, Any]]:
+    """Policies registered later appear by themselves; those that refuse ten couples say so."""
+    rounds = 100_000 if quick else 1_000_000
+    return [_row(policy, rounds, 1 if quick else 3) for policy in _variants()]
+
+
+def _variants() -> list[Policy]:
+    """Make every registered policy with every combination of its `Literal` options."""
+    found = []
+    for name in policy_names():
+        hints = typing.get_type_hints(type(get_policy(name)))
+        choices = {
+            option: typing.get_args(hint)
+            for option, hint in hints.items()
+            if typing.get_origin(hint) is typing.Literal
+        }
+        for values in itertools.product(*choices.values()):
+            found.append(get_policy(name, **dict(zip(choices, values, strict=True))))
+    return found
+
+
+def _row(policy: Policy, rounds: int, times: int) -> dict[str, Any]:
+    start = partial(Replication, policy, _PAIRS, rounds)
+    budget = RIVAL_BUDGETS.get(policy.name, RIVAL_BUDGET)
+    row: dict[str, Any] = {"policy": str(policy), f"L = {_PAIRS}": "refused", "budget": budget}
+    try:
+        start()(1)  # compiled or fetched from the cache
+    except PolicyError:
+        return row | {"holds": ""}
+    (cost,) = nanoseconds([start], rounds, times)
+    return row | {f"L = {_PAIRS}": round(cost), "holds": cost <= budget}

@@ -1,0 +1,124 @@
+"""Combinatorial UCB: the exact matching of greatest optimism, with the UCB or the KL index.
+
+Every couple is kept as `base + slope * x`, over slots i < j:
+
+- UCB: base is the mean, slope 1 / sqrt(tries), x = sqrt(1.5 log(round - 1)): the index itself.
+- KL: a tangent of the index as a function of x = log round + 3 log log round, an upper bound. The
+  matching is found by the bounds, then the indices of its couples are solved and take their place,
+  and it is found again until its couples are worth what the bounds said. Every other matching is
+  worth no more than its bounds, and those are worth no more than this one: it is the best by the
+  indices, too. Bounds are nearly the indices, so that mostly the first matching stands.
+
+Unseen couples have an infinite base.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from pairup.kernels.book import PHANTOM_MEAN, Book, record
+from pairup.kernels.compile import kernel, slot
+from pairup.kernels.kl import exploration_level, kl_index, slope_at
+from pairup.kernels.logarithm import log
+from pairup.kernels.max_matching import MaxMatching, solve_seated
+from pairup.kernels.seated import Seated, seat_even, write_couples
+from pairup.kernels.steps import OK, provide
+
+ROUND, KL, NUMBERS = 0, 1, 2  # where the numbers of `CombUCBState.now` stand
+_MARGIN = 1e-13  # a bound nearer to its index than this is as good as the index
+
+
+class CombUCBState(NamedTuple):
+    """State of `CombUCB`: the book, the last matching, and the bounds of all couples."""
+
+    book: Book
+    room: MaxMatching
+    seated: Seated
+    now: np.ndarray
+    base: np.ndarray  # inf for unseen couples; KL: and for those whose tangent is not known
+    slope: np.ndarray
+    solved: np.ndarray  # KL: the round in which the index was last solved
+
+
+def seat(state, players):
+    """See `steps.seat`."""
+    seat_even(state.seated, players, len(state.book.tries) - 1)
+
+
+def propose(state, couples):
+    """See `steps.propose`."""
+    state.now[ROUND] += 1
+    players = state.seated.players[: state.seated.seats[0]]
+    x = _exploration(state)
+    _weigh(state, players, x)
+    while True:
+        solve_seated(state.room, players)
+        if state.now[KL] == 0 or not _refine(state, players, x):
+            break
+    write_couples(state.room, state.seated, couples)
+    return OK
+
+
+def observe(state, couples, played):
+    """See `steps.observe`."""
+    for c in range(len(played)):
+        i, j = slot(couples[c, 0]), slot(couples[c, 1])
+        mean = record(state.book, i, j, played[c])
+        if state.now[KL] != 0:
+            state.base[i, j], state.slope[i, j] = np.inf, 0.0
+        else:
+            state.base[i, j], state.slope[i, j] = mean, 1.0 / math.sqrt(state.book.tries[i, j])
+
+
+provide(CombUCBState, seat=seat, propose=propose, observe=observe)
+
+
+@kernel
+def _exploration(state):
+    """What the slopes are multiplied by in this round."""
+    if state.now[KL] != 0:
+        return exploration_level(state.now[ROUND])
+    return math.sqrt(1.5 * log(float(max(state.now[ROUND] - 1, 1))))
+
+
+@kernel
+def _weigh(state, players, x):
+    """Give the couples of those seated their weights: indices, or bounds on them."""
+    weight = state.room.weight
+    for a in range(len(players)):
+        for b in range(a + 1, len(players)):
+            i, j = slot(players[a]), slot(players[b])
+            w = state.base[i, j] + state.slope[i, j] * x
+            if w == np.inf and state.book.tries[i, j] > 0:
+                w = _solve(state, i, j, x)
+            weight[a, b] = weight[b, a] = w
+
+
+@kernel
+def _solve(state, i, j, level):
+    """The exact KL index of a couple; its tangent is kept for the rounds to come."""
+    mean, tries = state.book.mean[i, j], state.book.tries[i, j]
+    q = kl_index(mean, tries, level)
+    state.solved[i, j] = state.now[ROUND]
+    if level > 0.0:
+        slope = slope_at(mean, tries, q)
+        state.base[i, j], state.slope[i, j] = q - slope * level, slope
+    return q
+
+
+@kernel
+def _refine(state, players, level):
+    """Put indices for the bounds of the couples matched; whether one was much too high."""
+    weight, much = state.room.weight, False
+    for a in range(len(players)):
+        b = state.room.mate[a]
+        if a > b:
+            continue
+        i, j = players[a], players[b]
+        known = state.book.tries[i, j] > 0 and state.book.mean[i, j] != PHANTOM_MEAN
+        if known and state.solved[i, j] != state.now[ROUND]:
+            q = _solve(state, i, j, level)
+            much |= weight[a, b] - q > _MARGIN
+            weight[a, b] = weight[b, a] = q
+    return much

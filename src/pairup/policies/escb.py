@@ -1,0 +1,174 @@
+"""ESCB: efficient sampling for combinatorial bandits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairup.errors import PolicyError
+from pairup.kernels import escb as kernel
+from pairup.kernels import hull
+from pairup.kernels.book import new_book
+from pairup.kernels.candidates import new_candidates
+from pairup.kernels.cover import new_cover
+from pairup.kernels.rng import word
+from pairup.policies.archive import numbers, require
+from pairup.policies.base import Arrays, Policy, Slots, Terms, check_choice, register
+from pairup.policies.books import clear_book, load_book, saved_book
+
+MOST_PLAYERS = 16  # of the exact search: beyond, the first rounds take milliseconds each
+_MOST_ROUNDS = 2**53  # the clock is a float
+_MOST_DUAL = 1e6  # more than any weight
+_MATCHINGS = ("fewer", "more", "mates")  # as saved
+
+
+@register
+@dataclass(frozen=True)
+class ESCB(Policy):
+    """Play the matching with the best joint upper confidence bound (Combes et al., 2015).
+
+    In round t the index of a matching is the sum of its couples' means plus one bonus for all of
+    them, ``sqrt(log(t) / 2 * sum(1 / tries))``, which is less than the sum of their own bonuses.
+    Couples never seen come first, as many as a turn of a round robin brings together.
+
+    Parameters
+    ----------
+    search : {"exact", "approximate"}
+        "exact" finds the matching with the best index, by branch and bound, for at most 16 players
+        at once. "approximate" is for any number: it takes the best of the matchings that are best
+        for some weighting of the two sums, found exactly, and certifies how near that is.
+
+    Notes
+    -----
+    Whoever waits because the number of players is odd adds nothing to the index. Couples with equal
+    means are told apart by a random billionth, drawn once a run.
+
+    Examples
+    --------
+    >>> from pairup import ESCB, Problem, simulate
+    >>> run = simulate(Problem.around(0.5, 4, 0.1), ESCB(), rounds=2_000, replications=4)
+    >>> run.regret.shape == (4, len(run.rounds))
+    True
+    """
+
+    search: Literal["exact", "approximate"] = "exact"
+
+    name: ClassVar[str] = "escb"
+
+    def __post_init__(self) -> None:
+        check_choice(self, "search", ("exact", "approximate"))
+
+    def start(self, terms: Terms) -> Any:
+        """See `Policy.start`."""
+        slots = terms.slots
+        shared = {
+            "book": new_book(slots),
+            "couples": kernel.Couples(np.zeros(slots * slots), np.zeros(slots * slots)),
+            "cover": new_cover(slots),
+            "keys": np.array([word(terms.key, 0), word(terms.key, 1)], np.uint64),
+            "round": np.zeros(1, np.int64),
+        }
+        if self.search == "exact":
+            most = min(slots + slots % 2, MOST_PLAYERS)
+            return kernel.EscbState(**shared, candidates=new_candidates(slots, most))
+        return kernel.ApproximateState(**shared, hull=hull.new_hull(slots))
+
+    def welcome(self, state: Any, present: Slots) -> None:
+        """See `Policy.welcome`; the exact search refuses more players than it can serve."""
+        if self.search == "exact" and len(present) > MOST_PLAYERS:
+            raise PolicyError(
+                f"the exact search of escb takes at most {MOST_PLAYERS} players, got "
+                f'{len(present)}: take ESCB(search="approximate")'
+            )
+
+    def forget(self, state: Any, slot: int) -> None:
+        """See `Policy.forget`."""
+        clear_book(state.book, slot)
+        slots = len(state.book.tries)
+        for table in state.couples:
+            square = table.reshape(slots, slots)
+            square[slot, :] = square[:, slot] = 0
+        if self.search == "approximate":
+            hull.forget_matchings(state.hull)
+            state.hull.figures[:] = 0.0, 1.0, 0.0
+
+    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
+        """See `Policy.saved`."""
+        saved = saved_book(state.book) | {"round": state.round}
+        return saved if self.search == "exact" else saved | _saved_hull(state.hull)
+
+    def load(self, state: Any, arrays: Arrays) -> Any:
+        """See `Policy.load`."""
+        load_book(state.book, arrays)
+        (state.round[0],) = numbers(arrays, "round")
+        require(state.round[0] < _MOST_ROUNDS, "it has more rounds than anyone could play")
+        slots = len(state.book.tries)
+        for i, j in np.argwhere(state.book.tries):
+            value = state.book.mean[i, j] + kernel.luck(state.keys[1], i, j)
+            for couple in (i * slots + j, j * slots + i):
+                state.couples.value[couple] = value
+                state.couples.inverse[couple] = 1.0 / state.book.tries[i, j]
+        if self.search == "approximate":
+            _load_hull(state.hull, arrays)
+        return state
+
+    def statistics(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """See `Policy.statistics`."""
+        return state.book.tries, state.book.games
+
+    def certified(self, state: Any) -> tuple[float, float]:
+        """Return the mean and the least ratio of the index played to the best, as certified.
+
+        Over the rounds since a player last left; rounds that cover unseen couples do not count.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> policy = ESCB()
+        >>> policy.certified(policy.start(Terms(4, np.uint64(0))))
+        (1.0, 1.0)
+        """
+        if self.search == "exact":
+            return 1.0, 1.0
+        total, least, rounds = state.hull.figures.tolist()
+        return (total / rounds if rounds else 1.0), least
+
+
+def _saved_hull(room: hull.Hull) -> dict[str, NDArray[Any]]:
+    """Pick the guesses for the next round; the phantom, whose slot may move, is slot -2."""
+    mates = np.vstack([room.mates[: len(_MATCHINGS) - 1], room.matching.kept_mate])
+    mates[mates == len(room.matching.kept_mate) - 1] = -2
+    duals = {"duals": room.matching.kept_dual, "certified": room.figures}
+    return dict(zip(_MATCHINGS, mates, strict=True)) | duals
+
+
+def _load_hull(room: hull.Hull, arrays: Arrays) -> None:
+    """Fill in what `_saved_hull` picked; in a larger room others are present, and guesses void."""
+    certified, duals = arrays["certified"], arrays["duals"]
+    require(certified.shape == (3,) and np.all(certified >= 0), "its certificates are none")
+    room.figures[:] = certified
+    slots = len(room.matching.kept_mate)
+    if len(duals) != slots:
+        return
+    require(duals.ndim == 1 and np.all(np.abs(duals) < _MOST_DUAL), "its duals are no duals")
+    room.matching.kept_dual[:] = duals
+    mates = np.array([numbers(arrays, name, least=-2) for name in _MATCHINGS])
+    require(mates.shape == (len(_MATCHINGS), slots), "its matchings are of others")
+    mates[mates == -2] = slots - 1
+    known = mates[-1] != hull.NOBODY
+    for row in mates:
+        require(_is_matching(row), "its matchings are none")
+        of_others = np.any((row != hull.NOBODY) != known) and np.any(row != hull.NOBODY)
+        require(not of_others, "its matchings are of others")
+    room.mates[: len(_MATCHINGS) - 1], room.matching.kept_mate[:] = mates[:-1], mates[-1]
+
+
+def _is_matching(mates: NDArray[np.int64]) -> bool:
+    """Whether each slot is the partner of its partner, and not its own."""
+    slots, coupled = np.arange(len(mates)), mates >= 0
+    if np.any(mates >= len(mates)) or np.any(mates == slots):
+        return False
+    return bool(np.all(mates[mates[coupled]] == slots[coupled]))

@@ -1,0 +1,104 @@
+import numpy as np
+import pytest
+
+from pairup import ESCB, ArchiveError, Learner, PolicyError, Problem, simulate
+from pairup.policies import archive
+
+
+@pytest.mark.parametrize(
+    ("problem", "regret"),
+    [(Problem.around(0.5, 4, 0.1), 4_500), (Problem.from_zero(4, 0.1), 5_000)],
+    ids=["around", "from zero"],
+)
+def test_regret_after_a_million_rounds_is_as_known(problem, regret):
+    run = simulate(problem, ESCB(), 1_000_000, 4)
+    assert run.mean()[-1] == pytest.approx(regret, rel=0.15)
+
+
+# Final regret after 200,000 rounds: the authors of SAM, and an independent program.
+@pytest.mark.parametrize("search", ["exact", "approximate"])
+@pytest.mark.parametrize(
+    ("couples", "known"), [(2, (574, 662)), (3, (1464, 1540)), (4, (2324, 2451))]
+)
+def test_regret_after_200_000_rounds_is_as_known(couples, known, search):
+    run = simulate(Problem.around(0.5, couples, 0.1), ESCB(search), 200_000, 12)
+    assert 0.85 * min(known) < run.mean()[-1] < 1.15 * max(known)
+
+
+def test_the_approximate_search_explores_what_is_on_no_hull():
+    """Rare couples of large gaps must not keep those of small gaps from being tried."""
+    exact, near = (
+        simulate(Problem.from_zero(4, 0.1), ESCB(search), 200_000, 4).mean()
+        for search in ("exact", "approximate")
+    )
+    assert near[-1] == pytest.approx(exact[-1], rel=0.15)
+
+
+def test_the_exact_search_takes_sixteen_players():
+    run = simulate(Problem.random(16, seed=1), ESCB(), 100, 1)
+    assert run.games[0, -1] > 0
+
+
+@pytest.mark.parametrize("players", [17, 18, 40])
+def test_the_exact_search_refuses_more(players):
+    says = f'takes at most 16 players, got {players}: take ESCB\\(search="approximate"\\)'
+    with pytest.raises(PolicyError, match=says):
+        simulate(Problem.random(players, seed=1), ESCB(), 100, 1)
+    with pytest.raises(PolicyError, match=says):
+        ESCB().learner(range(players))
+
+
+def test_who_is_one_too_many_is_not_let_in():
+    learner = ESCB().learner(range(16))
+    learner.observe(learner.propose(), [True] * 8)
+    before = learner.to_bytes()
+    with pytest.raises(PolicyError, match="at most 16 players, got 17"):
+        learner.join(16)
+    assert learner.to_bytes() == before
+    assert len(learner.propose()) == 8
+    learner.leave(3)
+    learner.join(16)
+    assert len(learner.propose()) == 8
+
+
+@pytest.mark.parametrize("players", [25, 60])
+def test_the_approximate_search_takes_any_number(players):
+    problem = Problem.random(players, seed=2)
+    early, late = simulate(
+        problem, ESCB("approximate"), 3_000, 1, checkpoints=[1_500, 3_000]
+    ).regret[0]
+    assert late - early < early
+
+
+def played(players, rounds=60):
+    learner = ESCB("approximate").learner(range(players))
+    for _ in range(rounds):
+        matching = learner.propose()
+        learner.observe(matching, [sum(couple) % 2 > 0 for couple in matching])
+    return learner.to_bytes()
+
+
+FORGED = {
+    "round": np.array([2**60]),
+    "duals": np.full(6, np.nan),
+    "certified": np.array([np.nan, 1.0, 1.0]),
+    "fewer": np.array([1, 0, 3, 2, 4, -2]),
+    "more": np.array([1, 2, 0, 4, 3, -2]),
+    "mates": np.array([1, 0, 3, 2, 9, -2]),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_what_would_lead_the_search_astray_is_refused(name):
+    header, arrays = archive.unpack(played(5))
+    assert Learner.from_bytes(archive.pack(header, arrays)).to_bytes() == played(5)
+    assert arrays[name].shape == FORGED[name].shape
+    with pytest.raises(ArchiveError):
+        Learner.from_bytes(archive.pack(header, arrays | {name: FORGED[name]}))
+
+
+def test_matchings_of_others_are_refused():
+    header, arrays = archive.unpack(played(5))
+    others = np.array([1, 0, -1, -1, -1, -1])
+    with pytest.raises(ArchiveError, match="of others"):
+        Learner.from_bytes(archive.pack(header, arrays | {"fewer": others}))
