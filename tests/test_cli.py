@@ -11,10 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from pairup import load_experiment, run_experiment
 from pairup.cli import main
+from pairup.results import read_runs
 
 ROOT = Path(__file__).parent.parent
 SMALL = ("--rounds", "2000", "--replications", "3")
+TINY = ("--rounds", "60", "--replications", "2")
 
 
 def pairup(*arguments, **options):
@@ -117,6 +120,76 @@ def test_race_on_given_rates_as_json(call):
     best, worst = json.loads(done.stdout)
     assert (best["policy"], best["estimate"], best["rank"]) == ("oracle", 0, 1)
     assert worst["estimate"] > 100
+    assert worst["times_limit"] > 1
+    assert worst["nanoseconds"] > 0
+
+
+@pytest.fixture(scope="module")
+def field(tmp_path_factory):
+    """The whole field in a tiny race, kept."""
+    folder = tmp_path_factory.mktemp("field") / "out"
+    done = pairup("race", "--all", *TINY, "--out", folder)
+    assert done.returncode == 0, done.stderr
+    return folder, done.stdout
+
+
+def test_the_whole_field_ends_with_a_table_for_each_problem_and_a_page(field):
+    folder, said = field
+    for problem in ("from_zero(4, 0.1)", "around(0.5, 4, 0.1)"):
+        assert f"{problem}: 60 rounds, 2 times" in said
+    for entry in load_experiment("field").entries:
+        assert said.count(f" {entry.label} ") >= 2
+    assert "× limit" in said
+    assert "ns a round: one replication" in said
+    for figure in ("from-zero", "around", "limit"):
+        picture = folder / "figures" / f"field-{figure}.png"
+        assert f"picture: {picture}" in said
+        assert picture.stat().st_size > 10_000
+    page = (folder / "report.html").read_text()
+    assert "<h1>The whole field</h1>" in page
+    assert "ns a round" in page
+    assert "Claims of the paper" not in page
+
+
+def test_the_whole_field_goes_on_and_speaks_json(call, field):
+    folder, _ = field
+    killed = next((folder / "parts").iterdir())
+    killed.unlink()
+    rows = json.loads(call("race", "--all", *TINY, "--out", folder, "--json").stdout)
+    run = read_runs(folder)[-1]
+    assert (run["computed"], run["reused"]) == (1, run["blocks"] - 1)
+    assert len(rows) == 2 * len(load_experiment("field").entries)
+    for row in rows:
+        assert row["low"] <= row["estimate"] <= row["high"]
+        assert row["times_limit"] > 0
+        assert row["nanoseconds"] > 0
+        assert row["rounds_timed"] == 60
+        assert row["rank"] >= 1
+        assert len(row["curve"]) == 16
+
+
+def test_costs_are_no_part_of_the_results(field, tmp_path):
+    folder, _ = field
+    run_experiment(load_experiment("field").scaled(60, 2), tmp_path)
+    assert (tmp_path / "results.parquet").read_bytes() == (folder / "results.parquet").read_bytes()
+
+
+def test_the_report_of_a_race_reads_its_costs(call, field, tmp_path):
+    folder, _ = field
+    call("report", folder, "--out", tmp_path)
+    assert "ns a round" in (tmp_path / "report.html").read_text()
+    (folder / "costs.json").rename(tmp_path / "costs.json")
+    call("report", folder, "--out", tmp_path)
+    assert "ns a round" not in (tmp_path / "report.html").read_text()
+    (tmp_path / "costs.json").rename(folder / "costs.json")
+
+
+def test_the_whole_field_on_a_problem_of_ones_own(call):
+    done = call("race", "--all", "--rates", "0.9,0.5,0.5,0.1", *TINY)
+    assert done.returncode == 0, done.stderr
+    assert "rates(1): 60 rounds" in done.stdout
+    tied = call("race", "--all", "--rates", "0.5,0.5,0.5,0.5", *TINY, "--json")
+    assert {row["times_limit"] for row in json.loads(tied.stdout)} == {None}  # all are the best
 
 
 @pytest.mark.parametrize("command", ["policies", "problems"])
@@ -136,6 +209,9 @@ def test_lists(call, command):
         (["race", "--problem", "around:mean=[0.4,0.5],pairs=2,gap=0.1", *SMALL], "one problem"),
         (["race", "--rates", "0.9,1.2", *SMALL], "[0, 1]"),
         (["race", "--rounds", "0"], "rounds"),
+        (["race", "--all", "sam"], "--all races every policy"),
+        (["race", "--all", "--rounds", "0"], "rounds"),
+        (["race", "--all", "--problem", "arund:mean=1", *SMALL], 'did you mean "around"'),
         (["run", "no-such-file.toml", "--out", "nowhere"], "no-such-file.toml"),
         (["plot", "no-such-folder"], "no-such-folder"),
         (["report", "no-such-folder"], "no-such-folder"),

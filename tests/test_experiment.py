@@ -4,7 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from pairup import SAM, ExperimentError, Problem, Unimodal, load_experiment, shipped_experiments
+from pairup import (
+    SAM,
+    ExperimentError,
+    Problem,
+    Unimodal,
+    load_experiment,
+    policy_names,
+    shipped_experiments,
+)
 from pairup.experiment import Entry, Experiment, FigureSpec, Posed
 from pairup.families import FAMILIES
 
@@ -155,7 +163,17 @@ def test_families(tmp_path, problem, names):
         ('kind = "curves"', 'kind = "curves"\nlimit = 1', "[[figure]] 2 limit: must be true or"),
         ('kind = "final"', 'kind = "final"\nlimit = true', "figure 'final' limit: is a line among"),
         ("[problem]", "[problem", "not valid TOML"),
-        ("[problem]", "[[problem]]", "problem: must be a table: write [problem]"),
+        ("[problem]", "[[policies]]", "policies: there is no such key"),
+        (
+            '[problem]\nfamily = "from_zero"\npairs = [2, 3]\ngap = [0.1, 0.2]',
+            "problem = 3",
+            "problem: must be tables, got 3: write [[problem]] above each",
+        ),
+        (
+            "{ gap = 0.1 }",
+            '{ family = "around" }',
+            "family is never 'around'; known: \"from_zero\"",
+        ),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path, old, new, message):
@@ -215,20 +233,147 @@ def test_a_folder_or_bytes_are_no_experiment(tmp_path):
         load_experiment(tmp_path / "bytes.toml")
 
 
-@pytest.mark.parametrize("name", shipped_experiments())
+MIXED = """
+[[problem]]
+family = "from_zero"
+pairs = [2, 3]
+gap = 0.1
+
+[[problem]]
+family = "around"
+mean = 0.5
+pairs = 2
+gap = 0.2
+
+[[problem]]
+family = "rates"
+rates = [0.9, 0.5]
+
+[[problem]]
+family = "rates"
+rates = [0.9, 0.5, 0.1]
+"""
+
+
+def mixed(figure="", problems=MIXED):
+    head, rest = GOOD.split("[problem]")
+    policies = rest[rest.index("[[policy]]") : rest.index("[[figure]]")]
+    return f"{head}{problems}\n{policies}\n{figure and '[[figure]]'}\n{figure}"
+
+
+def test_several_families(tmp_path):
+    experiment = load(tmp_path, mixed())
+    assert [(posed.family, posed.problem.name) for posed in experiment.problems] == [
+        ("from_zero", "from_zero(2, 0.1)"),
+        ("from_zero", "from_zero(3, 0.1)"),
+        ("around", "around(0.5, 2, 0.2)"),
+        ("rates", "rates(1)"),
+        ("rates", "rates(2)"),
+    ]
+    assert experiment.problems[2].parameters == {"mean": 0.5, "pairs": 2, "gap": 0.2}
+
+
+@pytest.mark.parametrize(
+    ("where", "shown"),
+    [
+        ('{ family = "around" }', ["around(0.5, 2, 0.2)"]),
+        ("{ mean = 0.5 }", ["around(0.5, 2, 0.2)"]),
+        ("{ pairs = 3 }", ["from_zero(3, 0.1)"]),
+        ('{ family = "from_zero", pairs = 2 }', ["from_zero(2, 0.1)"]),
+        ("{ rates = 2 }", ["rates(2)"]),
+    ],
+)
+def test_curves_choose_a_problem_among_families(tmp_path, where, shown):
+    figure = f'kind = "curves"\nname = "c"\nwhere = {where}'
+    experiment = load(tmp_path, mixed(figure))
+    chosen = [each for each in experiment.problems if experiment.figures[0].shows(each)]
+    assert [posed.problem.name for posed in chosen] == shown
+
+
+def test_bars_stand_for_problems_of_several_families(tmp_path):
+    experiment = load(tmp_path, mixed('kind = "limit"\nname = "l"'))
+    assert all(map(experiment.figures[0].shows, experiment.problems))
+
+
+@pytest.mark.parametrize(
+    ("figure", "message"),
+    [
+        ('kind = "curves"', 'where: family has several values: choose one, { family = "from_zero"'),
+        ('kind = "curves"\nwhere = { pairs = 2 }', "where: family has several values"),
+        ('kind = "curves"\nwhere = { family = "from_zero" }', "pairs has several values"),
+        ('kind = "final"\nx = "pairs"', "where: family has several values"),
+        ('kind = "limit"\nx = "pairs"', "where: family has several values"),
+        ('kind = "limit"\nx = "pears"', """x: must be a parameter, got 'pears'; did you mean"""),
+        ('kind = "final"\nwhere = { mean = 0.5 }', "x: must be a parameter, got None"),
+        ('kind = "final"\nx = "mean"\nwhere = { means = 1 }', "no parameter is called 'means'"),
+        (
+            'kind = "curves"\nwhere = { mean = 0.5, pairs = 3 }',
+            "where: no problem has all of these values: leave one out",
+        ),
+        (
+            'kind = "curves"\nnormalise = "gap2"\nwhere = { rates = 1 }',
+            "gap2 needs a problem family with a gap",
+        ),
+    ],
+)
+def test_what_does_not_fit_several_families_is_named(tmp_path, figure, message):
+    with pytest.raises(ExperimentError) as caught:
+        load(tmp_path, mixed(f'{figure}\nname = "f"'))
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"around"', '"arund"', "[[problem]] 2 family: cannot be 'arund'; did you mean"),
+        ("mean = 0.5\n", "", "[[problem]] 2 mean: is missing"),
+        ("mean = 0.5", "mean = 2", "[[problem]] 2: "),
+        ('"around"\nmean = 0.5', '"from_zero"', "name of a problem: must be given and be distinct"),
+        ("[[problem]]", "[problem]", "not valid TOML"),
+    ],
+)
+def test_what_is_wrong_with_one_of_several_problems_is_named(tmp_path, old, new, message):
+    wrong = MIXED.replace(old, new, 1).replace("pairs = 2\ngap = 0.2", "pairs = 2\ngap = 0.1", 1)
+    with pytest.raises(ExperimentError) as caught:
+        load(tmp_path, mixed(problems=wrong))
+    assert message in str(caught.value)
+
+
+def test_no_problem_is_refused(tmp_path):
+    with pytest.raises(ExperimentError, match="at least one problem"):
+        load(tmp_path, mixed(problems="problem = []"))
+
+
+PAPER = ("experiment-1", "experiment-2")
+
+
+@pytest.mark.parametrize("name", PAPER)
 def test_shipped_experiments(name):
     experiment = load_experiment(name)
     assert experiment.name == name
     assert (experiment.rounds, experiment.replications) == (1_000_000, 20)
-    assert [entry.label for entry in experiment.entries] == ["SAM", "V1", "V2", "V1 KL", "V2 KL"]
+    labels = ["SAM", "V1", "V2", "V1 KL", "V2 KL", "Rank one"]
+    assert [entry.label for entry in experiment.entries] == labels
     ucb = {"index": "ucb", "clock": "round"}
     assert experiment.entries[1].policy == Unimodal(compare="matchings", **ucb)
     assert experiment.entries[2].policy == Unimodal(compare="players", **ucb)
     assert {figure.policies for figure in experiment.figures} == {("SAM", "V1", "V2"), ()}
 
 
+def test_the_field_is_every_policy_on_two_problems():
+    field = load_experiment("field")
+    assert (field.rounds, field.replications) == (1_000_000, 20)
+    names = [posed.problem.name for posed in field.problems]
+    assert names == ["from_zero(4, 0.1)", "around(0.5, 4, 0.1)"]
+    raced = {entry.policy.name for entry in field.entries}
+    assert raced == set(policy_names()) - {"oracle"}  # who knows the rates runs no race
+    for other in PAPER:  # the same policies under the same names
+        assert set(load_experiment(other).entries) <= set(field.entries)
+    assert all(len(entry.label) <= 10 for entry in field.entries)
+
+
 def test_shipped_problems_are_the_papers():
-    first, second = map(load_experiment, shipped_experiments())
+    first, second = map(load_experiment, PAPER)
     assert [posed.problem.pairs for posed in first.problems] == list(range(2, 12))
     means = [posed.parameters["mean"] for posed in second.problems]
     assert means == [0.5, 0.6, 0.7, 0.8]

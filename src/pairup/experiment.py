@@ -159,7 +159,7 @@ def shipped_experiments() -> tuple[str, ...]:
     --------
     >>> from pairup import shipped_experiments
     >>> shipped_experiments()
-    ('experiment-1', 'experiment-2')
+    ('experiment-1', 'experiment-2', 'field')
     """
     files = resources.files("pairup").joinpath("experiments").iterdir()
     return tuple(sorted(file.name[:-5] for file in files if file.name.endswith(".toml")))

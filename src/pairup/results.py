@@ -66,7 +66,7 @@ def load_results(path: str | Path, partial: bool = False) -> pl.DataFrame:
     ...     summary = run_experiment(small, folder)
     ...     frame = load_results(folder)
     >>> frame["policy"].unique(maintain_order=True).to_list()
-    ['SAM', 'V1', 'V2', 'V1 KL', 'V2 KL']
+    ['SAM', 'V1', 'V2', 'V1 KL', 'V2 KL', 'Rank one']
     """
     path = Path(path)
     if path.is_file():
