@@ -177,6 +177,42 @@ def test_limits_are_computed_where_a_figure_asks_for_them():
     assert len(limits(experiment(FigureSpec("limit", "l", x="pairs")))) == 2
 
 
+def field(count):
+    """Many policies on problems of two families."""
+    problems = (
+        Posed(Problem.from_zero(2, 0.1), "from_zero", {"pairs": 2, "gap": 0.1}),
+        Posed(Problem.around(0.5, 2, 0.1), "around", {"mean": 0.5, "pairs": 2, "gap": 0.1}),
+    )
+    entries = tuple(Entry(f"policy {n}", Oracle()) for n in range(count))
+    figures = (
+        FigureSpec("limit", "limit", "Bars"),
+        FigureSpec("curves", "curves", "Curves", where={"family": "around"}, y_scale="log"),
+    )
+    return Experiment("e", "A field", "", 10, 2, 0, problems, entries, figures)
+
+
+@pytest.mark.parametrize("count", [3, 18, 24])
+def test_the_names_of_many_policies_find_room(count, tmp_path, monkeypatch):
+    experiment = field(count)
+    results = pl.concat(
+        rows(f"policy {n}", [[1, 50 + n], [1, 52 + n]], posed.problem.name, (1, 10))
+        for posed in experiment.problems
+        for n in range(count)
+    )
+    drawn = []
+    monkeypatch.setattr("pairup.figures.save", lambda figure, stem: drawn.append(figure))
+    bars, curves = draw(experiment, results, tmp_path)
+    groups = [tick.get_text() for tick in drawn[0].axes[0].get_xticklabels()]
+    assert groups == ["from_zero(2, 0.1)", "around(0.5, 2, 0.1)"]
+    assert "against" not in bars.caption
+    assert "(family = around)" in curves.caption
+    legend = drawn[0].axes[0].get_legend().get_window_extent()
+    assert 0 <= legend.y0 < legend.y1 <= drawn[0].bbox.y1
+    boxes = [text.get_window_extent() for text in names(drawn[1].axes[0])]
+    assert len(boxes) == count
+    assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+
+
 def test_styles_are_distinct_and_stable():
     labels = [f"policy {n}" for n in range(21)]
     looks = styles(labels)

@@ -17,10 +17,9 @@ Scale = Literal["linear", "log"]
 
 # Okabe and Ito's colours, told apart by colour-blind readers; their yellow is too pale for a line,
 # and their black is the limit's. Then three dark ones for whoever has more than six policies.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9") + (
-    "#882255",
-    "#777733",
-    "#332288",
+_COLOURS = (
+    *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"),
+    *("#882255", "#777733", "#332288"),
 )
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "p")
 _DASHES = ("-", (0, (6, 2)), (0, (3, 1, 1, 1)))

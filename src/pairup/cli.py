@@ -145,7 +145,10 @@ def race(  # noqa: PLR0913 - a parameter is an option
     ] = False,
     problem: Annotated[
         str,
-        typer.Option(help="A problem as family:parameter=value,...", show_default=_PROBLEM),
+        typer.Option(
+            help="A problem as family:parameter=value,...",
+            show_default=f"{_PROBLEM}; with --all those of field",
+        ),
     ] = "",
     rates: Annotated[str, typer.Option(help="Acceptance rates in place of --problem.")] = "",
     rounds: Annotated[
