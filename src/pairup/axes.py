@@ -14,6 +14,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
 Scale = Literal["linear", "log"]
+Dashes = str | tuple[int, tuple[int, ...]]
 
 # Okabe and Ito's colours, told apart by colour-blind readers; their yellow is too pale for a line,
 # and their black is the limit's. Then three dark ones for whoever has more than six policies.
@@ -22,7 +23,7 @@ _COLOURS = (
     *("#882255", "#777733", "#332288"),
 )
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "p")
-_DASHES = ("-", (0, (6, 2)), (0, (3, 1, 1, 1)))
+_DASHES: tuple[Dashes, ...] = ("-", (0, (6, 2)), (0, (3, 1, 1, 1)))
 HATCHES = dict(zip(_DASHES, ("", "////", "...."), strict=True))  # of bars, which have no dashes
 _LABEL_HEIGHT = 12.0  # points from one direct label to the next
 _MOST_LABEL = 16  # letters beside the axes; longer names go into a legend
@@ -53,7 +54,7 @@ class Style:
 
     colour: str
     marker: str
-    dashes: str | tuple[int, tuple[int, ...]]
+    dashes: Dashes
 
 
 def styles(labels: Iterable[str]) -> dict[str, Style]:
