@@ -14,6 +14,7 @@ CHILDREN = [
     pairup.PolicyError,
     pairup.ProblemError,
     pairup.ResultsError,
+    pairup.ServiceError,
     pairup.SimulationError,
 ]
 

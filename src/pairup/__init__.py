@@ -26,6 +26,7 @@ from pairup.errors import (
     PolicyError,
     ProblemError,
     ResultsError,
+    ServiceError,
     SimulationError,
 )
 from pairup.experiment import Experiment, load_experiment, shipped_experiments
@@ -83,6 +84,7 @@ __all__ = [
     "Rate",
     "ResultsError",
     "Run",
+    "ServiceError",
     "SimulationError",
     "Uniform",
     "Unimodal",

@@ -1,0 +1,94 @@
+"""Store: the database, opened, checked and migrated."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import SQLAlchemyError
+
+from pairup.service.store import schema
+from pairup.service.store.engine import WRITES, opened, parsed
+from pairup.service.store.failures import StoreDamagedError, failure
+from pairup.service.store.transaction import Transaction
+
+
+class Store:
+    """A database with the log of every pool.
+
+    Parameters
+    ----------
+    database
+        A file of SQLite, or a URL of SQLite or PostgreSQL.
+
+    Raises
+    ------
+    ServiceError
+        The database cannot be used; nothing in it was changed.
+    """
+
+    def __init__(self, database: str) -> None:
+        url = parsed(database)
+        self.name = url.render_as_string(hide_password=True)
+        self.many_writers = url.drivername != "sqlite"
+        self.migrated_from: str | None = None
+        self._engine = opened(url)
+        # The writers of this process queue here: SQLite lets them sleep and try again, unfairly.
+        self._turn = nullcontext() if self.many_writers else threading.Lock()
+        try:
+            self._prepare()
+        except BaseException:
+            self.close()
+            raise
+
+    def _prepare(self) -> None:
+        """Check the database, and bring its schema up to date if need be."""
+        with self._telling(), self._engine.connect() as connection:
+            if not self.many_writers:
+                self._check_file(connection)
+            outdated = schema.check(connection, self.name)
+        if outdated:
+            with self._telling(), self._begin(writes=True) as connection:
+                schema.check(connection, self.name)
+                self.migrated_from = schema.version(connection)
+                schema.migrate(connection)
+
+    def _check_file(self, connection: Connection) -> None:
+        found = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
+        if found != "ok":
+            raise StoreDamagedError(
+                f"the database {self.name} is damaged ({found}): stop the service and restore a "
+                "copy; nothing was changed"
+            )
+
+    @contextmanager
+    def reading(self) -> Iterator[Transaction]:
+        """Open a transaction that reads."""
+        with self._telling(), self._begin(writes=False) as connection:
+            yield Transaction(connection)
+
+    @contextmanager
+    def writing(self) -> Iterator[Transaction]:
+        """Open a transaction that writes; it is on the disk when the block has ended."""
+        with self._turn, self._telling(), self._begin(writes=True) as connection:
+            yield Transaction(connection)
+
+    @contextmanager
+    def _begin(self, writes: bool) -> Iterator[Connection]:
+        # Told before it begins, so that it begins as what it is.
+        told = self._engine.connect().execution_options(**{WRITES: writes})
+        with told as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        try:
+            yield
+        except SQLAlchemyError as error:
+            raise failure(self.name, error) from error
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
