@@ -18,6 +18,7 @@ from pairup import bounds
 from pairup.best_matching import best_matching
 from pairup.errors import (
     ArchiveError,
+    ClientError,
     ExperimentError,
     MatchingError,
     ObservationError,
@@ -62,6 +63,7 @@ __all__ = [
     "OSUB",
     "SAM",
     "ArchiveError",
+    "ClientError",
     "CombThompson",
     "CombUCB",
     "EpsilonGreedy",

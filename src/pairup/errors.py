@@ -66,6 +66,10 @@ class ServiceError(PairupError, ValueError):
     """The service cannot start or go on as asked, or its database cannot be used."""
 
 
+class ClientError(PairupError, ValueError):
+    """A service cannot be reached, or refused a request."""
+
+
 def did_you_mean(name: object, known: Iterable[object]) -> str:
     """End an error message about an unknown name.
 
