@@ -8,6 +8,7 @@ import contextlib
 import importlib.util
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -106,7 +107,7 @@ class Server:
             connection.execute(statement)
 
     def stop(self):
-        self.process.terminate()
+        self.process.send_signal(signal.SIGINT)  # without waiting for its clients
         try:
             self.process.wait(20)
         except subprocess.TimeoutExpired:

@@ -83,11 +83,12 @@ def release(caller: Asks, once: DoneOnce, matching: Id) -> Response:
 
 
 def _found(caller: Caller, matching: str, scope: str) -> MatchingRow:
+    may_read = caller.principal.may  # or a refusal, before anything is looked up
     with caller.service.store.reading() as transaction:
         row = transaction.matching(matching)
         pool = transaction.pool(row.pool_id) if row else None
     # Who may not look into its pool is not told whether it exists.
-    if row is None or pool is None or not caller.principal.may("read", pool.name):
+    if row is None or pool is None or not may_read("read", pool.name):
         raise RefusalError(
             "no-such-matching",
             f"no matching has the id {matching!r}: send the id that POST .../matchings answered",

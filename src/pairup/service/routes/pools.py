@@ -52,6 +52,7 @@ def make_pool(caller: Asks, once: DoneOnce, body: NewPool) -> Response:
 @router.get("", response_model=PoolPage, responses=refusals())
 def list_pools(caller: Asks, cursor: Cursor = None, limit: Limit = None) -> Response:
     """List the pools that the API key may read, by name."""
+    caller.principal  # noqa: B018  # who may read no pool at all is refused, not shown none
     service, size = caller.service, page_size(limit, caller.service.settings.most_page)
     found, after = list[PoolRow](), after_cursor(cursor)
     with service.store.reading() as transaction:
