@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -73,6 +74,7 @@ class Played(NamedTuple):
     round: int
     games: int
     played: int
+    chosen: float  # of the games proposed, by the true rates
     random: float  # of couples drawn at random among the players present
     best: float  # of the best matching of the players present
 
@@ -97,7 +99,9 @@ class Crowd:
 
     def __post_init__(self) -> None:
         Problem(self.starting)  # refuses what are no rates
-        self.draws = np.random.default_rng([self.seed, 1])
+        # Who comes and goes does not depend on what is proposed and answered.
+        self._moves = np.random.default_rng([self.seed, 1])
+        self._answers = np.random.default_rng([self.seed, 2])
         self._came = 0
         for rate in self.starting:
             self._add(rate)
@@ -111,18 +115,18 @@ class Crowd:
     def replace(self, player: str) -> str:
         """Let a player go and another come; returns who came."""
         rate = self.rates.pop(player)
-        return self._add(rate if self.law is None else self.draws.beta(*self.law))
+        return self._add(rate if self.law is None else self._moves.beta(*self.law))
 
     def some(self, share: float) -> list[str]:
-        """Choose each player with a probability."""
+        """Choose each player with a probability, as it moves."""
         if share == 0:
             return []
-        chosen = self.draws.random(len(self.rates)) < share
+        chosen = self._moves.random(len(self.rates)) < share
         return [player for player, yes in zip(self.rates, chosen, strict=True) if yes]
 
     def chance(self, share: float) -> bool:
-        """Say yes with a probability."""
-        return bool(self.draws.random() < share)
+        """Say yes with a probability, as players answer."""
+        return bool(self._answers.random() < share)
 
 
 def parse_law(text: str) -> Law:
@@ -245,11 +249,12 @@ class Simulation:
         games = matching["games"]
         rates = [self._crowd.rates[player] for player in self._idle]
         best, random = expected(rates)
+        chosen = sum(math.prod(self._crowd.rates[p] for p in game["players"]) for game in games)
         played = self._answer(games)
         self._sleep(self._pace.game_s)
         self._return(played)
         self._sleep(max(0.0, self._pace.round_s - (self._clock() - began)))
-        return Played(number, len(games), len(played), random, best)
+        return Played(number, len(games), len(played), chosen, random, best)
 
     def _come_and_go(self) -> None:
         for player in self._crowd.some(self._habits.churn):
