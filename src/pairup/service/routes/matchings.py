@@ -21,11 +21,24 @@ from pairup.service.web import Asks, Caller, DoneOnce, at_most, refusals, respon
 router = APIRouter(prefix="/v1", tags=["matchings"])
 
 
+_LINKS = {
+    "links": {
+        name: {"operationId": name, "parameters": {of: f"$response.body#/{where}"}}
+        for name, of, where in (
+            ("show_matching", "matching", "id"),
+            ("release", "matching", "id"),
+            ("show_game", "game", "games/0/id"),
+            ("report", "game", "games/0/id"),
+        )
+    }
+}
+
+
 @router.post(
     "/pools/{pool}/matchings",
     status_code=201,
     response_model=MatchingView,
-    responses=refusals(404, 409),
+    responses={201: _LINKS, **refusals(404, 409)},
 )
 def propose(
     caller: Asks, once: DoneOnce, pool: PoolName, body: NewMatching | None = None

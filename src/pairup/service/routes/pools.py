@@ -30,10 +30,21 @@ from pairup.service.web import (
 
 router = APIRouter(prefix="/v1/pools", tags=["pools"])
 Limit = Annotated[int | None, Query(ge=1, description="Items of the page.")]
-Cursor = Annotated[str | None, Query(max_length=1024, description="The `next` of a page.")]
+Cursor = Annotated[
+    str | None,
+    Query(max_length=1024, pattern="^[A-Za-z0-9_-]*$", description="The `next` of a page."),
+]
 
 
-@router.post("", status_code=201, response_model=PoolView, responses=refusals(409))
+_LINKS = {
+    "links": {
+        name: {"operationId": name, "parameters": {"pool": "$response.body#/name"}}
+        for name in ("show_pool", "put_player", "list_players", "propose", "show_stats")
+    }
+}
+
+
+@router.post("", status_code=201, response_model=PoolView, responses={201: _LINKS, **refusals(409)})
 def make_pool(caller: Asks, once: DoneOnce, body: NewPool) -> Response:
     """Make a pool."""
     caller.need("admin", body.name)
