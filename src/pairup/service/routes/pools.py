@@ -34,9 +34,6 @@ Cursor = Annotated[
     str | None,
     Query(max_length=1024, pattern="^[A-Za-z0-9_-]*$", description="The `next` of a page."),
 ]
-    str | None,
-    Query(max_length=1024, pattern="^[A-Za-z0-9_-]*$", description="The `next` of a page."),
-]
 
 
 _LINKS = {
