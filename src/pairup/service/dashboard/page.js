@@ -2,7 +2,7 @@
 // in its place, and draws the charts. What it shows came from there, escaped: it makes no HTML.
 "use strict";
 (() => {
-  const PAUSE = 1000, LONGEST = 5000, PATIENCE = 15000, KEY = "pairup-key";
+  const PAUSE = 1000, LONGEST = 5000, PATIENCE = 15000, KEY = "pairup-key", MOST_ROWS = 60;
   const dark = matchMedia("(prefers-color-scheme: dark)");
   let tag = null, pause = PAUSE, timer = null, asking = false;
 
@@ -123,22 +123,19 @@
     const flat = games.map(() => all.random);
     const told = random.some((each) => each !== null) ? random : flat;
     const line = (y, more) => ({ type: "scatter", x: games, y, mode: "lines", ...more });
-    return [[
+    const traces = [
       line(high, { line: { width: 0 }, hoverinfo: "skip" }),
       line(low, { line: { width: 0 }, fill: "tonexty", fillcolor: faded(look.ours), hoverinfo: "skip" }),
       line(told, { name: "random pairing", line: { color: look.random, dash: "dash", width: 2 },
         hovertemplate: "random pairing %{y:.1%}<extra></extra>" }),
       line(share, { name: "played", mode: "lines+markers", line: { color: look.ours, width: 2.5 },
         marker: { size: 6 }, hovertemplate: "played %{y:.1%}<extra></extra>" }),
-    ], layout(look, {
+    ];
+    return [traces.map((each) => ({ showlegend: Boolean(each.name), ...each })), layout(look, {
       hovermode: "x unified", showlegend: true, legend: { orientation: "h", y: 1.12, x: 0 },
       xaxis: { title: { text: "games decided" }, rangemode: "tozero" },
       yaxis: { tickformat: percent, rangemode: "tozero" },
-    })].map((each, x) => (x ? each : legended(each)));
-  }
-
-  function legended(traces) {
-    return traces.map((each) => ({ showlegend: Boolean(each.name), ...each }));
+    })];
   }
 
   function faded(colour) {
@@ -146,10 +143,10 @@
     return `rgba(${number >> 16}, ${(number >> 8) & 255}, ${number & 255}, 0.2)`;
   }
 
-  function rates(all, look) {
+  function rates(all, look, width) {
     const { players, rate, low, high } = all.rates;
     if (!players.length) return null;
-    const place = players.map((_, x) => x + 1), few = players.length <= 30;
+    const place = players.map((_, x) => x + 1), few = width / players.length >= 22;
     return [[{
       type: "scatter", mode: "markers", x: place, y: rate, text: players.map(plain),
       customdata: low.map((each, x) => [each, high[x]]),
@@ -166,27 +163,40 @@
     })];
   }
 
-  function couples(all, look) {
+  // Of many players the map shows groups, neighbours in the order of their rates.
+  function couples(all, look, width) {
     const { players, cells } = all.couples;
     if (!cells.length) return null;
     const what = document.querySelector("input[name=couples]:checked").value;
-    const size = players.length, names = players.map(plain);
-    const z = players.map(() => new Array(size).fill(null)), text = players.map(() => new Array(size).fill(""));
-    for (const [one, other, proposed, played] of cells) {
-      const value = what === "share" ? played / proposed : what === "played" ? played : proposed;
-      const words = `${names[one]} – ${names[other]}<br>proposed ${proposed}, played ${played}`;
-      z[one][other] = z[other][one] = value;
-      text[one][other] = text[other][one] = words;
+    const group = players.length > MOST_ROWS ? Math.ceil(players.length / MOST_ROWS) : 1;
+    const size = Math.ceil(players.length / group), names = players.map(plain);
+    const table = () => Array.from({ length: size }, () => new Array(size).fill(0));
+    const proposed = table(), played = table();
+    for (const [one, other, tries, games] of cells) {
+      const x = Math.floor(one / group), y = Math.floor(other / group);
+      for (const [row, column] of x === y ? [[x, y]] : [[x, y], [y, x]]) {
+        proposed[row][column] += tries;
+        played[row][column] += games;
+      }
     }
-    const few = size <= 24, place = players.map((_, x) => x + 1);
-    const ticks = few ? { tickvals: place, ticktext: players.map((each) => plain(short(each))) } : {};
+    const shown = { proposed: (x, y) => proposed[x][y], played: (x, y) => played[x][y],
+      share: (x, y) => played[x][y] / proposed[x][y] }[what];
+    const rows = [...proposed.keys()];
+    const z = rows.map((x) => rows.map((y) => (proposed[x][y] ? shown(x, y) : null)));
+    const label = (x) => (group === 1 ? names[x]
+      : `players ${x * group + 1} to ${Math.min((x + 1) * group, players.length)}`);
+    const text = rows.map((x) => rows.map((y) =>
+      `${label(x)} – ${label(y)}<br>proposed ${proposed[x][y]}, played ${played[x][y]}`));
+    const named = group === 1 && width / size >= 22, place = rows.map((x) => x * group + (group + 1) / 2);
+    const ticks = named ? { tickvals: place, ticktext: players.map((each) => plain(short(each))) } : {};
+    const gap = size <= 30 ? 1 : 0, most = what === "share" ? 1 : Math.max(1, ...z.flat());
     return [[{
-      type: "heatmap", x: place, y: place, z, text, hoverongaps: false, xgap: few ? 1 : 0, ygap: few ? 1 : 0,
-      zmin: 0, ...(what === "share" ? { zmax: 1 } : {}), hovertemplate: "%{text}<extra></extra>",
+      type: "heatmap", x: place, y: place, z, text, hoverongaps: false, xgap: gap, ygap: gap,
+      zmin: 0, zmax: most, hovertemplate: "%{text}<extra></extra>",
       colorscale: [[0, look.cold], [1, look.hot]],
       colorbar: { thickness: 12, outlinewidth: 0, len: 0.6, ...(what === "share" ? { tickformat: percent } : {}) },
     }], layout(look, {
-      xaxis: { side: "top", showgrid: false, zeroline: false, tickangle: -45, ...ticks },
+      xaxis: { side: "top", showgrid: false, zeroline: false, tickangle: named ? -45 : 0, ...ticks },
       yaxis: { autorange: "reversed", showgrid: false, zeroline: false, ...ticks },
     })];
   }
@@ -198,7 +208,7 @@
     if (!stored || !window.Plotly) return;
     const all = JSON.parse(stored.textContent), look = colours();
     document.querySelectorAll("[data-chart]").forEach((chart) => {
-      const made = charts[chart.dataset.chart](all, look);
+      const made = charts[chart.dataset.chart](all, look, chart.parentElement.clientWidth);
       chart.hidden = made === null;
       if (made) Plotly.react(chart, made[0], made[1], { displayModeBar: false, responsive: true });
     });
@@ -227,6 +237,11 @@
     else refresh();
   });
   dark.addEventListener("change", draw);
+  let wide = innerWidth;
+  addEventListener("resize", () => {
+    if (wide !== innerWidth) draw();  // labels that have room now, or none
+    wide = innerWidth;
+  });
 
   begin();
   draw();

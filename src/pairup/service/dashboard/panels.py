@@ -85,7 +85,10 @@ def points(course: dict[str, Any]) -> list[Point]:
     """
     buckets, width = course["buckets"], course["width"]
     size = max(-(-len(buckets) // _MOST_POINTS), -(-_LEAST_GAMES // width))
-    return [_point(buckets[start : start + size]) for start in range(0, len(buckets), size)]
+    groups = [buckets[start : start + size] for start in range(0, len(buckets), size)]
+    if len(groups) > 1 and sum(each["games"] for each in groups[-1]) < size * width / 2:
+        groups[-2:] = [groups[-2] + groups[-1]]  # a few games at the end would be all noise
+    return [_point(group) for group in groups]
 
 
 def _point(buckets: list[dict[str, Any]]) -> Point:
