@@ -47,8 +47,9 @@ serve-demo: $(READY)  ## serve a pool of simulated players and show its page, un
 		--law beta:0.7,0.7 --churn 0.002 \
 		|| { tail -n 3 build/serve-demo.log; exit 1; }
 
-docs: $(READY)  ## write the reference of the command line from its help
+docs: $(READY)  ## write the reference of the command line and the table of settings
 	$(BIN)/python docs/make_cli_reference.py
+	$(BIN)/python docs/make_settings_table.py
 
 bench: $(READY)  ## measure speed and memory
 	$(BIN)/python -m benchmarks

@@ -14,7 +14,7 @@ from pairup.service import events as happened
 from pairup.service.events import KINDS, Recorded, packed, unpacked
 from pairup.service.pool import Pool, replayed
 from pairup.service.rules import Rules
-from pairup.service.store import Store, StoredAnswer
+from pairup.service.store import Store, StoredAnswer, schema
 from pairup.service.store.engine import parsed
 from pairup.service.store.failures import (
     StoreConflictError,
@@ -50,10 +50,41 @@ def test_the_migrations_make_the_tables(store):
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
 
 
+def test_several_may_start_at_once(database):
+    opened, failed = [], []
+
+    def start():
+        try:
+            opened.append(Store(database))
+        except ServiceError as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=start) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for store in opened:
+        store.close()
+    assert failed == []
+
+
+def test_an_older_schema_is_migrated_and_told(store, database, monkeypatch, capsys):
+    """With a step that does not exist yet: the version only is another."""
+    enter(store)
+    store.close()
+    monkeypatch.setattr(schema, "latest", lambda: "0002")
+    monkeypatch.setattr(schema, "migrate", lambda connection: None)
+    again = Store(database)
+    with again.reading() as transaction:
+        assert list(transaction.events("p")) == LOG
+    again.close()
+    assert "migrated" in capsys.readouterr().out
+
+
 def test_what_is_written_is_read(store, database):
     enter(store)
     again = Store(database)
-    assert again.migrated_from is None
     with again.reading() as transaction:
         row = transaction.pool_named("chess")
         assert (row.id, row.created_at, row.seq) == ("p", 10, 3)
