@@ -41,6 +41,8 @@ demo: $(READY)  ## reproduce the paper at a small size, report in build/demo
 # The service is a child of this shell, which ends it whatever ends the players.
 serve-demo: $(READY)  ## serve a pool of simulated players and show its page, until Ctrl-C
 	@mkdir -p build
+	@$(BIN)/python -c 'import socket; socket.create_server(("127.0.0.1", $(PORT))).close()' 2>/dev/null \
+		|| { echo "port $(PORT) is taken: PORT=8001 make serve-demo"; exit 1; }
 	@$(BIN)/pairup serve --port $(PORT) --database build/serve-demo.db >build/serve-demo.log 2>&1 & \
 	server=$$!; trap 'kill $$server 2>/dev/null; wait $$server' EXIT; trap : INT TERM; \
 	$(BIN)/pairup simulate-players --url http://localhost:$(PORT) --wait 60 --pace 0.8 --game 0.3 \

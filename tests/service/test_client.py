@@ -4,7 +4,9 @@ import http.server
 import itertools
 import json
 import pickle
+import re
 import threading
+from pathlib import Path
 from typing import get_args, get_type_hints, is_typeddict
 
 import pytest
@@ -13,6 +15,7 @@ from pairup.client import Client, Patience, RefusedError, UnreachableError, answ
 from pairup.errors import ClientError
 from running import Running, free_port
 
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "dashboard.md"
 HURRIED = Patience(tries=3, pause_s=0.001, timeout_s=10)
 
 
@@ -244,6 +247,12 @@ def test_something_else_answers(moody):
     moody.moods = [(404, b"<html>")]
     with pytest.raises(RefusedError, match="something else than a pairup service"):
         moody.client.stats("chess")
+
+
+def test_the_documented_example(service, capsys):
+    (code,) = re.findall(r"```python\n(.*?)```", DOCS.read_text(), re.S)
+    exec(code.replace("http://localhost:8000", service.url), {})
+    assert "'estimate': 1.0" in capsys.readouterr().out
 
 
 def test_the_types_are_those_of_the_service(service, client):

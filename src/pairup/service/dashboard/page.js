@@ -2,9 +2,10 @@
 // in its place, and draws the charts. What it shows came from there, escaped: it makes no HTML.
 "use strict";
 (() => {
-  const PAUSE = 1000, LONGEST = 5000, PATIENCE = 15000, KEY = "pairup-key", MOST_ROWS = 60;
+  const LONGEST = 5000, PATIENCE = 15000, KEY = "pairup-key", MOST_ROWS = 60;
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  let tag = null, pause = PAUSE, timer = null, asking = false;
+  const calm = () => Number(document.body.dataset.pause);
+  let tag = null, pause = calm(), timer = null, asking = false;
 
   const $ = (id) => document.getElementById(id);
   const key = () => sessionStorage.getItem(KEY);
@@ -39,11 +40,11 @@
     const began = performance.now();
     try {
       await ask();
-      pause = PAUSE;
+      pause = calm();
       const page = document.body.dataset.page;
       say(page === "key" ? "still" : "live", page === "key" ? "waits for a key" : "live");
     } catch (error) {
-      pause = Math.min(2 * pause, LONGEST);
+      pause = Math.min(2 * pause, Math.max(calm(), LONGEST));
       say("lost", "connection lost, trying again");
     }
     asking = false;
@@ -56,6 +57,7 @@
   function show(found) {
     const page = found.body.dataset.page;
     document.title = found.title;
+    document.body.dataset.pause = found.body.dataset.pause;
     if (page !== document.body.dataset.page || page === "key" || page === "refusal") {
       document.body.dataset.page = page;
       const alone = found.querySelector("main");

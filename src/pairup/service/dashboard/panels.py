@@ -10,6 +10,7 @@ from pairup.service.views import wilson
 _MOST_POINTS = 32  # of the curve: fewer games a point than that show noise, not the course
 _LEAST_GAMES = 10  # of a point
 _MOST_DRAWN = 200  # players of the heat map
+MOST_RATES = 1_000  # players whose rates the page shows
 MOST_OPEN = 60  # games of the matching now that the page lists
 MOST_COUPLES = 60  # couples that the page lists
 
@@ -114,9 +115,20 @@ def verdict(stats: dict[str, Any]) -> str:
     return "No difference from random pairing is shown so far: the intervals overlap."
 
 
+def pause(players: int) -> int:
+    """Return the least milliseconds between two looks at a pool: of a large one, they cost.
+
+    Examples
+    --------
+    >>> pause(24), pause(5_000)
+    (1000, 10000)
+    """
+    return max(1_000, 2 * players)
+
+
 def charts(stats: dict[str, Any], learnt: dict[str, Any]) -> dict[str, Any]:
     """Return the numbers that the script draws."""
-    found, rates = points(stats["course"]), learnt["players"]
+    found, rates = points(stats["course"]), learnt["players"][:MOST_RATES]
     drawn = rates[:_MOST_DRAWN]
     place = {each["player"]: x for x, each in enumerate(drawn)}
     couples = [

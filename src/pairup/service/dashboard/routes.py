@@ -123,6 +123,8 @@ def _pool(caller: Caller, name: str) -> Response:
         page="pool",
         stats=stats,
         learnt=learnt,
+        pause=panels.pause(len(learnt["players"])),
+        rates=learnt["players"][: panels.MOST_RATES],
         couples=learnt["couples"][: panels.MOST_COUPLES],
         points=panels.points(stats["course"]),
         cancellations=panels.cancellations(stats),
