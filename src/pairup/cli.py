@@ -282,6 +282,24 @@ def serve(
         serve_pools(read_settings(host=host, port=port, database=database, workers=workers))
 
 
+@app.command()
+def verify(database: Database = None, as_json: AsJson = False) -> None:
+    """Replay the log of every pool, and compare all that follows from it; changes nothing.
+
+    Exit code 1: something differs.
+
+    Example: pairup verify --database pools.db
+    """
+    with _serving():
+        from pairup.service.verify import verify as verify_pools
+
+        with _store(database) as store:
+            rows = [verdict.as_json() for verdict in verify_pools(store)]
+    _print_rows(rows, ("pool", "events", "games", "digest", "verdict"), as_json)
+    if any(row["verdict"] != "sound" for row in rows):
+        raise typer.Exit(1)
+
+
 @keys_app.command("create")
 def create_key(
     name: Annotated[str, typer.Argument(help="What it is for.")],

@@ -112,7 +112,7 @@ def _sweep(service: Service, stopping: threading.Event) -> None:
         except (
             RefusalError,
             ServiceError,
-        ) as error:  # a pool deleted meanwhile, or a store in trouble
+        ) as error:  # a pool just deleted, a store in trouble
             log.warning("sweep", why=str(error))
 
 

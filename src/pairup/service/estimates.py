@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.policies import Learner
+from pairup.policies import Learner, Rate
 
 _TWO_SIDED = 1.959963984540054  # 95%
 _STEPS = 60
@@ -42,13 +42,15 @@ class PlayerRate:
 def player_rates(learner: Learner) -> list[PlayerRate]:
     """List every player's estimated acceptance rate, the best first.
 
-    The policy's own if it has any. Otherwise the rates whose products fit the couples' shares best
-    by moments: each player played as often as its partners' rates let expect. A player without
-    outcomes is anywhere: rate 1/2, deviation that of a uniform draw.
+    The policy's own if it has any, at least as uncertain as its outcomes are few. Otherwise the
+    rates whose products fit the couples' shares best by moments: each player played as often as its
+    partners' rates let expect. A player without outcomes is anywhere: rate 1/2, deviation that of a
+    uniform draw.
     """
     own = learner.rates()
     if own:
-        return [PlayerRate(str(each.player), each.rate, each.deviation) for each in own]
+        met = _outcomes(learner)
+        return [_no_surer(str(each.player), each, met.get(each.player, 0)) for each in own]
     players = [str(player) for player in learner.players]
     place = {player: x for x, player in enumerate(players)}
     tries, games = np.zeros((2, len(players), len(players)))
@@ -59,6 +61,25 @@ def player_rates(learner: Learner) -> list[PlayerRate]:
     rates, deviations = _fitted(tries, games)
     found = map(PlayerRate, players, rates.tolist(), deviations.tolist())
     return sorted(found, key=lambda each: -each.rate)
+
+
+def _outcomes(learner: Learner) -> dict[Hashable, int]:
+    """Count the known outcomes of each player."""
+    met: dict[Hashable, int] = {}
+    for couple, proposed, _ in learner.estimates():
+        for player in couple:
+            met[player] = met.get(player, 0) + proposed
+    return met
+
+
+def _no_surer(player: str, told: Rate, met: int) -> PlayerRate:
+    """Take a rate whose deviation is no less than if all outcomes had shown the player's answer.
+
+    A policy may estimate deviations from few draws; after one of them it sees no spread at all.
+    """
+    share = (told.rate * met + 1) / (met + 2)
+    least = math.sqrt(share * (1 - share) / (met + 3))
+    return PlayerRate(player, told.rate, max(told.deviation, least))
 
 
 def _fitted(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -194,7 +194,8 @@ class Pool:
 
     def _decided(self, event: happened.Decided) -> None:
         game = self._close(event.game)
-        self.learner.observe([game.players], [event.played], accepted={**event.heard})
+        heard: dict[Hashable, bool] = dict(event.heard.items())
+        self.learner.observe([game.players], [event.played], accepted=heard)
         self._learnt(game, event.played)
         if not event.played:
             count(self.tally.cancelled, str(event.cause))

@@ -126,6 +126,13 @@ class PoolView(BaseModel):
     updated_at: Time
 
 
+class DigestView(BaseModel):
+    """A digest of all that a pool is, its learner included."""
+
+    seq: int
+    digest: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+
 class PoolItem(BaseModel):
     """A pool in a list."""
 

@@ -14,8 +14,9 @@ from pairup.service.idempotency import Answer
 from pairup.service.pool import Pool
 from pairup.service.problems import RefusalError
 from pairup.service.rules import Rules
-from pairup.service.schemas import NewPool, PoolName, PoolPage, PoolView, RulesChange
+from pairup.service.schemas import DigestView, NewPool, PoolName, PoolPage, PoolView, RulesChange
 from pairup.service.store import PoolRow, Transaction
+from pairup.service.verify import digest_of
 from pairup.service.web import (
     Asks,
     DoneOnce,
@@ -73,6 +74,14 @@ def show_pool(caller: Asks, pool: PoolName) -> Response:
     """Show a pool."""
     id = caller.pool(pool, "read")
     return shown(caller.service.read(id, lambda found, _: views.pool(found)))
+
+
+@router.get("/{pool}/digest", response_model=DigestView, responses=refusals(404))
+def show_digest(caller: Asks, pool: PoolName) -> Response:
+    """Show a digest of all that a pool is, which `pairup verify` finds again in its log."""
+    id = caller.pool(pool, "read")
+    view = caller.service.read(id, lambda found, _: {"seq": found.seq, "digest": digest_of(found)})
+    return shown(view)
 
 
 @router.patch("/{pool}", response_model=PoolView, responses=refusals(404, 409))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
+from sqlalchemy.pool import NullPool
 
 from pairup.errors import ServiceError
 
@@ -55,6 +59,22 @@ def opened(url: URL) -> Engine:
     return create_engine(
         url, pool_size=20, max_overflow=20, pool_pre_ping=True, connect_args={"connect_timeout": 10}
     )
+
+
+def for_looking(url: URL) -> Engine | None:
+    """Make an engine that cannot change a file of SQLite, None if there is no such file yet.
+
+    Even to switch on the write-ahead log is a change, which a file that is not ours must not see.
+    """
+    file = Path(str(url.database))
+    if not file.exists() or not file.stat().st_size:
+        return None
+    address = f"file:{quote(str(file.absolute()))}?mode=ro"
+    return create_engine("sqlite://", creator=lambda: _connect(address), poolclass=NullPool)
+
+
+def _connect(address: str) -> sqlite3.Connection:
+    return sqlite3.connect(address, uri=True, timeout=_BUSY_MS / 1000)
 
 
 def _set_up_sqlite(connection: Any, _: Any) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from pairup.service.store import schema
-from pairup.service.store.engine import WRITES, opened, parsed
+from pairup.service.store.engine import WRITES, for_looking, opened, parsed
 from pairup.service.store.failures import StoreDamagedError, failure
 from pairup.service.store.transaction import Transaction
 
@@ -31,6 +31,7 @@ class Store:
 
     def __init__(self, database: str) -> None:
         url = parsed(database)
+        self._url = url
         self.name = url.render_as_string(hide_password=True)
         self.many_writers = url.drivername != "sqlite"
         self.migrated_from: str | None = None
@@ -45,15 +46,24 @@ class Store:
 
     def _prepare(self) -> None:
         """Check the database, and bring its schema up to date if need be."""
-        with self._telling(), self._engine.connect() as connection:
-            if not self.many_writers:
-                self._check_file(connection)
-            outdated = schema.check(connection, self.name)
-        if outdated:
+        if self._outdated():
             with self._telling(), self._begin(writes=True) as connection:
                 schema.check(connection, self.name)
                 self.migrated_from = schema.version(connection)
                 schema.migrate(connection)
+
+    def _outdated(self) -> bool:
+        """Say whether the schema must be brought up to date, after a look that changes nothing."""
+        looking = self._engine if self.many_writers else for_looking(self._url)
+        if looking is None:
+            return True
+        try:
+            with self._telling(), looking.connect() as connection:
+                if not self.many_writers:
+                    self._check_file(connection)
+                return schema.check(connection, self.name)
+        finally:
+            looking.dispose()
 
     def _check_file(self, connection: Connection) -> None:
         found = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()

@@ -187,6 +187,11 @@ class Transaction:
         query = select(tables.games).where(table.matching_id == matching_id).order_by(table.place)
         return [_record_of(row) for row in self._connection.execute(query)]
 
+    def games_in(self, pool_id: str) -> dict[str, GameRecord]:
+        """List all games that a pool ever had."""
+        query = select(tables.games).where(tables.games.c.pool_id == pool_id)
+        return {row.id: _record_of(row) for row in self._connection.execute(query)}
+
     def games(self, ids: Iterable[str]) -> dict[str, GameRecord]:
         """Find games."""
         wanted, found = list(ids), dict[str, GameRecord]()

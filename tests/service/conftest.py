@@ -1,0 +1,35 @@
+import pytest
+
+from pools import Api
+from postgres import Server
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    server = Server()
+    yield server
+    server.remove()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request, tmp_path):
+    """The address of an empty database, of each kind."""
+    if request.param == "sqlite":
+        return str(tmp_path / "pools.db")
+    return request.getfixturevalue("postgres").new_database()
+
+
+@pytest.fixture
+def api(database):
+    """The service on each kind of database."""
+    running = Api(database)
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def lone(tmp_path):
+    """The service on SQLite, for what does not depend on the database."""
+    running = Api(str(tmp_path / "pools.db"))
+    yield running
+    running.stop()
