@@ -123,7 +123,9 @@ class Campaign:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, failure, *_):
+        if failure:
+            print(*(process.said() for process in self.processes), sep="\n")
         self._end.set()
         for client in self.clients:
             client.join(60)

@@ -12,7 +12,7 @@ POOLS = {
     "counting": {"policy": "unimodal", "lifetime_s": 0.7, "unreported": "cancelled"},
 }
 PLAYERS = 9
-_PATIENCE_S = 60
+_PATIENCE_S = 45
 _SAID = ("accepted", "declined", "timed_out", "unknown")
 
 

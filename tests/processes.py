@@ -4,8 +4,10 @@ They are forked from a process that has imported and compiled everything, so tha
 moment and hundreds of kills take minutes.
 """
 
+import faulthandler
 import multiprocessing
 import os
+import signal
 import socket
 import time
 from pathlib import Path
@@ -26,6 +28,7 @@ def _serve(settings, environment, log):
     output = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     os.dup2(output, 1)
     os.dup2(output, 2)
+    faulthandler.register(signal.SIGUSR1)  # a process that hangs tells where
     from pairup.service.server import serve
     from pairup.service.settings import Settings
 
@@ -84,8 +87,12 @@ class Process:
         return self.died()
 
     def said(self):
+        """Return the end of its log, and where it is now if it runs."""
+        if self.alive:
+            os.kill(self._process.pid, signal.SIGUSR1)
+            time.sleep(0.5)
         with open(self._log) as log:
-            return log.read()[-4000:]
+            return log.read()[-12_000:]
 
 
 def _free_port():

@@ -1,4 +1,4 @@
-"""Nothing is lost when processes are killed with -9: a part of `python -m benchmarks.service_kills`."""
+"""Nothing is lost when processes are killed with -9; more in benchmarks/service_kills.py."""
 
 import pytest
 
