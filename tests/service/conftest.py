@@ -19,10 +19,13 @@ def database(request, tmp_path):
     return request.getfixturevalue("postgres").new_database()
 
 
-@pytest.fixture
-def api(database):
-    """The service on each kind of database."""
-    running = Api(database)
+@pytest.fixture(params=["sqlite", "postgresql"])
+def api(request, tmp_path):
+    """The service on each kind of database, which is empty."""
+    if request.param == "sqlite":
+        running = Api(str(tmp_path / "pools.db"))
+    else:
+        running = Api(request.getfixturevalue("postgres").emptied_database())
     yield running
     running.stop()
 

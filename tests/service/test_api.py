@@ -129,7 +129,7 @@ def test_nobody_may_meet_anybody(lone):
 def test_a_release_takes_open_games_back(api):
     api.pool(players="abcd")
     matching = api.propose()
-    first, second = matching["games"]
+    first = matching["games"][0]
     api.report(first, "played")
     released = api.json("POST", f"/v1/matchings/{matching['id']}/release")
     assert [game["state"] for game in released["games"]] == ["played", "released"]
@@ -223,14 +223,14 @@ def test_stats_of_a_pool_that_did_nothing(lone):
 
 def test_the_course_of_a_long_run_stays_short(lone):
     lone.pool(players="ab")
-    for number in range(300):
+    for number in range(150):
         lone.report(lone.game(), "played" if number % 3 else "cancelled")
     stats = lone.stats()
-    assert stats["course"]["width"] == 4
+    assert stats["course"]["width"] == 2
     buckets = stats["course"]["buckets"]
-    assert [bucket["index"] for bucket in buckets] == list(range(0, 300, 4))
-    assert sum(bucket["games"] for bucket in buckets) == 300
-    assert sum(bucket["played"] for bucket in buckets) == 200
+    assert [bucket["index"] for bucket in buckets] == list(range(0, 150, 2))
+    assert sum(bucket["games"] for bucket in buckets) == 150
+    assert sum(bucket["played"] for bucket in buckets) == 100
     assert all(0 <= bucket["random"] <= 1 for bucket in buckets)
     assert stats["played_share"]["estimate"] == pytest.approx(2 / 3)
 

@@ -13,6 +13,7 @@ import structlog
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from pairup.errors import ServiceError
 from pairup.service import logs
@@ -53,15 +54,28 @@ def create_app(settings: Settings, clock: Clock | None = None) -> FastAPI:
         lifespan=_lifespan,
         docs_url="/docs",
         redoc_url=None,
+        generate_unique_id_function=lambda route: route.name,
     )
     app.state.service, app.state.stopping = service, threading.Event()
     for each in (pools, players, matchings, games, insight, health):
         app.include_router(each.router)
     for kind, handler in _HANDLERS.items():
         app.add_exception_handler(kind, handler)
+    if not settings.needs_keys:
+        setattr(app, "openapi", lambda: _described_as_open(app))  # noqa: B010  # as FastAPI has it
     app.add_middleware(Limited, most=settings.most_body)
     app.add_middleware(Observed, metrics=service.metrics)
     return app
+
+
+def _described_as_open(app: FastAPI) -> dict[str, Any]:
+    """Describe the service as it is where no keys are needed."""
+    described = FastAPI.openapi(app)
+    described["components"].pop("securitySchemes", None)
+    for operations in described["paths"].values():
+        for operation in operations.values():
+            operation.pop("security", None)
+    return described
 
 
 def from_environment() -> FastAPI:
@@ -142,12 +156,22 @@ async def _on_http(request: Request, error: Exception) -> Response:
     if error.status_code == 404:
         problem = RefusalError("no-such-page", f"nothing is at {request.url.path!r}: see /docs")
     elif error.status_code == 405:
-        allowed = (error.headers or {}).get("Allow", "")
-        what = f"{request.url.path!r} does not take {request.method}: use {allowed or 'another'}"
-        problem = RefusalError("method-not-allowed", what, headers=dict(error.headers or {}))
+        allowed = _allowed(request)
+        what = f"{request.url.path!r} does not take {request.method}: use {allowed}"
+        problem = RefusalError("method-not-allowed", what, headers={"Allow": allowed})
     else:
         problem = RefusalError("malformed-request", f"{error.detail}: send JSON as /docs says")
     return refused(problem, request.url.path)
+
+
+def _allowed(request: Request) -> str:
+    """List the methods that are taken at the address of a request."""
+    found = set[str]()
+    for route in request.app.routes:
+        matches, _ = route.matches(request.scope)
+        if matches is not Match.NONE:
+            found |= getattr(route, "methods", None) or set()
+    return ", ".join(sorted(found))
 
 
 async def _on_store(request: Request, error: Exception) -> Response:

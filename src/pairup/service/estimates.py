@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,18 +39,17 @@ class PlayerRate:
         return {"player": self.player, "rate": self.rate, "low": self.low, "high": self.high}
 
 
-def player_rates(learner: Learner) -> list[PlayerRate]:
+def player_rates(learner: Learner, met: Mapping[str, int]) -> list[PlayerRate]:
     """List every player's estimated acceptance rate, the best first.
 
     The policy's own if it has any, at least as uncertain as its outcomes are few. Otherwise the
     rates whose products fit the couples' shares best by moments: each player played as often as its
     partners' rates let expect. A player without outcomes is anywhere: rate 1/2, deviation that of a
-    uniform draw.
+    uniform draw. `met` says how many outcomes of each player were learnt.
     """
     own = learner.rates()
     if own:
-        met = _outcomes(learner)
-        return [_no_surer(str(each.player), each, met.get(each.player, 0)) for each in own]
+        return [_no_surer(each, met[str(each.player)]) for each in own]
     players = [str(player) for player in learner.players]
     place = {player: x for x, player in enumerate(players)}
     tries, games = np.zeros((2, len(players), len(players)))
@@ -63,23 +62,14 @@ def player_rates(learner: Learner) -> list[PlayerRate]:
     return sorted(found, key=lambda each: -each.rate)
 
 
-def _outcomes(learner: Learner) -> dict[Hashable, int]:
-    """Count the known outcomes of each player."""
-    met: dict[Hashable, int] = {}
-    for couple, proposed, _ in learner.estimates():
-        for player in couple:
-            met[player] = met.get(player, 0) + proposed
-    return met
-
-
-def _no_surer(player: str, told: Rate, met: int) -> PlayerRate:
+def _no_surer(told: Rate, met: int) -> PlayerRate:
     """Take a rate whose deviation is no less than if all outcomes had shown the player's answer.
 
     A policy may estimate deviations from few draws; after one of them it sees no spread at all.
     """
     share = (told.rate * met + 1) / (met + 2)
     least = math.sqrt(share * (1 - share) / (met + 3))
-    return PlayerRate(player, told.rate, max(told.deviation, least))
+    return PlayerRate(str(told.player), told.rate, max(told.deviation, least))
 
 
 def _fitted(

@@ -80,7 +80,7 @@ class Limited:
         if told.isdigit() and int(told[:20]) > self._most:
             await refused(self._problem(), scope["path"])(scope, receive, send)
             return
-        size = 0
+        size, answered = 0, False
 
         async def receiving() -> Message:
             nonlocal size
@@ -90,7 +90,15 @@ class Limited:
                 raise self._problem()
             return message
 
-        await self._app(scope, receiving, send)
+        async def sending(message: Message) -> None:
+            nonlocal answered
+            if size <= self._most:
+                await send(message)
+            elif not answered:  # whatever the routes make of a body that breaks off
+                answered = True
+                await refused(self._problem(), scope["path"])(scope, receive, send)
+
+        await self._app(scope, receiving, sending)
 
     def _problem(self) -> RefusalError:
         return RefusalError(

@@ -96,6 +96,7 @@ class Pool:
         self.players: dict[str, str] = {}  # waiting, away or playing, if no game is proposed
         self.busy: dict[str, str] = {}  # the open game of each player who has one
         self.games: dict[str, OpenGame] = {}
+        self.met: dict[str, int] = {}  # how many outcomes of each player were learnt
         self.tally = Tally()
         self.learner = Rules().make_policy().learner(())
         self._draft: Draft | None = None
@@ -165,13 +166,14 @@ class Pool:
     def _joined(self, event: happened.Joined) -> None:
         self.learner.join(event.player)
         self.players[event.player] = event.status
+        self.met[event.player] = 0
 
     def _moved(self, event: happened.Moved) -> None:
         self.players[event.player] = event.status
 
     def _left(self, event: happened.Left) -> None:
         self.learner.leave(event.player)
-        del self.players[event.player]
+        del self.players[event.player], self.met[event.player]
 
     def _proposed(self, event: happened.Proposed) -> None:
         drafted = self._draft or self.draft(event.available, event.apart)
@@ -242,6 +244,8 @@ class Pool:
 
     def _learnt(self, game: OpenGame, played: bool) -> None:
         self.tally.learnt += 1
+        for player in game.players:
+            self.met[player] += 1
         self.tally.decide(played, game.chance, game.random)
 
     def to_bytes(self) -> bytes:
@@ -257,6 +261,7 @@ class Pool:
             "rules": self.rules.as_json(),
             "players": sorted(self.players.items()),
             "games": [[id, game.as_json()] for id, game in sorted(self.games.items())],
+            "met": sorted(self.met.items()),
             "tally": self.tally.as_json(),
             "learner": base64.b64encode(self.learner.to_bytes()).decode(),
         }
@@ -283,6 +288,7 @@ class Pool:
         self.players = dict(state["players"])
         self.games = {id: OpenGame.from_json(game) for id, game in state["games"]}
         self.busy = {player: id for id, game in self.games.items() for player in game.players}
+        self.met = dict(state["met"])
         self.tally = Tally.from_json(state["tally"])
         self.learner = Learner.from_bytes(base64.b64decode(state["learner"]))
 

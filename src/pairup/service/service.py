@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ T = TypeVar("T")
 Command = Callable[[Changes, Transaction], Answer]
 View = Callable[[Pool, Transaction], T]
 _TRIES = 3
+_SELDOM = 20  # times as long as it takes to save a pool, it is not saved again
 log = structlog.get_logger()
 
 
@@ -38,6 +40,8 @@ class Seat:
     lock: threading.RLock = field(default_factory=threading.RLock)
     pool: Pool | None = None  # equal to its log whenever the lock is free
     snapshot: int = 0  # event of the latest snapshot
+    saved_at: float = 0.0  # by the monotonic clock
+    saving_s: float = 0.0  # how long it took
 
 
 class Service:
@@ -217,12 +221,18 @@ class Service:
         return Pool(row.id)
 
     def _snapshot(self, seat: Seat, transaction: Transaction, every: int | None = None) -> None:
-        """Save the pool in this transaction, if enough happened since it was saved."""
-        pool = seat.pool
+        """Save the pool in this transaction, if enough happened since it was saved.
+
+        A pool so large that it takes long is saved less often, to spend little time on it.
+        """
+        pool, began = seat.pool, time.monotonic()
         if pool is None or pool.seq - seat.snapshot < (every or self.settings.snapshot_every):
             return
+        if not every and began - seat.saved_at < _SELDOM * seat.saving_s:
+            return
         transaction.add_snapshot(pool.id, pool.seq, pool.at, pool.to_bytes())
-        seat.snapshot = pool.seq
+        seat.snapshot, seat.saved_at = pool.seq, time.monotonic()
+        seat.saving_s = seat.saved_at - began
 
     def sweep(self) -> None:
         """Let games expire that are due in the pools in memory, and forget old answers."""

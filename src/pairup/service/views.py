@@ -75,7 +75,7 @@ def learnt(of: Pool, limit: int) -> dict[str, Any]:
     couples = sorted(of.learner.estimates(), key=lambda each: -each.proposed)
     return {
         "policy": of.rules.policy,
-        "players": [each.as_json() for each in estimates.player_rates(of.learner)],
+        "players": [each.as_json() for each in estimates.player_rates(of.learner, of.met)],
         "couples": [
             {"players": list(each.couple), "proposed": each.proposed, "played": each.played}
             for each in couples[:limit]
@@ -87,7 +87,7 @@ def learnt(of: Pool, limit: int) -> dict[str, Any]:
 def stats(of: Pool, most_games: int) -> dict[str, Any]:
     """Show everything that a page about a pool needs."""
     tally = of.tally
-    random = estimates.random_pairing(estimates.player_rates(of.learner))
+    random = estimates.random_pairing(estimates.player_rates(of.learner, of.met))
     open_games = list(of.games.items())[:most_games]
     return {
         "pool": of.name,

@@ -79,11 +79,12 @@ def _result(changes: Changes, sent: Sent, ledger: Ledger) -> dict[str, Any]:
 
 
 def _found(caller: Caller, game: str, scope: str) -> GameRecord:
+    may_read = caller.principal.may  # or a refusal, before anything is looked up
     with caller.service.store.reading() as transaction:
         record = transaction.games([game]).get(game)
         pool = transaction.pool(record.pool_id) if record else None
     # Who may not look into its pool is not told whether it exists.
-    if record is None or pool is None or not caller.principal.may("read", pool.name):
+    if record is None or pool is None or not may_read("read", pool.name):
         raise RefusalError(
             "no-such-game", f"no game has the id {game!r}: send the id that the matching gave it"
         )

@@ -21,11 +21,24 @@ from pairup.service.web import Asks, Caller, DoneOnce, at_most, refusals, respon
 router = APIRouter(prefix="/v1", tags=["matchings"])
 
 
+_LINKS = {
+    "links": {
+        name: {"operationId": name, "parameters": {of: f"$response.body#/{where}"}}
+        for name, of, where in (
+            ("show_matching", "matching", "id"),
+            ("release", "matching", "id"),
+            ("show_game", "game", "games/0/id"),
+            ("report", "game", "games/0/id"),
+        )
+    }
+}
+
+
 @router.post(
     "/pools/{pool}/matchings",
     status_code=201,
     response_model=MatchingView,
-    responses=refusals(404, 409),
+    responses={201: _LINKS, **refusals(404, 409)},
 )
 def propose(
     caller: Asks, once: DoneOnce, pool: PoolName, body: NewMatching | None = None
@@ -83,11 +96,12 @@ def release(caller: Asks, once: DoneOnce, matching: Id) -> Response:
 
 
 def _found(caller: Caller, matching: str, scope: str) -> MatchingRow:
+    may_read = caller.principal.may  # or a refusal, before anything is looked up
     with caller.service.store.reading() as transaction:
         row = transaction.matching(matching)
         pool = transaction.pool(row.pool_id) if row else None
     # Who may not look into its pool is not told whether it exists.
-    if row is None or pool is None or not caller.principal.may("read", pool.name):
+    if row is None or pool is None or not may_read("read", pool.name):
         raise RefusalError(
             "no-such-matching",
             f"no matching has the id {matching!r}: send the id that POST .../matchings answered",

@@ -30,10 +30,21 @@ from pairup.service.web import (
 
 router = APIRouter(prefix="/v1/pools", tags=["pools"])
 Limit = Annotated[int | None, Query(ge=1, description="Items of the page.")]
-Cursor = Annotated[str | None, Query(max_length=1024, description="The `next` of a page.")]
+Cursor = Annotated[
+    str | None,
+    Query(max_length=1024, pattern="^[A-Za-z0-9_-]*$", description="The `next` of a page."),
+]
 
 
-@router.post("", status_code=201, response_model=PoolView, responses=refusals(409))
+_LINKS = {
+    "links": {
+        name: {"operationId": name, "parameters": {"pool": "$response.body#/name"}}
+        for name in ("show_pool", "put_player", "list_players", "propose", "show_stats")
+    }
+}
+
+
+@router.post("", status_code=201, response_model=PoolView, responses={201: _LINKS, **refusals(409)})
 def make_pool(caller: Asks, once: DoneOnce, body: NewPool) -> Response:
     """Make a pool."""
     caller.need("admin", body.name)
@@ -52,6 +63,7 @@ def make_pool(caller: Asks, once: DoneOnce, body: NewPool) -> Response:
 @router.get("", response_model=PoolPage, responses=refusals())
 def list_pools(caller: Asks, cursor: Cursor = None, limit: Limit = None) -> Response:
     """List the pools that the API key may read, by name."""
+    caller.principal  # noqa: B018  # who may read no pool at all is refused, not shown none
     service, size = caller.service, page_size(limit, caller.service.settings.most_page)
     found, after = list[PoolRow](), after_cursor(cursor)
     with service.store.reading() as transaction:

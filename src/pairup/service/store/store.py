@@ -69,8 +69,9 @@ class Store:
     def _check_file(self, connection: Connection) -> None:
         found = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
         if found != "ok":
+            said = " ".join(str(found).split())
             raise StoreDamagedError(
-                f"the database {self.name} is damaged ({found}): stop the service and restore a "
+                f"the database {self.name} is damaged ({said}): stop the service and restore a "
                 "copy; nothing was changed"
             )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
 
 from pairup.service import events as happened
 from pairup.service.clock import Moment
@@ -100,8 +100,7 @@ class Transaction:
         self._connection.execute(
             update(tables.pools).where(tables.pools.c.id == pool_id).values(values)
         )
-        for each in recorded:
-            self._record(pool_id, each)
+        self._record(pool_id, recorded)
 
     def events(self, pool_id: str, after: int = 0, limit: int | None = None) -> Iterator[Recorded]:
         """Read the log after event `after`, in order."""
@@ -140,16 +139,24 @@ class Transaction:
 
     # Matchings and games
 
-    def _record(self, pool_id: str, recorded: Recorded) -> None:
-        if isinstance(recorded.event, happened.Proposed):
-            self._propose(pool_id, recorded.at, recorded.event)
-        for change in changes(recorded):
-            values = dict(change.values)
+    def _record(self, pool_id: str, log: list[Recorded]) -> None:
+        """Bring the records of games up to date, all that change the same columns at once."""
+        changed: dict[str, dict[str, Any]] = {}
+        for recorded in log:
+            if isinstance(recorded.event, happened.Proposed):
+                self._propose(pool_id, recorded.at, recorded.event)
+            for change in changes(recorded):
+                for id in change.games:
+                    changed.setdefault(id, {}).update(change.values)
+        alike: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+        for id, values in changed.items():
             if "answers" in values:
                 values["answers"] = dumps(values["answers"])
-            for start in range(0, len(change.games), _CHUNK):
-                some = tables.games.c.id.in_(change.games[start : start + _CHUNK])
-                self._connection.execute(update(tables.games).where(some).values(values))
+            alike.setdefault(tuple(values), []).append({"game": id, **values})
+        for columns, rows in alike.items():
+            new: dict[str, Any] = {column: bindparam(column) for column in columns}
+            mine = tables.games.c.id == bindparam("game")
+            self._connection.execute(update(tables.games).where(mine).values(new), rows)
 
     def _propose(self, pool_id: str, at: Moment, event: happened.Proposed) -> None:
         matching = {"id": event.matching, "pool_id": pool_id, "at": at}
