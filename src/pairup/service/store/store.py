@@ -13,6 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from pairup.service.store import schema
 from pairup.service.store.engine import WRITES, for_looking, opened, parsed
 from pairup.service.store.failures import StoreDamagedError, failure
+from pairup.service.store.faults import fault_point
 from pairup.service.store.transaction import Transaction
 
 log = structlog.get_logger()
@@ -94,8 +95,13 @@ class Store:
     def _begin(self, writes: bool) -> Iterator[Connection]:
         # Told before it begins, so that it begins as what it is.
         told = self._engine.connect().execution_options(**{WRITES: writes})
-        with told as connection, connection.begin():
-            yield connection
+        with told as connection:
+            with connection.begin():
+                yield connection
+                if writes:
+                    fault_point()
+            if writes:
+                fault_point()
 
     @contextmanager
     def _telling(self) -> Iterator[None]:
