@@ -24,7 +24,7 @@ from pairup.service.routes import games, health, insight, matchings, players, po
 from pairup.service.service import Service
 from pairup.service.settings import Settings, read_settings
 from pairup.service.store import Store
-from pairup.service.store.failures import StoreDamagedError, StoreFullError
+from pairup.service.store.failures import StoreFullError, StoreUnavailableError
 from pairup.service.web import refused
 
 log = structlog.get_logger()
@@ -176,10 +176,11 @@ def _allowed(request: Request) -> str:
 
 
 async def _on_store(request: Request, error: Exception) -> Response:
-    if isinstance(error, StoreFullError):
-        slug = "store-full"
-    else:
-        slug = "store-damaged" if isinstance(error, StoreDamagedError) else "store-unavailable"
+    passing: dict[type, str] = {
+        StoreFullError: "store-full",
+        StoreUnavailableError: "store-unavailable",
+    }
+    slug = passing.get(type(error), "store-damaged")  # a log that makes no sense included
     request.app.state.service.metrics.failures.labels(slug).inc()
     log.error("store", problem=slug, why=str(error))
     headers = {"Retry-After": "5"}
