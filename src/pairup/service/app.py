@@ -29,6 +29,10 @@ from pairup.service.web import refused
 
 log = structlog.get_logger()
 _FORGET_EVERY_S = 60.0
+_TROUBLE: dict[type, str] = {
+    StoreFullError: "store-full",
+    StoreUnavailableError: "store-unavailable",
+}
 _ABOUT = """Learns who to pair with whom, live.
 
 A backend says who waits, asks for the next games, and reports which were played. Every refusal is a
@@ -175,11 +179,7 @@ def _allowed(request: Request) -> str:
 
 
 async def _on_store(request: Request, error: Exception) -> Response:
-    passing: dict[type, str] = {
-        StoreFullError: "store-full",
-        StoreUnavailableError: "store-unavailable",
-    }
-    slug = passing.get(type(error), "store-damaged")  # a log that makes no sense included
+    slug = _TROUBLE.get(type(error), "store-damaged")  # a log that makes no sense included
     request.app.state.service.metrics.failures.labels(slug).inc()
     log.error("store", problem=slug, why=str(error))
     headers = {"Retry-After": "5"}
