@@ -13,8 +13,10 @@ import httpx
 import pytest
 
 from pairup.cli import main
+from pairup.service.clock import WallClock
 from pairup.service.store import Store
 from pairup.service.verify import verify
+from pools import Api
 
 
 class Process:
@@ -136,16 +138,16 @@ def test_killed_it_loses_nothing_that_it_acknowledged(database):
                     learnt.append(game["id"])
         process.process.wait()
     assert learnt
-    with serving(database) as process:
+    api = Api(database, WallClock())
+    try:
         for game in learnt:
-            assert process.client.get(f"/v1/games/{game}").json()["state"] == "played"
-        digest = process.client.get("/v1/pools/chess/digest").json()["digest"]
-        assert process.client.get("/v1/pools/chess/stats").json()["games"]["learnt"] >= len(learnt)
-        assert process.end() == 0
-    store = Store(database)
-    (verdict,) = verify(store)
-    assert (verdict.wrong, verdict.digest) == ("", digest)
-    store.close()
+            assert api.json("GET", f"/v1/games/{game}")["state"] == "played"
+        assert api.stats()["games"]["learnt"] >= len(learnt)
+        digest = api.json("GET", "/v1/pools/chess/digest")["digest"]
+        (verdict,) = verify(api.service.store)
+        assert (verdict.wrong, verdict.digest) == ("", digest)
+    finally:
+        api.stop()
 
 
 def test_two_processes_serve_one_pool(postgres):

@@ -10,7 +10,7 @@ import uvicorn
 
 from pairup.errors import ServiceError
 from pairup.service import logs
-from pairup.service.app import create_app
+from pairup.service.app import create_app, spare_garbage_search
 from pairup.service.settings import Settings
 from pairup.service.store import Store
 
@@ -43,7 +43,9 @@ def serve(settings: Settings) -> None:
         _hand_down(settings)
         uvicorn.run(_FACTORY, factory=True, workers=settings.workers, **options)
     else:
-        uvicorn.run(create_app(settings), **options)
+        app = create_app(settings)
+        spare_garbage_search()
+        uvicorn.run(app, **options)
 
 
 def _nothing_more(number: int, frame: object) -> None:
