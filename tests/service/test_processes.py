@@ -213,19 +213,27 @@ def test_what_cannot_start_says_why(run, tmp_path):
     text = tmp_path / "letter.txt"
     text.write_text("Dear reader, " * 100)
     before = text.read_bytes()
+    taken = socket.create_server(("127.0.0.1", 0))
     for arguments, environment, said in [
-        (["--database", text], {}, "is damaged, or is no database"),
-        (["--database", tmp_path / "no" / "x.db"], {}, "unable to open"),
-        (["--host", "0.0.0.0", "--database", tmp_path / "x.db"], {}, "pairup keys create"),
+        (["--port", "0", "--database", text], {}, "is damaged, or is no database"),
+        (["--port", "0", "--database", tmp_path / "no" / "x.db"], {}, "unable to open"),
+        (
+            ["--host", "0.0.0.0", "--port", "0", "--database", tmp_path / "x.db"],
+            {},
+            "pairup keys create",
+        ),
         (["--workers", "2", "--database", tmp_path / "x.db"], {}, "2 processes need PostgreSQL"),
         (["--port", "99999"], {}, "the setting port cannot be 99999"),
         ([], {"PAIRUP_MOST_BODY": "x"}, "PAIRUP_MOST_BODY"),
+        (["--host", "192.0.2.1", "--database", tmp_path / "x.db"], {}, "'192.0.2.1' cannot be"),
+        (["--port", taken.getsockname()[1]], {}, "cannot be listened on (Address already in use)"),
     ]:
         done = run("serve", *arguments, **environment)
         assert done.returncode == 2, done
         assert said in done.stderr
         assert done.stderr.startswith("pairup: ")
         assert len(done.stderr.splitlines()) == 1
+    taken.close()
     assert text.read_bytes() == before
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 from typing import Any
 
 import uvicorn
@@ -26,6 +27,7 @@ def serve(settings: Settings) -> None:
         It cannot start as asked; nothing in the database was changed.
     """
     settings.check()
+    check_address(settings)
     check_keys(settings)
     logs.set_up(settings.log_level)
     # Uvicorn raises the signal again that stopped it. A signal that did its work is no failure.
@@ -50,6 +52,19 @@ def serve(settings: Settings) -> None:
 
 def _nothing_more(number: int, frame: object) -> None:
     return
+
+
+def check_address(settings: Settings) -> None:
+    """Refuse an address that cannot be listened on, before anything else is done."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        socket.create_server((settings.host, settings.port), family=family).close()
+    except OSError as error:
+        why = os.strerror(error.errno or 0)
+        raise ServiceError(
+            f"port {settings.port} of {settings.host!r} cannot be listened on ({why}): give another "
+            "--port or --host, or stop what listens there"
+        ) from None
 
 
 def check_keys(settings: Settings) -> None:
