@@ -60,10 +60,10 @@ def check_address(settings: Settings) -> None:
     try:
         socket.create_server((settings.host, settings.port), family=family).close()
     except OSError as error:
-        why = os.strerror(error.errno or 0)
+        why = str(error.strerror).partition(" (")[0]
         raise ServiceError(
-            f"port {settings.port} of {settings.host!r} cannot be listened on ({why}): give another "
-            "--port or --host, or stop what listens there"
+            f"port {settings.port} of {settings.host!r} cannot be listened on ({why}): "
+            "give another --port or --host, or stop what listens there"
         ) from None
 
 
