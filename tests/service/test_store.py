@@ -89,8 +89,16 @@ def test_what_is_written_is_read(store, database):
         row = transaction.pool_named("chess")
         assert (row.id, row.created_at, row.seq) == ("p", 10, 3)
         assert list(transaction.events("p")) == LOG
-        assert list(transaction.events("p", after=1, limit=1)) == LOG[1:2]
+        assert list(transaction.events("p", after=1)) == LOG[1:]
     again.close()
+
+
+def test_a_long_log_is_read_in_order(store):
+    log = [LOG[0], *(Recorded(seq, 10, LOG[1].event) for seq in range(2, 2002))]
+    enter(store, log=log)
+    with store.reading() as transaction:
+        assert list(transaction.events("p")) == log
+        assert list(transaction.events("p", after=1001)) == log[1001:]
 
 
 def test_a_block_that_fails_writes_nothing(store):
