@@ -135,17 +135,14 @@ def _pool(caller: Caller, name: str) -> Response:
 
 
 def _page(caller: Caller, template: str, tag: str | None = None, **values: Any) -> Response:
-    body = (
-        _templates()
-        .get_template(template)
-        .render(
-            **values,
-            assets={name: f"/dashboard/{name}?{_digest(name)}" for name in _KINDS},
-            drawn=caller.request.url.path != "/",
-            keys=caller.service.settings.needs_keys,
-            version=version("pairup"),
-        )
-    )
+    shared = {
+        "assets": {name: f"/dashboard/{name}?{_digest(name)}" for name in _KINDS},
+        "drawn": caller.request.url.path != "/",
+        "keys": caller.service.settings.needs_keys,
+        "pause": panels.pause(0),
+        "version": version("pairup"),
+    }
+    body = _templates().get_template(template).render(shared | values)
     headers = _HEADERS | ({"ETag": tag} if tag else {})
     return Response(body, 200, headers, "text/html; charset=utf-8")
 
