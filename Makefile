@@ -37,8 +37,9 @@ format: $(READY)  ## fix the style where a tool can
 demo: $(READY)  ## reproduce the paper at a small size, report in build/demo
 	$(BIN)/pairup reproduce --quick --out build/demo
 
-docs: $(READY)  ## write the reference of the command line from its help
+docs: $(READY)  ## write the reference of the command line and the table of settings
 	$(BIN)/python docs/make_cli_reference.py
+	$(BIN)/python docs/make_settings_table.py
 
 bench: $(READY)  ## measure speed and memory
 	$(BIN)/python -m benchmarks

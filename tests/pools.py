@@ -60,6 +60,15 @@ class Api:
             assert answer.status_code == status, f"{method} {path}: {answer.text}"
         return answer
 
+    def together(self, count, method, path, **options):
+        """Send the same request several times at the same moment."""
+
+        async def send():
+            requests = [self._client.request(method, path, **options) for _ in range(count)]
+            return await asyncio.gather(*requests)
+
+        return self._run(send())
+
     def json(self, method, path, status=200, **options):
         return self(method, path, status, **options).json()
 

@@ -13,8 +13,10 @@ import httpx
 import pytest
 
 from pairup.cli import main
+from pairup.service.clock import WallClock
 from pairup.service.store import Store
 from pairup.service.verify import verify
+from pools import Api
 
 
 class Process:
@@ -136,16 +138,16 @@ def test_killed_it_loses_nothing_that_it_acknowledged(database):
                     learnt.append(game["id"])
         process.process.wait()
     assert learnt
-    with serving(database) as process:
+    api = Api(database, WallClock())
+    try:
         for game in learnt:
-            assert process.client.get(f"/v1/games/{game}").json()["state"] == "played"
-        digest = process.client.get("/v1/pools/chess/digest").json()["digest"]
-        assert process.client.get("/v1/pools/chess/stats").json()["games"]["learnt"] >= len(learnt)
-        assert process.end() == 0
-    store = Store(database)
-    (verdict,) = verify(store)
-    assert (verdict.wrong, verdict.digest) == ("", digest)
-    store.close()
+            assert api.json("GET", f"/v1/games/{game}")["state"] == "played"
+        assert api.stats()["games"]["learnt"] >= len(learnt)
+        digest = api.json("GET", "/v1/pools/chess/digest")["digest"]
+        (verdict,) = verify(api.service.store)
+        assert (verdict.wrong, verdict.digest) == ("", digest)
+    finally:
+        api.stop()
 
 
 def test_two_processes_serve_one_pool(postgres):
@@ -211,19 +213,27 @@ def test_what_cannot_start_says_why(run, tmp_path):
     text = tmp_path / "letter.txt"
     text.write_text("Dear reader, " * 100)
     before = text.read_bytes()
+    taken = socket.create_server(("127.0.0.1", 0))
     for arguments, environment, said in [
-        (["--database", text], {}, "is damaged, or is no database"),
-        (["--database", tmp_path / "no" / "x.db"], {}, "unable to open"),
-        (["--host", "0.0.0.0", "--database", tmp_path / "x.db"], {}, "pairup keys create"),
+        (["--port", "0", "--database", text], {}, "is damaged, or is no database"),
+        (["--port", "0", "--database", tmp_path / "no" / "x.db"], {}, "unable to open"),
+        (
+            ["--host", "0.0.0.0", "--port", "0", "--database", tmp_path / "x.db"],
+            {},
+            "pairup keys create",
+        ),
         (["--workers", "2", "--database", tmp_path / "x.db"], {}, "2 processes need PostgreSQL"),
         (["--port", "99999"], {}, "the setting port cannot be 99999"),
         ([], {"PAIRUP_MOST_BODY": "x"}, "PAIRUP_MOST_BODY"),
+        (["--host", "192.0.2.1", "--database", tmp_path / "x.db"], {}, "'192.0.2.1' cannot be"),
+        (["--port", taken.getsockname()[1]], {}, "cannot be listened on (Address already in use)"),
     ]:
         done = run("serve", *arguments, **environment)
         assert done.returncode == 2, done
         assert said in done.stderr
         assert done.stderr.startswith("pairup: ")
         assert len(done.stderr.splitlines()) == 1
+    taken.close()
     assert text.read_bytes() == before
 
 

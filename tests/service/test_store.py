@@ -14,7 +14,7 @@ from pairup.service import events as happened
 from pairup.service.events import KINDS, Recorded, packed, unpacked
 from pairup.service.pool import Pool, replayed
 from pairup.service.rules import Rules
-from pairup.service.store import Store, StoredAnswer
+from pairup.service.store import Store, StoredAnswer, schema
 from pairup.service.store.engine import parsed
 from pairup.service.store.failures import (
     StoreConflictError,
@@ -50,16 +50,55 @@ def test_the_migrations_make_the_tables(store):
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
 
 
+def test_several_may_start_at_once(database):
+    opened, failed = [], []
+
+    def start():
+        try:
+            opened.append(Store(database))
+        except ServiceError as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=start) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for store in opened:
+        store.close()
+    assert failed == []
+
+
+def test_an_older_schema_is_migrated_and_told(store, database, monkeypatch, capsys):
+    """With a step that does not exist yet: the version only is another."""
+    enter(store)
+    store.close()
+    monkeypatch.setattr(schema, "latest", lambda: "0002")
+    monkeypatch.setattr(schema, "migrate", lambda connection: None)
+    again = Store(database)
+    with again.reading() as transaction:
+        assert list(transaction.events("p")) == LOG
+    again.close()
+    assert "migrated" in capsys.readouterr().out
+
+
 def test_what_is_written_is_read(store, database):
     enter(store)
     again = Store(database)
-    assert again.migrated_from is None
     with again.reading() as transaction:
         row = transaction.pool_named("chess")
         assert (row.id, row.created_at, row.seq) == ("p", 10, 3)
         assert list(transaction.events("p")) == LOG
-        assert list(transaction.events("p", after=1, limit=1)) == LOG[1:2]
+        assert list(transaction.events("p", after=1)) == LOG[1:]
     again.close()
+
+
+def test_a_long_log_is_read_in_order(store):
+    log = [LOG[0], *(Recorded(seq, 10, LOG[1].event) for seq in range(2, 2002))]
+    enter(store, log=log)
+    with store.reading() as transaction:
+        assert list(transaction.events("p")) == log
+        assert list(transaction.events("p", after=1001)) == log[1001:]
 
 
 def test_a_block_that_fails_writes_nothing(store):

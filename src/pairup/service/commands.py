@@ -77,7 +77,7 @@ def propose(
             "id": new_id(),
             "players": list(couple),
             "chance": chance,
-            "explores": leader is not None and couple not in leader,
+            "explores": leader is None or couple not in leader,
         }
         for couple, chance in zip(matching, chances, strict=True)
     ]

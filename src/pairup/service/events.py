@@ -22,7 +22,7 @@ class ProposedGame(TypedDict):
     id: str
     players: list[str]
     chance: float | None  # estimated, to be played
-    explores: bool  # whether it is no couple of the leader's
+    explores: bool  # whether it is no couple of the leader's, if the policy has a leader at all
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 from typing import Any
 
 import uvicorn
 
 from pairup.errors import ServiceError
 from pairup.service import logs
-from pairup.service.app import create_app
+from pairup.service.app import create_app, spare_garbage_search
 from pairup.service.settings import Settings
 from pairup.service.store import Store
 
@@ -26,6 +27,7 @@ def serve(settings: Settings) -> None:
         It cannot start as asked; nothing in the database was changed.
     """
     settings.check()
+    check_address(settings)
     check_keys(settings)
     logs.set_up(settings.log_level)
     # Uvicorn raises the signal again that stopped it. A signal that did its work is no failure.
@@ -43,11 +45,26 @@ def serve(settings: Settings) -> None:
         _hand_down(settings)
         uvicorn.run(_FACTORY, factory=True, workers=settings.workers, **options)
     else:
-        uvicorn.run(create_app(settings), **options)
+        app = create_app(settings)
+        spare_garbage_search()
+        uvicorn.run(app, **options)
 
 
 def _nothing_more(number: int, frame: object) -> None:
     return
+
+
+def check_address(settings: Settings) -> None:
+    """Refuse an address that cannot be listened on, before anything else is done."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        socket.create_server((settings.host, settings.port), family=family).close()
+    except OSError as error:
+        why = str(error.strerror).partition(" (")[0]
+        raise ServiceError(
+            f"port {settings.port} of {settings.host!r} cannot be listened on ({why}): "
+            "give another --port or --host, or stop what listens there"
+        ) from None
 
 
 def check_keys(settings: Settings) -> None:

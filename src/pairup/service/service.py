@@ -93,10 +93,12 @@ class Service:
     ) -> Answer:
         now = self.clock.now()
         with self.store.writing() as transaction:
+            taken = transaction.pool_named(name)
+            # After the look at the name: the same request may have been committed in between.
             stored = repeatable and repeatable.stored(transaction)
             if stored:
                 return stored
-            if transaction.pool_named(name):
+            if taken:
                 raise RefusalError(
                     "pool-exists",
                     f"a pool is called {name!r} already: use it, or choose another name",

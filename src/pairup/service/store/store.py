@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
+import structlog
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -14,6 +15,8 @@ from pairup.service.store.engine import WRITES, for_looking, opened, parsed
 from pairup.service.store.failures import StoreDamagedError, failure
 from pairup.service.store.faults import fault_point
 from pairup.service.store.transaction import Transaction
+
+log = structlog.get_logger()
 
 
 class Store:
@@ -35,7 +38,6 @@ class Store:
         self._url = url
         self.name = url.render_as_string(hide_password=True)
         self.many_writers = url.drivername != "sqlite"
-        self.migrated_from: str | None = None
         self._engine = opened(url)
         # The writers of this process queue here: SQLite lets them sleep and try again, unfairly.
         self._turn = nullcontext() if self.many_writers else threading.Lock()
@@ -50,8 +52,10 @@ class Store:
         if self._outdated():
             with self._telling(), self._begin(writes=True) as connection:
                 schema.check(connection, self.name)
-                self.migrated_from = schema.version(connection)
+                found = schema.version(connection)
                 schema.migrate(connection)
+            if found is not None:
+                log.warning("migrated", database=self.name, was=found, now=schema.latest())
 
     def _outdated(self) -> bool:
         """Say whether the schema must be brought up to date, after a look that changes nothing."""

@@ -16,6 +16,7 @@ from pairup.service.records import OPEN, GameRecord, changes
 from pairup.service.store import tables
 
 _CHUNK = 500  # of ids in a statement
+_PAGE = 1_000  # of events
 
 
 @dataclass(frozen=True)
@@ -102,14 +103,16 @@ class Transaction:
         )
         self._record(pool_id, recorded)
 
-    def events(self, pool_id: str, after: int = 0, limit: int | None = None) -> Iterator[Recorded]:
-        """Read the log after event `after`, in order."""
-        table = tables.events.c
-        query = select(tables.events).where(table.pool_id == pool_id, table.seq > after)
-        rows = self._connection.execute(query.order_by(table.seq).limit(limit))
-        for row in rows:
-            event = unpacked(pool_id, row.seq, row.kind, row.body)
-            yield Recorded(row.seq, row.at, event)
+    def events(self, pool_id: str, after: int = 0) -> Iterator[Recorded]:
+        """Read the log after event `after`, in order, by pages: it may be longer than memory."""
+        while True:
+            rows = self.raw_events(pool_id, after, _PAGE)
+            for row in rows:
+                event = unpacked(pool_id, row.seq, row.kind, row.body)
+                yield Recorded(row.seq, row.at, event)
+            if len(rows) < _PAGE:
+                return
+            after = rows[-1].seq
 
     def raw_events(self, pool_id: str, after: int, limit: int) -> list[Row[Any]]:
         """Read the log as it is stored."""
