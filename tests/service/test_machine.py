@@ -138,7 +138,9 @@ class Machine(RuleBasedStateMachine):
         expected = self.model.report(id, outcome, answers)
         status = {"invalid-request": 422, "contradicting-outcome": 409}.get(expected, 200)
         body = {"outcome": outcome, "answers": answers}
-        self._check(id, expected, self.api.json("PUT", f"/v1/games/{id}/outcome", status, json=body))
+        self._check(
+            id, expected, self.api.json("PUT", f"/v1/games/{id}/outcome", status, json=body)
+        )
 
     @precondition(lambda self: self.model.games)
     @rule(data=st.data(), count=st.integers(1, 4))

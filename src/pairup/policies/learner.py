@@ -386,8 +386,8 @@ class Learner:
         for (i, j), due in self._awaited.items():
             couple = i < j and {i, j} <= present and due > 0
             archive.require(couple, f"it awaits {due} outcomes of slots {i} and {j}")
-        tries, _ = self._policy.statistics(self._state) or ((), ())
-        known = set(np.unique(np.argwhere(tries)).tolist())
+        tries, _ = self._policy.statistics(self._state) or (np.zeros((0, 0)),) * 2
+        known = set(np.flatnonzero(tries.any(axis=0) | tries.any(axis=1)).tolist())
         archive.require(known <= present, "it knows players who are not present")
 
     def _terms(self, capacity: int) -> Terms:

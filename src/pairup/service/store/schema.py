@@ -11,6 +11,8 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, text
 
 from pairup.errors import ServiceError
+from pairup.service.store.failures import StoreDamagedError
+from pairup.service.store.tables import metadata
 
 _MIGRATIONS = Path(__file__).with_name("migrations")
 _LOCK = 0x70616972  # of PostgreSQL: several processes may start at once
@@ -51,7 +53,15 @@ def check(connection: Connection, database: str) -> bool:
             f"the database {database} has schema {found}, this pairup knows up to {latest()}: "
             "it was written by a newer pairup, run that one; nothing was changed"
         )
-    return found != latest()
+    if found != latest():
+        return True
+    missing = set(metadata.tables) - set(inspect(connection).get_table_names())
+    if missing:
+        raise StoreDamagedError(
+            f"the database {database} is damaged, it lacks the table {min(missing)!r}: restore a "
+            "copy; nothing was changed"
+        )
+    return False
 
 
 def migrate(connection: Connection) -> None:
