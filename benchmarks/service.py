@@ -25,7 +25,7 @@ def measure(quick: bool) -> list[dict[str, object]]:
     times = 30 if quick else 200
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         rows = _rates(Path(folder), times)
-        rows.append(_memory(Path(folder), 100 if quick else 1_500))
+        rows.append(_memory(Path(folder), 100 if quick else 600))
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         rows += _many(Path(folder), 2 if quick else 6)
     return rows
@@ -85,19 +85,19 @@ def _round(client: Any, rng: random.Random) -> tuple[float, float, str, str]:
 def _rates(folder: Path, times: int) -> list[dict[str, object]]:
     process, bare = _started(folder), _Bare(folder / "bare.db")
     rng, seconds = random.Random(1), [[], [], [], []]
-    with httpx.Client(base_url=process.url, timeout=60) as client:
-        with httpx.Client(base_url=bare.url, timeout=60) as other:
-            _join(client, _PLAYERS)
-            _round(client, rng)
-            for _ in range(times):  # turn by turn, so that both meet the same machine
-                proposing, reporting, matching, body = _round(client, rng)
-                # The bare route answers with as much as a proposal does, and takes a batch in.
-                asking, _ = _timed(other.post, "/echo", content=matching)
-                taking, _ = _timed(other.post, "/take", content=body)
-                for all_seconds, one in zip(
-                    seconds, (proposing, reporting, asking, taking), strict=True
-                ):
-                    all_seconds.append(one)
+    with (
+        httpx.Client(base_url=process.url, timeout=60) as client,
+        httpx.Client(base_url=bare.url, timeout=60) as other,
+    ):
+        _join(client, _PLAYERS)
+        _round(client, rng)
+        for _ in range(times):  # turn by turn, so that both meet the same machine
+            proposing, reporting, matching, body = _round(client, rng)
+            # The bare route answers with as much as a proposal does, and takes a batch in.
+            asking, _ = _timed(other.post, "/echo", content=matching)
+            taking, _ = _timed(other.post, "/take", content=body)
+            for each, one in zip(seconds, (proposing, reporting, asking, taking), strict=True):
+                each.append(one)
     process.stop()
     bare.stop()
     proposing, reporting, asking, taking = seconds

@@ -1,6 +1,5 @@
 """What service processes in tests are forked from: all imported, the policies they use compiled."""
 
-import pairup.service.server
 from pairup.policies import get_policy
 
 for name in ("rank_one_thompson", "unimodal"):

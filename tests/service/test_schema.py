@@ -52,7 +52,7 @@ def url(tmp_path_factory):
     thread.start()
     while not server.started:
         time.sleep(0.01)
-    yield "http://127.0.0.1:{}".format(server.servers[0].sockets[0].getsockname()[1])
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     server.should_exit = True
     thread.join()
 
@@ -91,7 +91,7 @@ def sweep(url, description, mode, checks, parts=None):
         @BOUNDED
         @given(case=operation.as_strategy(generation_mode=mode))
         def send(case):
-            for part in parts and case.path_parameters or ():
+            for part in (parts and case.path_parameters) or ():
                 case.path_parameters[part] = parts[part]
             case.call_and_validate(base_url=url, checks=checks)
 
