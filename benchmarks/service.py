@@ -25,7 +25,7 @@ def measure(quick: bool) -> list[dict[str, object]]:
     times = 30 if quick else 200
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         rows = _rates(Path(folder), times)
-        rows.append(_memory(Path(folder), 100 if quick else 1_500))
+        rows.append(_memory(Path(folder), 100 if quick else 600))
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         rows += _many(Path(folder), 2 if quick else 6)
     return rows
@@ -96,10 +96,15 @@ def _rates(folder: Path, times: int) -> list[dict[str, object]]:
             # The bare route answers with as much as a proposal does, and takes a batch in.
             asking, _ = _timed(other.post, "/echo", content=matching)
             taking, _ = _timed(other.post, "/take", content=body)
+<<<<<<< HEAD
             for all_seconds, one in zip(
                 seconds, (proposing, reporting, asking, taking), strict=True
             ):
                 all_seconds.append(one)
+=======
+            for each, one in zip(seconds, (proposing, reporting, asking, taking), strict=True):
+                each.append(one)
+>>>>>>> b18f4d3790a8f329f8672ef98135275a73d3a815
     process.stop()
     bare.stop()
     proposing, reporting, asking, taking = seconds

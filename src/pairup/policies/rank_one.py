@@ -116,8 +116,8 @@ class RankOneThompson(Policy):
         state.met[partners] -= state.tries[slot, partners]
         state.fitted[partners] = 0.0
         for couples in (state.tries, state.games, state.missed, state.told):
-            couples[slot, :] = 0
-            couples[:, slot] = 0
+            # Not the whole column: to write zeros takes memory that was never touched.
+            couples[slot, partners] = couples[partners, slot] = 0
         for i in [slot, *partners.tolist()]:
             if i == slot or state.usual[i] == slot:
                 state.usual[i] = _most_met(state, i)
