@@ -96,15 +96,8 @@ def _rates(folder: Path, times: int) -> list[dict[str, object]]:
             # The bare route answers with as much as a proposal does, and takes a batch in.
             asking, _ = _timed(other.post, "/echo", content=matching)
             taking, _ = _timed(other.post, "/take", content=body)
-<<<<<<< HEAD
-            for all_seconds, one in zip(
-                seconds, (proposing, reporting, asking, taking), strict=True
-            ):
-                all_seconds.append(one)
-=======
             for each, one in zip(seconds, (proposing, reporting, asking, taking), strict=True):
                 each.append(one)
->>>>>>> b18f4d3790a8f329f8672ef98135275a73d3a815
     process.stop()
     bare.stop()
     proposing, reporting, asking, taking = seconds

@@ -180,11 +180,7 @@ class Script:
         for _ in range(2):
             matching = self._post("/v1/pools/chess/matchings", 201, {"apart": [["a", "b"]]})
             sent = [{"game": game["id"], "outcome": "played"} for game in matching["games"]]
-<<<<<<< HEAD
-            again = [*sent[:1], {**sent[0], "outcome": "cancelled"}]
-=======
             again = [sent[0], {**sent[0], "outcome": "cancelled"}]
->>>>>>> b18f4d3790a8f329f8672ef98135275a73d3a815
             told = self._post("/v1/pools/chess/outcomes", 200, {"outcomes": sent + again})
             results = [each["result"] for each in told["results"]]
             assert results == ["learnt"] * len(sent) + ["repeated", "refused"]
