@@ -5,7 +5,7 @@ import pytest
 from kills import Campaign, Script
 
 
-@pytest.mark.parametrize(("processes", "kills"), [(1, 6), (2, 4)], ids=["sqlite", "postgresql"])
+@pytest.mark.parametrize(("processes", "kills"), [(1, 6), (2, 3)], ids=["sqlite", "postgresql"])
 def test_kills_at_any_moment_lose_nothing(tmp_path, request, processes, kills):
     if processes > 1:
         database = request.getfixturevalue("postgres").new_database()
@@ -29,14 +29,14 @@ def undisturbed(tmp_path_factory):
 
 
 # Passes by the fault point: odd before a commit, even after it. The first make the database.
-@pytest.mark.parametrize("die_at", [1, 2, 15, 16, 19, 20, 25, 26, 38])
+@pytest.mark.parametrize("die_at", [1, 2, 15, 16, 25, 26, 38])
 def test_kills_at_commits_change_nothing(tmp_path, undisturbed, die_at):
     learner, deaths = Script(str(tmp_path / "pools.db"), tmp_path, die_at).play()
     assert deaths == 1
     assert learner == undisturbed
 
 
-@pytest.mark.parametrize("die_at", [2, 17, 18, 24])
+@pytest.mark.parametrize("die_at", [2, 17, 18])
 def test_kills_at_commits_change_nothing_on_postgresql(tmp_path, postgres, undisturbed, die_at):
     learner, deaths = Script(postgres.new_database(), tmp_path, die_at).play()
     assert deaths == 1
