@@ -12,12 +12,8 @@ _HEAD = "# Command line\n\nMade by `make docs` from the help of each command.\n"
 
 def reference() -> str:
     """Return the text of the reference."""
-    pages = [_page([])]
-    for name, command in typer.main.get_command(app).commands.items():
-        pages += [
-            _page([name]),
-            *(_page([name, each]) for each in getattr(command, "commands", ())),
-        ]
+    commands = typer.main.get_command(app).commands
+    pages = [_page([])] + [_page([name]) for name in commands]
     return "\n".join([_HEAD, *pages])
 
 

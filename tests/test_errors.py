@@ -7,7 +7,6 @@ from pairup.errors import PairupError, did_you_mean
 
 CHILDREN = [
     pairup.ArchiveError,
-    pairup.ClientError,
     pairup.ExperimentError,
     pairup.MatchingError,
     pairup.ObservationError,
@@ -15,7 +14,6 @@ CHILDREN = [
     pairup.PolicyError,
     pairup.ProblemError,
     pairup.ResultsError,
-    pairup.ServiceError,
     pairup.SimulationError,
 ]
 

@@ -18,7 +18,6 @@ from pairup import bounds
 from pairup.best_matching import best_matching
 from pairup.errors import (
     ArchiveError,
-    ClientError,
     ExperimentError,
     MatchingError,
     ObservationError,
@@ -27,7 +26,6 @@ from pairup.errors import (
     PolicyError,
     ProblemError,
     ResultsError,
-    ServiceError,
     SimulationError,
 )
 from pairup.experiment import Experiment, load_experiment, shipped_experiments
@@ -63,7 +61,6 @@ __all__ = [
     "OSUB",
     "SAM",
     "ArchiveError",
-    "ClientError",
     "CombThompson",
     "CombUCB",
     "EpsilonGreedy",
@@ -86,7 +83,6 @@ __all__ = [
     "Rate",
     "ResultsError",
     "Run",
-    "ServiceError",
     "SimulationError",
     "Uniform",
     "Unimodal",

@@ -1,1 +1,0 @@
-"""Routes: thin, each a command or a view of the service."""

@@ -1,1 +1,0 @@
-"""Steps from one version of the schema to the next."""

@@ -1,1 +1,0 @@
-"""The steps, a file each."""
