@@ -278,6 +278,19 @@ def test_begins_with_nobody_or_one(variant):
     assert learner.propose() == Matching([("a", "b")])
 
 
+@pytest.mark.parametrize("count", [6, 7])
+def test_can_be_saved_whoever_is_available(variant, count):
+    players, draw = "abcdefg"[:count], random.Random(count)
+    learner = variant.learner(players)
+    for _ in range(40):
+        available = draw.sample(players, draw.randrange(2, count + 1))
+        matching = learner.propose(available)
+        assert set(matching.players) == set(available)
+        learner = Learner.from_bytes(learner.to_bytes())
+        if draw.random() < 0.8:
+            learner.observe(matching, [draw.random() < 0.5 for _ in matching])
+
+
 def test_a_new_player_inherits_nothing(variant):
     """A learner that thought the world of who left, and one that did not, go on alike."""
     futures = []

@@ -88,12 +88,13 @@ def near_best(hull, couples, scale):
 @kernel
 def _forget_others(hull):
     """Forget the matchings, and how they were found, unless they are of just those seated."""
-    kept, seated = hull.matching.kept_mate, 0
+    kept, known = hull.matching.kept_mate, 0
     for x in range(hull.now[MEMBERS]):
-        seated += kept[hull.players[x]] != NOBODY
+        known += kept[hull.players[x]] != NOBODY
+    others = -known
     for i in range(len(kept)):
-        seated -= kept[i] != NOBODY
-    if seated < 0 or kept[hull.players[0]] == NOBODY:
+        others += kept[i] != NOBODY
+    if known < hull.now[MEMBERS] or others > 0:
         forget_matchings(hull)
 
 
