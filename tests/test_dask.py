@@ -31,7 +31,7 @@ class Cluster:
         }
 
     def _start(self, what, *options):
-        log = open(self.file.parent / f"{len(self.processes)}.log", "w")  # noqa: SIM115
+        log = open(self.file.parent / f"{len(self.processes)}.log", "w")  # noqa: SIM115 - the process writes on
         command = [*DASK, what, *options, *HERE, "--scheduler-file", str(self.file)]
         process = subprocess.Popen(command, cwd=self.file.parent, stdout=log, stderr=log)
         log.close()

@@ -132,6 +132,7 @@ def label_ends(ax: Axes) -> None:
     """
     lines = [line for line in ax.lines if points(line)[0].size]
     names = [str(line.get_label()) for line in lines]
+    # Axes that were removed have no figure; these are drawn on.
     height = ax.bbox.height * 72 / ax.get_figure(root=True).dpi  # type: ignore[union-attr]
     if len(names) * _LABEL_HEIGHT > height or max(map(len, names), default=0) > _MOST_LABEL:
         ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)

@@ -96,8 +96,8 @@ def times_the_limit(
         ax.text(0.5, 0.5, "No problem here has a limit.", ha="center", transform=ax.transAxes)
         return ax
     groups = means["problem"].unique(maintain_order=True).to_list()
-    lowest, highest = means["estimate"].min(), means["estimate"].max()
-    log = y_scale == "log" or highest > 10 * lowest  # type: ignore[operator]
+    lowest, highest = min(means["estimate"]), max(means["estimate"])
+    log = y_scale == "log" or highest > 10 * lowest
     _bars(means, ax, groups, 1.0 if log else 0.0, looks or styles(policies_of(frame)))
     ax.axhline(1, color="black", linestyle=_DASHES, linewidth=1.2, label="limit")
     set_scales(ax, "linear", "log" if log else "linear", start=-1)

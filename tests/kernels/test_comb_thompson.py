@@ -1,11 +1,9 @@
-from random import Random
-
 import numpy as np
 import pytest
 
 import naive
 import naive_comb
-from kernels.exact_duel import Duel
+from kernels.duel import ExactDuel
 from kernels.rate_families import FAMILIES
 from pairup import CombThompson, Problem, simulate
 
@@ -15,7 +13,7 @@ every_prior = pytest.mark.parametrize("prior", ["beta", "gaussian"])
 def duel(prior, rates, seed=0):
     key = naive.stream_key(seed, 0, naive.POLICY)
     twin = naive_comb.CombThompson(len(rates), key, prior)
-    return Duel(CombThompson(prior), twin, rates, seed)
+    return ExactDuel(CombThompson(prior), twin, rates, seed)
 
 
 @every_prior
@@ -34,12 +32,12 @@ def test_plays_the_best_matching_in_the_long_run(prior, n):
 @every_prior
 @pytest.mark.parametrize("n", [7, 8])
 def test_plays_the_best_matching_when_the_players_seated_change(prior, n):
-    duel(prior, FAMILIES["random"](n), seed=n).play_some(Random(n), 60)
+    duel(prior, FAMILIES["random"](n), seed=n).play_with_passing_sets(60)
 
 
 @every_prior
 def test_plays_the_best_matching_when_outcomes_come_late_and_in_any_order(prior):
-    duel(prior, FAMILIES["tied"](7), seed=2).play_late(Random(7), 200)
+    duel(prior, FAMILIES["tied"](7), seed=2).play_late(200)
 
 
 def test_unseen_couples_come_first_with_the_gaussian_prior():

@@ -1,10 +1,8 @@
-from random import Random
-
 import numpy as np
 import pytest
 
 import naive_comb
-from kernels.exact_duel import Duel
+from kernels.duel import ExactDuel
 from kernels.rate_families import FAMILIES
 from pairup import CombUCB, Problem, simulate
 
@@ -12,7 +10,7 @@ every_index = pytest.mark.parametrize("index", ["ucb", "kl"])
 
 
 def duel(index, rates, seed=0):
-    return Duel(CombUCB(index), naive_comb.CombUCB(len(rates), index), rates, seed)
+    return ExactDuel(CombUCB(index), naive_comb.CombUCB(len(rates), index), rates, seed)
 
 
 @every_index
@@ -31,12 +29,12 @@ def test_plays_a_best_matching_in_the_long_run(index, n):
 @every_index
 @pytest.mark.parametrize("n", [7, 8])
 def test_plays_a_best_matching_when_the_players_seated_change(index, n):
-    duel(index, FAMILIES["random"](n), seed=n).play_some(Random(n), 60)
+    duel(index, FAMILIES["random"](n), seed=n).play_with_passing_sets(60)
 
 
 @every_index
 def test_plays_a_best_matching_when_outcomes_come_late_and_in_any_order(index):
-    duel(index, FAMILIES["tied"](7), seed=2).play_late(Random(7), 200)
+    duel(index, FAMILIES["tied"](7), seed=2).play_late(200)
 
 
 @every_index

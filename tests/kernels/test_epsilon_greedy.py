@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import naive_baselines
-from kernels.baselines import Duel
+from kernels.duel import Duel, policy_key
 from kernels.rate_families import FAMILIES
 from pairup import EpsilonGreedy, Problem, Uniform, simulate
 
@@ -15,7 +15,7 @@ every_option = pytest.mark.parametrize("options", OPTIONS, ids=str)
 def duel(options, rates, seed):
     schedule, epsilon = options
     twin = partial(naive_baselines.EpsilonGreedy, schedule=schedule, epsilon=epsilon)
-    return Duel(EpsilonGreedy(schedule, epsilon), twin, rates, seed)
+    return Duel(EpsilonGreedy(schedule, epsilon), twin(len(rates), policy_key(seed)), rates, seed)
 
 
 @every_option

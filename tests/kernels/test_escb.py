@@ -8,6 +8,7 @@ import pytest
 import naive
 import naive_escb
 from brute_escb import best_index
+from kernels import duel as duels
 from kernels.compiled import Compiled
 from kernels.rate_families import FAMILIES
 from pairup import ESCB
@@ -15,36 +16,15 @@ from pairup import ESCB
 SEARCHES = ("exact", "approximate")
 
 
-class Duel:
-    """The compiled steps and their twin, who see the same outcomes."""
-
+class Duel(duels.Duel):
     def __init__(self, rates, seed, search):
-        self.rates = naive.shuffled(seed, rates)
-        self.compiled = Compiled(ESCB(search), len(rates), key=seed)
-        self.twin = naive_escb.ESCB(len(rates), seed, search)
-        self.key = naive.stream_key(seed, 0, naive.ACCEPTANCES)
-        self.rounds = self.agreed = 0
+        twin, shuffled = naive_escb.ESCB(len(rates), seed, search), naive.shuffled(seed, rates)
+        super().__init__(ESCB(search), twin, shuffled, seed, key=seed)
+        self.agreed = 0
 
-    def propose(self, seated=None):
-        expected, proposed = self.twin.propose(seated), self.compiled.propose()
+    def agree(self, expected, proposed):
         assert proposed == expected or proposed in self.twin.doubts
         self.agreed += proposed == expected
-        self.rounds += 1
-        return proposed
-
-    def outcomes(self, matching):
-        accepted = naive.accepts(self.key, self.rates, self.rounds)
-        return [accepted[i] and accepted[j] for i, j in matching]
-
-    def observe(self, couples, played):
-        self.compiled.observe(couples, played)
-        self.twin.observe(couples, played)
-
-    def play(self, rounds):
-        for _ in range(rounds):
-            matching = self.propose()
-            self.observe(matching, self.outcomes(matching))
-        return self
 
 
 @pytest.mark.parametrize("search", SEARCHES)

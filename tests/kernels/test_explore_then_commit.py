@@ -4,15 +4,15 @@ from itertools import combinations
 import pytest
 
 import naive_baselines
-from kernels.baselines import Duel
 from kernels.compiled import Compiled
+from kernels.duel import Duel, policy_key
 from kernels.rate_families import FAMILIES
 from pairup import ExploreThenCommit, Problem, simulate
 
 
 def duel(cycles, rates, seed):
     twin = partial(naive_baselines.ExploreThenCommit, cycles=cycles)
-    return Duel(ExploreThenCommit(cycles), twin, rates, seed)
+    return Duel(ExploreThenCommit(cycles), twin(len(rates), policy_key(seed)), rates, seed)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

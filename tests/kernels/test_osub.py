@@ -3,48 +3,25 @@ from random import Random
 import numpy as np
 import pytest
 
-import naive
 import naive_osub
-from kernels.compiled import Compiled
+from kernels import duel as duels
 from kernels.rate_families import FAMILIES
 from pairup import OSUB, Problem, simulate
 
 
-class Duel:
-    """The compiled steps and their twin, who see the same outcomes."""
-
+class Duel(duels.Duel):
     def __init__(self, rates, seed):
-        self.rates = rates
-        key = naive.stream_key(seed, 0, naive.POLICY)
-        self.compiled = Compiled(OSUB(), len(rates), key)
-        self.twin = naive_osub.OSUB(len(rates), key)
-        self.key = naive.stream_key(seed, 0, naive.ACCEPTANCES)
-        self.rounds = 0
+        twin = naive_osub.OSUB(len(rates), duels.policy_key(seed))
+        super().__init__(OSUB(), twin, rates, seed)
         self.proposed = set()
 
     def propose(self, seated=None):
         everyone = seated is None or set(seated) == self.twin.present
         if everyone:
             assert self.compiled.leader == self.twin.leader_arm()
-        expected, proposed = self.twin.propose(seated), self.compiled.propose()
-        assert proposed == expected
-        self.rounds += 1
+        proposed = super().propose(seated)
         self.proposed.add(tuple(proposed))
         return proposed
-
-    def outcomes(self, matching):
-        accepted = naive.accepts(self.key, self.rates, self.rounds)
-        return [accepted[i] and accepted[j] for i, j in matching]
-
-    def observe(self, couples, played):
-        self.compiled.observe(couples, played)
-        self.twin.observe(couples, played)
-
-    def play(self, rounds):
-        for _ in range(rounds):
-            matching = self.propose()
-            self.observe(matching, self.outcomes(matching))
-        return self
 
 
 @pytest.mark.parametrize("family", FAMILIES)

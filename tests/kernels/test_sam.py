@@ -4,6 +4,7 @@ from random import Random
 import pytest
 
 import naive
+from kernels import duel as duels
 from kernels.compiled import Compiled
 from kernels.rate_families import FAMILIES
 from pairup import SAM
@@ -17,39 +18,14 @@ SEPARATED = {
 ALL = FAMILIES | SEPARATED
 
 
-class Duel:
-    """The compiled steps and their twin, who see the same outcomes."""
-
+class Duel(duels.Duel):
     def __init__(self, rates, horizon, seed):
-        self.rates = naive.shuffled(seed, rates)
-        self.compiled = Compiled(SAM(), len(rates), horizon=horizon)
-        self.twin = naive.SAM(len(rates), horizon)
-        self.key = naive.stream_key(seed, 0, naive.ACCEPTANCES)
-        self.rounds = 0
-
-    def propose(self, seated=None):
-        expected, proposed = self.twin.propose(seated), self.compiled.propose()
-        assert proposed == expected
-        self.rounds += 1
-        return proposed
-
-    def outcomes(self, matching):
-        accepted = naive.accepts(self.key, self.rates, self.rounds)
-        return [accepted[i] and accepted[j] for i, j in matching]
-
-    def observe(self, couples, played):
-        self.compiled.observe(couples, played)
-        self.twin.observe(couples, played)
+        twin = naive.SAM(len(rates), horizon)
+        super().__init__(SAM(), twin, naive.shuffled(seed, rates), seed, horizon=horizon)
 
     def propose_only(self, rounds):
         for _ in range(rounds):
             self.propose()
-
-    def play(self, rounds):
-        for _ in range(rounds):
-            matching = self.propose()
-            self.observe(matching, self.outcomes(matching))
-        return self
 
 
 @pytest.mark.parametrize("horizon", [2, 200])

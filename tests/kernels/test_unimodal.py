@@ -4,7 +4,7 @@ from random import Random
 import pytest
 
 import naive
-from kernels.compiled import Compiled
+from kernels import duel as duels
 from kernels.rate_families import FAMILIES
 from pairup import Unimodal
 
@@ -15,38 +15,17 @@ OPTIONS = [
 every_option = pytest.mark.parametrize("options", OPTIONS, ids=lambda o: "-".join(o.values()))
 
 
-class Duel:
-    """The compiled steps and their twin, who see the same outcomes."""
-
+class Duel(duels.Duel):
     def __init__(self, options, rates, seed):
-        self.rates = rates
-        key = naive.stream_key(seed, 0, naive.POLICY)
-        self.compiled = Compiled(Unimodal(**options), len(rates), key)
-        self.twin = naive.Unimodal(len(rates), key, **options)
-        self.key = naive.stream_key(seed, 0, naive.ACCEPTANCES)
-        self.rounds = self.doubtful = 0
+        twin = naive.Unimodal(len(rates), duels.policy_key(seed), **options)
+        super().__init__(Unimodal(**options), twin, rates, seed)
+        self.doubtful = 0
 
-    def propose(self, seated=None):
-        """The matching on which both agree; where rounding decides, the compiled steps' one."""
-        expected, proposed = self.twin.propose(seated), self.compiled.propose()
+    def agree(self, expected, proposed):
+        """Where rounding decides, either matching will do."""
         assert self.compiled.leader == self.twin.leading
         assert proposed == expected or proposed in self.twin.doubts
-        self.rounds += 1
         self.doubtful += bool(self.twin.doubts)
-        return proposed
-
-    def outcomes(self, matching):
-        accepted = naive.accepts(self.key, self.rates, self.rounds)
-        return [accepted[i] and accepted[j] for i, j in matching]
-
-    def observe(self, couples, played):
-        self.compiled.observe(couples, played)
-        self.twin.observe(couples, played)
-
-    def play(self, rounds):
-        for _ in range(rounds):
-            matching = self.propose()
-            self.observe(matching, self.outcomes(matching))
 
 
 @every_option

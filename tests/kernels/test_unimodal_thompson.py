@@ -2,9 +2,8 @@ from random import Random
 
 import pytest
 
-import naive
 import naive_thompson
-from kernels.compiled import Compiled
+from kernels import duel as duels
 from kernels.rate_families import FAMILIES
 from pairup import Problem, UnimodalThompson, simulate
 
@@ -14,37 +13,16 @@ every_option = pytest.mark.parametrize(
 )
 
 
-class Duel:
-    """The compiled steps and their twin, who see the same outcomes."""
-
+class Duel(duels.Duel):
     def __init__(self, options, rates, seed):
-        self.rates = rates
-        key = naive.stream_key(seed, 0, naive.POLICY)
-        self.compiled = Compiled(UnimodalThompson(**options), len(rates), key)
-        self.twin = naive_thompson.UnimodalThompson(len(rates), key, **options)
-        self.key = naive.stream_key(seed, 0, naive.ACCEPTANCES)
-        self.rounds = self.explored = 0
+        twin = naive_thompson.UnimodalThompson(len(rates), duels.policy_key(seed), **options)
+        super().__init__(UnimodalThompson(**options), twin, rates, seed)
+        self.explored = 0
 
-    def propose(self, seated=None):
-        expected, proposed = self.twin.propose(seated), self.compiled.propose()
+    def agree(self, expected, proposed):
         assert self.compiled.leader == self.twin.leading
         assert proposed == expected
-        self.rounds += 1
         self.explored += not set(proposed) <= set(self.twin.leading)
-        return proposed
-
-    def outcomes(self, matching):
-        accepted = naive.accepts(self.key, self.rates, self.rounds)
-        return [accepted[i] and accepted[j] for i, j in matching]
-
-    def observe(self, couples, played):
-        self.compiled.observe(couples, played)
-        self.twin.observe(couples, played)
-
-    def play(self, rounds):
-        for _ in range(rounds):
-            matching = self.propose()
-            self.observe(matching, self.outcomes(matching))
 
 
 @every_option

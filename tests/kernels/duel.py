@@ -1,4 +1,4 @@
-"""A baseline's compiled steps against its twin."""
+"""A policy's compiled steps against its slow twin."""
 
 from random import Random
 
@@ -7,21 +7,27 @@ from kernels.compiled import Compiled
 
 
 class Duel:
-    """The compiled steps and their twin, who see the same outcomes."""
+    """The compiled steps and their twin, who see the same outcomes.
 
-    def __init__(self, policy, make_twin, rates, seed):
-        self.rates = rates
-        key = naive.stream_key(seed, 0, naive.POLICY)
-        self.compiled = Compiled(policy, len(rates), key)
-        self.twin = make_twin(len(rates), key)
+    What must agree beyond the matchings proposed, a test says by its own `agree`.
+    """
+
+    def __init__(self, policy, twin, rates, seed, key=None, horizon=None):
+        self.rates, self.twin = rates, twin
+        self.compiled = Compiled(
+            policy, len(rates), policy_key(seed) if key is None else key, horizon
+        )
         self.key = naive.stream_key(seed, 0, naive.ACCEPTANCES)
         self.rounds = 0
 
     def propose(self, seated=None):
         expected, proposed = self.twin.propose(seated), self.compiled.propose()
-        assert proposed == expected
+        self.agree(expected, proposed)
         self.rounds += 1
         return proposed
+
+    def agree(self, expected, proposed):
+        assert proposed == expected
 
     def outcomes(self, matching):
         accepted = naive.accepts(self.key, self.rates, self.rounds)
@@ -58,3 +64,15 @@ class Duel:
     def welcome(self, present):
         self.compiled.welcome(present)
         self.twin.welcome(present)
+
+
+class ExactDuel(Duel):
+    """A duel over exact best matchings: of several, the compiled steps may play any."""
+
+    def agree(self, expected, proposed):
+        assert self.twin.allows(proposed)
+
+
+def policy_key(seed):
+    """The key of the policy's own draws."""
+    return naive.stream_key(seed, 0, naive.POLICY)
