@@ -2,12 +2,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+PORT ?= 8000
 
 .DEFAULT_GOAL := help
-.PHONY: help test browser lint format docs demo bench clean
+.PHONY: help test browser lint format docs demo serve-demo bench clean
 
 help:  ## list the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1	\2/' | expand -t 18
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 18
 
 # Built anew, not patched, so that a dependency taken out is really gone.
 $(READY): pyproject.toml requirements/dev.txt
@@ -37,8 +38,20 @@ format: $(READY)  ## fix the style where a tool can
 demo: $(READY)  ## reproduce the paper at a small size, report in build/demo
 	$(BIN)/pairup reproduce --quick --out build/demo
 
-docs: $(READY)  ## write the reference of the command line from its help
+# The service is a child of this shell, which ends it whatever ends the players.
+serve-demo: $(READY)  ## serve a pool of simulated players and show its page, until Ctrl-C
+	@mkdir -p build
+	@$(BIN)/python -c 'import socket; socket.create_server(("127.0.0.1", $(PORT))).close()' 2>/dev/null \
+		|| { echo "port $(PORT) is taken: PORT=8001 make serve-demo"; exit 1; }
+	@$(BIN)/pairup serve --port $(PORT) --database build/serve-demo.db >build/serve-demo.log 2>&1 & \
+	server=$$!; trap 'kill $$server 2>/dev/null; wait $$server' EXIT; trap : INT TERM; \
+	$(BIN)/pairup simulate-players --url http://localhost:$(PORT) --wait 60 --pace 0.8 --game 0.3 \
+		--law beta:0.7,0.7 --churn 0.002 \
+		|| { tail -n 3 build/serve-demo.log; exit 1; }
+
+docs: $(READY)  ## write the reference of the command line and the table of settings
 	$(BIN)/python docs/make_cli_reference.py
+	$(BIN)/python docs/make_settings_table.py
 
 bench: $(READY)  ## measure speed and memory
 	$(BIN)/python -m benchmarks

@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-SUBJECTS = ("rounds", "rivals", "limit", "twins", "threads", "start", "memory")
+SUBJECTS = ("rounds", "rivals", "limit", "twins", "threads", "start", "memory", "service")
 
 
 def main() -> None:

@@ -12,8 +12,12 @@ _HEAD = "# Command line\n\nMade by `make docs` from the help of each command.\n"
 
 def reference() -> str:
     """Return the text of the reference."""
-    commands = typer.main.get_command(app).commands
-    pages = [_page([])] + [_page([name]) for name in commands]
+    pages = [_page([])]
+    for name, command in typer.main.get_command(app).commands.items():
+        pages += [
+            _page([name]),
+            *(_page([name, each]) for each in getattr(command, "commands", ())),
+        ]
     return "\n".join([_HEAD, *pages])
 
 

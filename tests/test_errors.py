@@ -7,6 +7,7 @@ from pairup.errors import PairupError, did_you_mean
 
 CHILDREN = [
     pairup.ArchiveError,
+    pairup.ClientError,
     pairup.ExperimentError,
     pairup.MatchingError,
     pairup.ObservationError,
@@ -14,6 +15,7 @@ CHILDREN = [
     pairup.PolicyError,
     pairup.ProblemError,
     pairup.ResultsError,
+    pairup.ServiceError,
     pairup.SimulationError,
 ]
 

@@ -18,6 +18,7 @@ from pairup import bounds
 from pairup.best_matching import best_matching
 from pairup.errors import (
     ArchiveError,
+    ClientError,
     ExperimentError,
     MatchingError,
     ObservationError,
@@ -26,6 +27,7 @@ from pairup.errors import (
     PolicyError,
     ProblemError,
     ResultsError,
+    ServiceError,
     SimulationError,
 )
 from pairup.experiment import Experiment, load_experiment, shipped_experiments
@@ -61,6 +63,7 @@ __all__ = [
     "OSUB",
     "SAM",
     "ArchiveError",
+    "ClientError",
     "CombThompson",
     "CombUCB",
     "EpsilonGreedy",
@@ -83,6 +86,7 @@ __all__ = [
     "Rate",
     "ResultsError",
     "Run",
+    "ServiceError",
     "SimulationError",
     "Uniform",
     "Unimodal",

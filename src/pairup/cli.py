@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import shlex
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from pairup.costs import Costs
     from pairup.experiment import Experiment
+    from pairup.simulated_players import Played
     from pairup.standings import Standing
 
 app = typer.Typer(
@@ -37,6 +39,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 _settings = {"debug": False}
+_SAY_EVERY_S = 10.0  # where no terminal shows a line that changes
 _WIDE = 100  # letters of a terminal in which curves have room
 
 _PAPER = ("experiment-1", "experiment-2")
@@ -50,6 +53,9 @@ Dask = Annotated[
 ]
 Replications = Annotated[int, typer.Option(help="Replications of each policy.")]
 Seed = Annotated[int, typer.Option(help="Seed of all random numbers.")]
+Database = Annotated[
+    str | None, typer.Option(help="A file of SQLite, or postgresql://...; pairup.db.")
+]
 
 
 def main() -> None:
@@ -252,6 +258,212 @@ def problems(as_json: AsJson = False) -> None:
     from pairup.families import describe_families
 
     _print_rows(describe_families(), ("family", "parameters", "about"), as_json)
+
+
+@app.command("simulate-players")
+def simulate_players(  # noqa: PLR0913 - a parameter is an option
+    url: Annotated[str, typer.Option(help="Address of the service.")] = "http://localhost:8000",
+    pool: Annotated[str, typer.Option(help="Pool to play in; made where there is none.")] = "demo",
+    theta: Annotated[str, typer.Option(help="Acceptance rates, as 0.9,0.5,0.2.")] = "",
+    players: Annotated[int, typer.Option(help="In place of --theta, players.")] = 24,
+    law: Annotated[str, typer.Option(help="Their rates' law, and newcomers'.")] = "beta:2,3",
+    churn: Annotated[float, typer.Option(help="Of a player in a round, to leave.")] = 0.01,
+    away: Annotated[float, typer.Option(help="Of a player in a round, to be away.")] = 0.0,
+    late: Annotated[float, typer.Option(help="Of a game, to be reported late.")] = 0.02,
+    twice: Annotated[float, typer.Option(help="Of a game, to be reported twice.")] = 0.01,
+    contradict: Annotated[
+        float, typer.Option(help="Of a game, to be reported again, otherwise.")
+    ] = 0.01,
+    outcomes: Annotated[
+        bool, typer.Option("--outcomes", help="Report outcomes, not each player's answer.")
+    ] = False,
+    rounds: Annotated[int | None, typer.Option(help="Rounds.", show_default="until Ctrl-C")] = None,
+    pace: Annotated[float, typer.Option(help="Seconds of a round.")] = 0.5,
+    game: Annotated[
+        float, typer.Option(help="Seconds that a game lasts; 0: players wait again at once.")
+    ] = 0.0,
+    lifetime: Annotated[float, typer.Option(help="Seconds until a proposal expires.")] = 5.0,
+    wait: Annotated[float, typer.Option(help="Seconds to wait for the service to start.")] = 0.0,
+    key: Annotated[
+        str | None, typer.Option(envvar="PAIRUP_KEY", help="An API key, where one is needed.")
+    ] = None,
+    seed: Seed = 0,
+) -> None:
+    """Let simulated players join a service, play, leave, be late and contradict themselves.
+
+    Open the service's address in a browser to watch. Ctrl-C ends it.
+
+    Example: pairup simulate-players --url http://localhost:8000 --theta 0.9,0.8,0.5,0.3,0.2,0.1
+    """
+    from pairup.client import Client, Patience
+    from pairup.problem import Problem
+    from pairup.simulated_players import Crowd, Habits, Pace, Simulation, parse_law
+
+    habits = Habits(churn, late, twice, contradict, away, answers=not outcomes)
+    shape = None if theta else parse_law(law)
+    rates = _rates(theta) if shape is None else Problem.random(players, seed, shape).rates
+    crowd = Crowd([float(rate) for rate in rates], shape, seed)
+    with Client(url, key, Patience(tries=1 + round(wait / 0.5), pause_s=0.5)) as first:
+        first.ready()
+    with Client(url, key, Patience(tries=8)) as client:  # outlasts a restart of the service
+        simulation = Simulation(client, pool, crowd, habits, Pace(pace, game, lifetime))
+        _show(f"{len(rates)} players in pool {pool!r}: {client.url}/pools/{pool}", soft_wrap=True)
+        _watch(simulation, rounds)
+
+
+def _rates(theta: str) -> list[float]:
+    try:
+        return [float(rate) for rate in theta.split(",")]
+    except ValueError:
+        raise ExperimentError(f"rates are numbers such as 0.9,0.5,0.2, got {theta!r}") from None
+
+
+def _watch(simulation: Iterable[Played], rounds: int | None) -> None:
+    """Show how simulated players fare, until they are done or Ctrl-C."""
+    console, line, said = Console(), "no round played", time.monotonic()
+    games = played = random = best = 0.0
+    try:
+        with console.status("players join") as status:
+            for each in itertools.islice(simulation, rounds):
+                games, played = games + each.games, played + each.played
+                random, best = random + each.random, best + each.best
+                line = (
+                    f"round {each.round + 1}: {played / games:.1%} of {games:,.0f} games played; "
+                    f"random pairing {random / games:.1%}, best possible {best / games:.1%}"
+                )
+                status.update(line)
+                if not console.is_terminal and time.monotonic() - said >= _SAY_EVERY_S:
+                    console.print(line, soft_wrap=True, highlight=False)
+                    said = time.monotonic()
+    except KeyboardInterrupt:
+        pass  # how it ends, unless rounds are given
+    console.print(line, soft_wrap=True, highlight=False)
+
+
+keys_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(keys_app, name="keys", help="Make, list and revoke API keys of the service.")
+
+
+@app.command()
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on, 127.0.0.1.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on, 8000.")] = None,
+    database: Database = None,
+    workers: Annotated[int | None, typer.Option(help="Processes, 1; more need PostgreSQL.")] = None,
+) -> None:
+    """Serve pools of live players over HTTP; see docs/service.md.
+
+    Every setting can also be given in the environment, as PAIRUP_PORT and the like. Exit code 2: it
+    cannot start as asked, and nothing in the database was changed.
+
+    Example: pairup serve --database pools.db
+    """
+    with _serving():
+        from pairup.service.server import serve as serve_pools
+        from pairup.service.settings import read_settings
+
+        serve_pools(read_settings(host=host, port=port, database=database, workers=workers))
+
+
+@app.command()
+def verify(database: Database = None, as_json: AsJson = False) -> None:
+    """Replay the log of every pool, and compare all that follows from it; changes nothing.
+
+    Exit code 1: something differs.
+
+    Example: pairup verify --database pools.db
+    """
+    with _serving():
+        from pairup.service.verify import verify as verify_pools
+
+        with _store(database) as store:
+            rows = [verdict.as_json() for verdict in verify_pools(store)]
+    _print_rows(rows, ("pool", "events", "games", "digest", "verdict"), as_json)
+    if any(row["verdict"] != "sound" for row in rows):
+        raise typer.Exit(1)
+
+
+@keys_app.command("create")
+def create_key(
+    name: Annotated[str, typer.Argument(help="What it is for.")],
+    scope: Annotated[
+        list[str], typer.Option(help="POOL:SCOPE, read, write or admin; * is every pool.")
+    ],
+    database: Database = None,
+) -> None:
+    """Make an API key and print it, for the only time.
+
+    Example: pairup keys create backend --scope chess:write
+    """
+    with _serving():
+        from pairup.service import keys
+        from pairup.service.clock import WallClock
+
+        with _store(database) as store:
+            _, key = keys.create(store, name, keys.parsed(scope), WallClock().now())
+        typer.echo(key)
+
+
+@keys_app.command("list")
+def list_keys(database: Database = None, as_json: AsJson = False) -> None:
+    """List API keys, without what is secret.
+
+    Example: pairup keys list
+    """
+    with _serving():
+        from pairup.service import keys
+
+        with _store(database) as store:
+            rows = keys.listed(store)
+        _print_rows(rows, ("id", "name", "scopes", "created", "revoked"), as_json)
+
+
+@keys_app.command("revoke")
+def revoke_key(
+    key: Annotated[str, typer.Argument(help="Its id, as `pairup keys list` shows it.")],
+    database: Database = None,
+) -> None:
+    """Revoke an API key, from the next request on.
+
+    Example: pairup keys revoke 3f9a0c51be77
+    """
+    with _serving():
+        from pairup.service import keys
+        from pairup.service.clock import WallClock
+
+        with _store(database) as store:
+            keys.revoke(store, key, WallClock().now())
+
+
+@contextmanager
+def _serving() -> Iterator[None]:
+    """Turn what hinders the service from starting into a line and exit code 2."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        said = f'the service needs {error.name}: pip install "pairup[serve]"'
+        _refuse_to_serve(said, error)
+    except PairupError as error:
+        _refuse_to_serve(str(error), error)
+
+
+def _refuse_to_serve(said: str, error: Exception) -> None:
+    if _settings["debug"]:
+        raise error
+    typer.echo(f"pairup: {said}", err=True)
+    raise typer.Exit(2)
+
+
+@contextmanager
+def _store(database: str | None) -> Iterator[Any]:
+    from pairup.service.settings import read_settings
+    from pairup.service.store import Store
+
+    store = Store(read_settings(database=database).database)
+    try:
+        yield store
+    finally:
+        store.close()
 
 
 def _show(what: Any, **options: Any) -> None:

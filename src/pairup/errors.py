@@ -62,6 +62,14 @@ class ArchiveError(PairupError, ValueError):
     """The bytes of a saved learner are damaged, or of another version."""
 
 
+class ServiceError(PairupError, ValueError):
+    """The service cannot start or go on as asked, or its database cannot be used."""
+
+
+class ClientError(PairupError, ValueError):
+    """A service cannot be reached, or refused a request."""
+
+
 def did_you_mean(name: object, known: Iterable[object]) -> str:
     """End an error message about an unknown name.
 

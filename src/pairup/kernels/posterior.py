@@ -23,6 +23,7 @@ from pairup.kernels.logarithm import log
 from pairup.kernels.rng import MANTISSA, mantissa, word
 
 LANES = 4  # sums over couples are four sums side by side, so rows are that often as long
+USED = 3  # where `RankOneState.now` says how much of a row is in use: the rest has no couples
 
 _REFIT = 1.1  # the reach of moves is fitted again when this many times more is known
 _REACH = 4.3  # makes a move of about 2.4 standard deviations, the best in one dimension
@@ -67,7 +68,7 @@ def _information(state, i):
     """Fisher information on the logarithm of player i's rate, at the means."""
     rate = state.mean[i]
     total = state.declined[i] * rate
-    for j in range(len(state.mean)):
+    for j in range(state.now[USED]):
         shared = rate * state.mean[j]
         total += state.tries[i, j] * shared / (1.0 - shared)
     return total
@@ -136,7 +137,7 @@ def _gain(state, i):
     """Log-likelihood that a move gains in what was missed, by player i and in its couples."""
     rate, moved = state.rates[i], state.moved[i]
     missed, terms, wild = state.missed[i], state.terms, False
-    for j in range(len(terms)):
+    for j in range(state.now[USED]):
         before, after = rate * state.rates[j], moved * state.moved[j]
         # ln((1 - after) / (1 - before)) = 2 atanh s
         s = (before - after) / (2.0 - before - after)
@@ -144,7 +145,7 @@ def _gain(state, i):
         wild |= (abs(s) > _TAME) & (missed[j] > 0)
     if wild:
         _exact_terms(state, i)
-    total = _sum(terms)
+    total = _sum(terms, state.now[USED])
     if state.declined[i] > 0.0:
         total += state.declined[i] * log((1.0 - moved) / (1.0 - rate))
     return total
@@ -154,16 +155,16 @@ def _gain(state, i):
 def _exact_terms(state, i):
     """Write the terms of `_gain` for a move of any size."""
     rate, moved = state.rates[i], state.moved[i]
-    for j in range(len(state.terms)):
+    for j in range(state.now[USED]):
         if state.missed[i, j] > 0:
             ratio = (1.0 - moved * state.moved[j]) / (1.0 - rate * state.rates[j])
             state.terms[j] = state.missed[i, j] * log(ratio)
 
 
 @kernel
-def _sum(terms):
+def _sum(terms, count):
     a = b = c = d = 0.0
-    for j in range(0, len(terms), LANES):
+    for j in range(0, count, LANES):
         a += terms[j]
         b += terms[j + 1]
         c += terms[j + 2]

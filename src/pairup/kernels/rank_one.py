@@ -15,7 +15,7 @@ from pairup.kernels.posterior import refresh
 from pairup.kernels.rng import word
 from pairup.kernels.steps import OK, provide
 
-ROUND, PERIOD, PRESENT = range(3)  # where the numbers of `RankOneState.now` stand
+ROUND, PERIOD, PRESENT = range(3)  # where the numbers of `RankOneState.now` stand, then USED
 ACCEPTED, DECLINED = 1, 0  # answers of players; below 0: nobody knows
 
 # A player is refreshed KEEN / (outcomes known of it) times a round: at least LEAST times, at most

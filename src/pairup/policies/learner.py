@@ -15,6 +15,7 @@ from pairup.kernels.steps import FULL, hear_step, observe_step, propose_step, se
 from pairup.matching import Matching
 from pairup.policies import archive
 from pairup.policies.answers import Answers
+from pairup.policies.apart import kept_apart
 from pairup.policies.base import Arrays, Policy, Terms, check_seed, get_policy
 from pairup.policies.roster import Roster, Row
 
@@ -99,9 +100,23 @@ class Learner:
 
         None when the policy has no such opinion.
         """
-        self._seat(self._present)
+        return self.leader_among()
+
+    def leader_among(self, available: Iterable[Hashable] | None = None) -> Matching | None:
+        """Return the matching of some of the players that looks best now, by default of all.
+
+        Examples
+        --------
+        >>> from pairup import Unimodal
+        >>> len(Unimodal().learner("abcd").leader_among(["b", "d"]))
+        1
+        """
+        slots = self._present
+        if available is not None:
+            slots = self._roster.slots_of(available)
+        self._seat(slots)
         couples = self._policy.leader(self._state)
-        return None if couples is None else self._matching(couples, self._present)
+        return None if couples is None else self._matching(couples, slots)
 
     @property
     def awaited(self) -> dict[Couple, int]:
@@ -109,12 +124,32 @@ class Learner:
         name = self._roster.name
         return {(name(i), name(j)): due for (i, j), due in self._awaited.items()}
 
-    def propose(self, available: Iterable[Hashable] | None = None) -> Matching:
+    def propose(
+        self,
+        available: Iterable[Hashable] | None = None,
+        apart: Iterable[Iterable[Hashable]] = (),
+    ) -> Matching:
         """Propose a matching of the players available now, by default all who are present.
 
         An odd one out stays waiting.
+
+        Parameters
+        ----------
+        available
+            Some of the players present.
+        apart
+            Couples that must not meet now. What the policy proposes is mended: other couples are
+            kept as far as possible, and who finds no partner stays waiting.
+
+        Examples
+        --------
+        >>> from pairup import Uniform
+        >>> learner = Uniform().learner(["ann", "bob", "cyd", "dan"])
+        >>> learner.propose(apart=[("ann", "bob"), ("ann", "cyd")])
+        Matching(ann-dan, bob-cyd)
         """
         slots = self._present if available is None else self._roster.slots_of(available)
+        forbidden = {self._roster.row(couple) for couple in _couples("apart", apart)}
         if len(slots) < 2:
             return Matching((), [self._roster.name(slot) for slot in slots.tolist()])
         self._seat(slots)
@@ -122,9 +157,26 @@ class Learner:
         propose = for_state(propose_step, self._state)
         while propose(self._state, couples) == FULL:
             self._state = self._policy.grow(self._state)
-        for i, j in couples.tolist():
-            self._awaited[i, j] = self._awaited.get((i, j), 0) + 1
-        return self._matching(couples, slots)
+        rows: list[Row] = [(i, j) for i, j in couples.tolist()]
+        if forbidden:
+            rows = kept_apart(rows, slots.tolist(), forbidden, self._worth)
+        for row in rows:
+            self._awaited[row] = self._awaited.get(row, 0) + 1
+        return self._matching(np.array(rows, np.int64).reshape(-1, 2), slots)
+
+    def withdraw(self, matching: Matching | Iterable[Iterable[Hashable]]) -> None:
+        """Take back couples that were proposed: nothing is learnt, no outcome is awaited.
+
+        Examples
+        --------
+        >>> from pairup import Unimodal
+        >>> learner = Unimodal().learner(["ann", "bob"])
+        >>> learner.withdraw(learner.propose())
+        >>> learner.awaited
+        {}
+        """
+        rows = [self._roster.row(couple) for couple in _couples("a matching", matching)]
+        self._settle(Counter(rows))
 
     def observe(
         self,
@@ -232,6 +284,65 @@ class Learner:
         known = [Rate(name(i), float(rates[i]), float(deviations[i])) for i in self._present]
         return sorted(known, key=lambda rate: rate.rate, reverse=True)
 
+    def chances(self, couples: Iterable[Iterable[Hashable]]) -> list[float | None]:
+        """Estimate how likely each couple is to play.
+
+        The product of its players' rates if the policy estimates those. Otherwise, from p proposals
+        of which g were played, (g + 1) / (p + 2), the mean under a uniform prior; None where a
+        policy counts nothing.
+
+        Examples
+        --------
+        >>> from pairup import Unimodal
+        >>> learner = Unimodal().learner(["ann", "bob", "cyd"])
+        >>> learner.observe(learner.propose(["ann", "bob"]), [True])
+        >>> learner.chances([("bob", "ann"), ("ann", "cyd")])
+        [0.6666666666666666, 0.5]
+        """
+        rows = [self._roster.row(couple) for couple in _couples("couples", couples)]
+        estimated = self._policy.player_rates(self._state)
+        if estimated is not None:
+            rates, _ = estimated
+            return [float(rates[i]) * float(rates[j]) for i, j in rows]
+        statistics = self._policy.statistics(self._state)
+        if statistics is None:
+            return [None] * len(rows)
+        tries, games = statistics
+        return [(int(games[row]) + 1) / (int(tries[row]) + 2) for row in rows]
+
+    def under(self, policy: Policy, seed: int = 0) -> Learner:
+        """Go on under another policy, which is told how often each couple was proposed and played.
+
+        Outcomes that are awaited remain so. Who accepted is not told: it is not counted by couple.
+
+        Examples
+        --------
+        >>> from pairup import EpsilonGreedy, Unimodal
+        >>> learner = Unimodal().learner(["ann", "bob"])
+        >>> learner.observe(learner.propose(), [True])
+        >>> learner.under(EpsilonGreedy()).estimates()[0].rate
+        1.0
+        """
+        other = Learner.__new__(Learner)
+        check_seed(seed)
+        other._policy, other._seed, other._capacity = policy, int(seed), self._capacity
+        other._roster = Roster.unpacked(self._roster.packed(), self._capacity)
+        other._awaited = dict(self._awaited)
+        other._state = policy.start(other._terms(other._capacity))
+        other._welcome()
+        other._adopt(*(self._policy.statistics(self._state) or (np.zeros((0, 0), np.int64),) * 2))
+        return other
+
+    def _adopt(self, tries: np.ndarray, games: np.ndarray) -> None:
+        """Learn outcomes counted elsewhere, couple by couple, those played first."""
+        couples = np.argwhere(tries)
+        times, played = tries[tuple(couples.T)], games[tuple(couples.T)]
+        rows = np.repeat(couples, times, axis=0).astype(np.int64)
+        within = np.arange(len(rows)) - np.repeat(np.cumsum(times) - times, times)
+        if len(rows):
+            step = for_state(observe_step, self._state)
+            step(self._state, rows, within < np.repeat(played, times))
+
     def to_bytes(self) -> bytes:
         """Save the learner in a portable, versioned form; see `from_bytes`.
 
@@ -275,8 +386,8 @@ class Learner:
         for (i, j), due in self._awaited.items():
             couple = i < j and {i, j} <= present and due > 0
             archive.require(couple, f"it awaits {due} outcomes of slots {i} and {j}")
-        tries, _ = self._policy.statistics(self._state) or ((), ())
-        known = set(np.unique(np.argwhere(tries)).tolist())
+        tries, _ = self._policy.statistics(self._state) or (np.zeros((0, 0)),) * 2
+        known = set(np.flatnonzero(tries.any(axis=0) | tries.any(axis=1)).tolist())
         archive.require(known <= present, "it knows players who are not present")
 
     def _terms(self, capacity: int) -> Terms:
@@ -302,6 +413,18 @@ class Learner:
         self._policy.welcome(larger, self._present)
         self._state = self._policy.load(larger, self._policy.saved(self._state))
         self._capacity = capacity
+
+    def _worth(self, slots: np.ndarray) -> np.ndarray:
+        """Say how good each couple among `slots` looks: its chance to play, 0 if unknown."""
+        square = np.ix_(slots, slots)
+        estimated = self._policy.player_rates(self._state)
+        if estimated is not None:
+            return np.outer(estimated[0][slots], estimated[0][slots])
+        statistics = self._policy.statistics(self._state)
+        if statistics is None:
+            return np.zeros((len(slots), len(slots)))
+        tries, games = (each[square] for each in statistics)
+        return (games + games.T + 1) / (tries + tries.T + 2)
 
     def _by_couple(self, rows: list[Row], played: Mapping[Couple, bool]) -> list[tuple[Row, bool]]:
         proposed, outcomes = set(rows), dict[Row, bool]()
@@ -341,6 +464,12 @@ class Learner:
             [(name(i), name(j)) for i, j in rows],
             [name(slot) for slot in slots.tolist() if slot not in coupled],
         )
+
+
+def _couples(what: str, couples: Iterable[Iterable[Hashable]]) -> list[Iterable[Hashable]]:
+    if isinstance(couples, str | bytes) or not isinstance(couples, Iterable):
+        raise MatchingError(f"{what} must be a list of couples, got {couples!r}: write [(a, b)]")
+    return list(couples)
 
 
 def _slots(outcomes: list[tuple[Row, bool]]) -> np.ndarray:

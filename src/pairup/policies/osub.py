@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pairup.kernels import leader as leading
 from pairup.kernels import leader_counts
 from pairup.kernels import osub as kernel
 from pairup.kernels.book import new_book
@@ -128,7 +129,10 @@ class OSUB(Policy):
             require(np.all(order[:, ::2] < order[:, 1::2]), "its arms have couples out of order")
 
     def leader(self, state: Any) -> NDArray[np.int64]:
-        """See `Policy.leader`."""
+        """See `Policy.leader`; passing players have no arms, of them it is the greedy one."""
+        if state.now[kernel.SEATED] != state.now[kernel.PRESENT]:
+            leading.settle(state.greedy, state.book, state.keys[0])
+            return couples_of(state.greedy)
         kernel.line_up(state)
         return couples_of(state.front)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.kernels import rank_one as kernel
-from pairup.kernels.posterior import LANES
+from pairup.kernels.posterior import LANES, USED
 from pairup.policies.archive import numbers, require
 from pairup.policies.base import Arrays, Policy, Slots, Terms, check_integer, register
 
@@ -75,7 +75,7 @@ class RankOneThompson(Policy):
         room = -(-slots // LANES) * LANES
         tries, games, missed, told = np.zeros((4, slots, room), np.int32)
         present, by_rate, by_mean = np.zeros((3, slots), np.int64)
-        now = np.zeros(3, np.int64)
+        now = np.zeros(4, np.int64)
         now[kernel.PERIOD] = self.period
         state = kernel.RankOneState(
             tries=tries,
@@ -103,6 +103,8 @@ class RankOneThompson(Policy):
         """See `Policy.welcome`."""
         count = state.now[kernel.PRESENT] = len(present)
         state.present[:count] = present
+        # Room is doubled when it runs out: without this, up to half of each row would be in vain.
+        state.now[USED] = -(-(present[-1] + 1) // LANES) * LANES if count else 0
         state.by_rate[:count] = present[np.argsort(-state.rates[present], kind="stable")]
         state.by_mean[:count] = present[np.argsort(-state.mean[present], kind="stable")]
 
@@ -114,8 +116,8 @@ class RankOneThompson(Policy):
         state.met[partners] -= state.tries[slot, partners]
         state.fitted[partners] = 0.0
         for couples in (state.tries, state.games, state.missed, state.told):
-            couples[slot, :] = 0
-            couples[:, slot] = 0
+            # Not the whole column: to write zeros takes memory that was never touched.
+            couples[slot, partners] = couples[partners, slot] = 0
         for i in [slot, *partners.tolist()]:
             if i == slot or state.usual[i] == slot:
                 state.usual[i] = _most_met(state, i)
@@ -124,7 +126,9 @@ class RankOneThompson(Policy):
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
         """See `Policy.saved`."""
-        low, high = np.nonzero(np.triu(state.tries))
+        used = state.now[USED]
+        rows, columns = np.nonzero(state.tries[:used, :used] > 0)
+        low, high = rows[rows < columns], columns[rows < columns]
         couples = {"low": low, "high": high}
         for name in ("tries", "games", "missed", "told"):
             couples[name] = getattr(state, name)[low, high].astype(np.int64)

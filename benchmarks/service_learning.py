@@ -1,0 +1,152 @@
+"""It learns in service: simulated players who come and go, through `pairup serve` itself.
+
+    python -m benchmarks.service_learning --out docs/images/service-learning.png
+
+Starts a service of its own on a free port with a database that is thrown away. In each round every
+player who waits is proposed a game, each answers by its rate, and some leave for good, replaced by
+players of whom nothing is known. The picture shows, over the rounds, the share of games played,
+against what random pairing and the best matching of the players present would give.
+"""
+
+import argparse
+import itertools
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.ticker import PercentFormatter
+
+from pairup import Problem
+from pairup.client import Client, Patience
+from pairup.simulated_players import Crowd, Habits, Pace, Simulation, parse_law
+
+WINDOW = 20  # rounds of the running mean of the games played
+
+
+def main():
+    options = _options()
+    law = parse_law(options.law)
+    series = {}
+    for label, answers in (("answers of each player", True), ("outcomes of couples", False)):
+        began = time.perf_counter()
+        rounds = _rounds(options, law, Habits(churn=options.churn, answers=answers))
+        series[label] = np.array(rounds, dtype=float)
+        print(f"reported {label}: {_summary(series[label])}", flush=True)
+        print(f"  {options.rounds / (time.perf_counter() - began):.1f} rounds a second")
+    _draw(series, options)
+    print(options.out)
+
+
+def _options():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--players", type=int, default=200)
+    parser.add_argument("--law", default="beta:2,3")
+    parser.add_argument("--churn", type=float, default=0.01)
+    parser.add_argument("--rounds", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=Path("build/service-learning.png"))
+    return parser.parse_args()
+
+
+def _rounds(options, law, habits):
+    with tempfile.TemporaryDirectory() as folder, _service(folder) as client:
+        rates = Problem.random(options.players, options.seed, law).rates
+        crowd = Crowd(rates.tolist(), law, options.seed)
+        simulation = Simulation(client, "learning", crowd, habits, Pace(lifetime_s=600))
+        return list(itertools.islice(simulation, options.rounds))
+
+
+class _service:  # noqa: N801 - used as a function
+    """A service in a process of its own; gives a client of it."""
+
+    def __init__(self, folder):
+        self._folder = Path(folder)
+
+    def __enter__(self):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        settings = {"PAIRUP_PORT": str(port), "PAIRUP_LOG_LEVEL": "warning"}
+        settings["PAIRUP_DATABASE"] = str(self._folder / "pools.db")
+        command = [sys.executable, "-m", "pairup", "serve"]
+        self._process = subprocess.Popen(command, env=os.environ | settings)
+        self._client = Client(f"http://localhost:{port}", patience=Patience(tries=20))
+        self._client.ready()
+        return self._client
+
+    def __exit__(self, *_):
+        self._client.close()
+        self._process.terminate()
+        self._process.wait()
+
+
+def _columns(table):
+    return dict(zip(("round", "games", "played", "chosen", "random", "best"), table.T, strict=True))
+
+
+def _summary(table):
+    """Say how much of the way from random pairing to the best possible it goes, in the end."""
+    late = _columns(table[len(table) // 2 :])
+    games = late["games"].sum()
+    played, chosen, random, best = (
+        late[name].sum() / games for name in ("played", "chosen", "random", "best")
+    )
+    gained = (chosen - random) / (best - random)
+    return (
+        f"in the second half {played:.1%} of {games:,.0f} games played ({chosen:.1%} by the true "
+        f"rates), random pairing {random:.1%}, best possible {best:.1%}: {gained:.0%} of the way"
+    )
+
+
+def _draw(series, options):
+    figure, (shares, way) = plt.subplots(
+        2, 1, figsize=(8, 6.5), sharex=True, layout="constrained", height_ratios=(3, 2)
+    )
+    first = _columns(next(iter(series.values())))
+    rounds = first["round"] + 1
+    shares.plot(rounds, first["best"] / first["games"], "--", color="#555", label="best possible")
+    for (label, table), colour in zip(series.items(), ("#0072b2", "#d55e00"), strict=True):
+        found = _columns(table)
+        name = f"pairup, told the {label}"
+        shares.plot(rounds, found["chosen"] / found["games"], color=colour, lw=1.8, label=name)
+        share = _running(found["played"]) / _running(found["games"])
+        shares.plot(rounds[WINDOW - 1 :], share, color=colour, lw=0.9, alpha=0.5)
+        gained = _running(found["chosen"] - found["random"])
+        gained = gained / _running(found["best"] - found["random"])
+        way.plot(rounds[WINDOW - 1 :], gained, color=colour, lw=1.8)
+    shares.plot(rounds, first["random"] / first["games"], ":", color="#555", label="random pairing")
+    shares.set(ylabel="share of games played", xlim=(1, len(rounds)))
+    shares.set_title(
+        f"{options.players} players, rates {options.law}, {options.churn:.0%} of them replaced in "
+        f"each round\nthick: of the games proposed, by the true rates; thin: played, mean of "
+        f"{WINDOW} rounds",
+        fontsize=10,
+    )
+    shares.yaxis.set_major_formatter(PercentFormatter(1, 0))
+    figure.legend(loc="outside lower center", ncols=2, frameon=False)
+    way.set(xlabel="round", ylabel="of the way from random\nto the best possible")
+    way.set_ylim(-0.1, 1.02)
+    way.axhline(0, color="#555", ls=":")
+    way.axhline(1, color="#555", ls="--")
+    way.yaxis.set_major_formatter(PercentFormatter(1, 0))
+    for axes in (shares, way):
+        axes.grid(alpha=0.25)
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(options.out, dpi=130)
+
+
+def _running(values):
+    return np.convolve(values, np.ones(WINDOW), "valid")
+
+
+if __name__ == "__main__":
+    main()

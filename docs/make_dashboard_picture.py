@@ -1,0 +1,51 @@
+"""Draw docs/images/dashboard.png: a service, simulated players, and its page in Chromium.
+
+python docs/make_dashboard_picture.py
+"""
+
+import itertools
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "tests"))
+
+import chromium  # noqa: E402
+from pairup import Problem  # noqa: E402
+from pairup.client import Client  # noqa: E402
+from pairup.simulated_players import Crowd, Habits, Pace, Simulation  # noqa: E402
+from running import Running  # noqa: E402
+
+LAW = (0.7, 0.7)
+HABITS = Habits(churn=0.002, late=0.02, twice=0.01, contradict=0.01)
+
+
+def main() -> None:
+    """Play 250 rounds, and take the picture in the middle of the next one."""
+    rates = Problem.random(24, seed=0, law=LAW).rates.tolist()
+    with tempfile.TemporaryDirectory() as folder:
+        running = Running(Path(folder))
+        try:
+            with Client(running.url) as client:
+                pace = Pace(lifetime_s=0.2)
+                simulation = Simulation(client, "chess", Crowd(rates, LAW), HABITS, pace)
+                list(itertools.islice(simulation, 250))
+                client.change_pool("chess", lifetime_s=60)
+                client.propose("chess")
+            _picture(f"{running.url}/pools/chess", HERE / "images" / "dashboard.png")
+        finally:
+            running.stop()
+
+
+def _picture(url: str, path: Path) -> None:
+    with chromium.browser() as browser:
+        page = browser.new_page(viewport={"width": 1100, "height": 1000})
+        page.goto(url)
+        page.wait_for_selector("#live[data-state=live]")
+        page.wait_for_selector("[data-chart=couples] .heatmaplayer image")
+        page.screenshot(path=path, full_page=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,212 @@
+"""The application: routes, refusals, and what starts and ends with it."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import Any
+
+import structlog
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.routing import Match
+
+from pairup.errors import ServiceError
+from pairup.service import dashboard, logs
+from pairup.service.clock import Clock
+from pairup.service.middleware import Limited, Observed
+from pairup.service.problems import RefusalError
+from pairup.service.routes import games, health, insight, matchings, players, pools
+from pairup.service.service import Service
+from pairup.service.settings import Settings, read_settings
+from pairup.service.store import Store
+from pairup.service.store.failures import StoreFullError, StoreUnavailableError
+from pairup.service.web import refused
+
+log = structlog.get_logger()
+_FORGET_EVERY_S = 60.0
+_TROUBLE: dict[type, str] = {
+    StoreFullError: "store-full",
+    StoreUnavailableError: "store-unavailable",
+}
+_ABOUT = """Learns who to pair with whom, live.
+
+A backend says who waits, asks for the next games, and reports which were played. Every refusal is a
+problem (RFC 9457) with a stable `type`; every POST takes an `Idempotency-Key`.
+"""
+
+
+def create_app(settings: Settings, clock: Clock | None = None) -> FastAPI:
+    """Make the application; its database is opened, checked and migrated here.
+
+    Raises
+    ------
+    ServiceError
+        The settings contradict each other, or the database cannot be used.
+    """
+    settings.check()
+    store = Store(settings.database)
+    service = Service(settings, store, clock)
+    app = FastAPI(
+        title="pairup",
+        version=version("pairup"),
+        description=_ABOUT,
+        lifespan=_lifespan,
+        docs_url="/docs",
+        redoc_url=None,
+        generate_unique_id_function=lambda route: route.name,
+    )
+    app.state.service, app.state.stopping = service, threading.Event()
+    for each in (pools, players, matchings, games, insight, health):
+        app.include_router(each.router)
+    app.include_router(dashboard.router)
+    for kind, handler in _HANDLERS.items():
+        app.add_exception_handler(kind, handler)
+    if not settings.needs_keys:
+        setattr(app, "openapi", lambda: _described_as_open(app))  # noqa: B010  # as FastAPI has it
+    app.add_middleware(Limited, most=settings.most_body)
+    app.add_middleware(Observed, metrics=service.metrics)
+    return app
+
+
+def _described_as_open(app: FastAPI) -> dict[str, Any]:
+    """Describe the service as it is where no keys are needed."""
+    described = FastAPI.openapi(app)
+    described["components"].pop("securitySchemes", None)
+    for operations in described["paths"].values():
+        for operation in operations.values():
+            operation.pop("security", None)
+    return described
+
+
+def from_environment() -> FastAPI:
+    """Make the application of a worker, whose settings are in its environment."""
+    settings = read_settings()
+    logs.set_up(settings.log_level)
+    spare_garbage_search()
+    return create_app(settings)
+
+
+def spare_garbage_search() -> None:
+    """Take what was imported for permanent.
+
+    To look through all of it for garbage, every now and then, took a third of a second.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    service, stopping = app.state.service, app.state.stopping
+    _listen(stopping)
+    sweeper = threading.Thread(target=_sweep, args=(service, stopping), daemon=True)
+    sweeper.start()
+    log.info("started", database=service.store.name, keys=service.settings.needs_keys)
+    yield
+    stopping.set()
+    sweeper.join()
+    service.close()
+    log.info("stopped")
+
+
+def _listen(stopping: threading.Event) -> None:
+    """Note the signal to stop as soon as it comes: streams, which never end, must end then."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number in (signal.SIGTERM, signal.SIGINT):
+        before = signal.getsignal(number)
+
+        def note(number: int, frame: Any, before: Any = before) -> None:
+            stopping.set()
+            if callable(before):
+                before(number, frame)
+
+        signal.signal(number, note)
+
+
+def _sweep(service: Service, stopping: threading.Event) -> None:
+    waited = 0.0
+    while not stopping.wait(service.settings.sweep_s):
+        waited += service.settings.sweep_s
+        try:
+            service.sweep()
+            if waited >= _FORGET_EVERY_S:
+                waited = 0.0
+                service.forget_answers()
+        except (
+            RefusalError,
+            ServiceError,
+        ) as error:  # a pool just deleted, a store in trouble
+            log.warning("sweep", why=str(error))
+
+
+async def _on_problem(request: Request, problem: Exception) -> Response:
+    assert isinstance(problem, RefusalError)
+    return refused(problem, request.url.path)
+
+
+async def _on_invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    found = [
+        {"where": ".".join(map(str, each["loc"])), "rule": each["msg"], "sent": _shown(each)}
+        for each in error.errors()[:20]
+    ]
+    first = found[0]
+    detail = f"{first['where']} breaks a rule, {first['rule']}, got {first['sent']}: correct it"
+    return refused(RefusalError("invalid-request", detail, {"errors": found}), request.url.path)
+
+
+def _shown(error: Any) -> str:
+    text = ascii(error.get("input"))
+    return text if len(text) <= 200 else f"{text[:200]}..."
+
+
+async def _on_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if error.status_code == 404:
+        problem = RefusalError("no-such-page", f"nothing is at {request.url.path!r}: see /docs")
+    elif error.status_code == 405:
+        allowed = _allowed(request)
+        what = f"{request.url.path!r} does not take {request.method}: use {allowed}"
+        problem = RefusalError("method-not-allowed", what, headers={"Allow": allowed})
+    else:
+        problem = RefusalError("malformed-request", f"{error.detail}: send JSON as /docs says")
+    return refused(problem, request.url.path)
+
+
+def _allowed(request: Request) -> str:
+    """List the methods that are taken at the address of a request."""
+    found = set[str]()
+    for route in request.app.routes:
+        matches, _ = route.matches(request.scope)
+        if matches is not Match.NONE:
+            found |= getattr(route, "methods", None) or set()
+    return ", ".join(sorted(found))
+
+
+async def _on_store(request: Request, error: Exception) -> Response:
+    slug = _TROUBLE.get(type(error), "store-damaged")  # a log that makes no sense included
+    request.app.state.service.metrics.failures.labels(slug).inc()
+    log.error("store", problem=slug, why=str(error))
+    headers = {"Retry-After": "5"}
+    return refused(RefusalError(slug, str(error), headers=headers), request.url.path)
+
+
+async def _on_error(request: Request, error: Exception) -> Response:
+    detail = "something went wrong that should not: look for the request id in the service's log"
+    return refused(RefusalError("internal-error", detail), request.url.path)
+
+
+_HANDLERS: dict[Any, Any] = {
+    RefusalError: _on_problem,
+    RequestValidationError: _on_invalid,
+    HTTPException: _on_http,
+    ServiceError: _on_store,
+    Exception: _on_error,
+}

@@ -1,0 +1,38 @@
+"""Changes: what a request does to a pool, event by event."""
+
+from __future__ import annotations
+
+from pairup.service import events as happened
+from pairup.service.clock import Moment
+from pairup.service.events import Event, Recorded
+from pairup.service.pool import Pool
+
+
+class Changes:
+    """The events of one request, applied to the pool as they are found.
+
+    Time never runs backwards in a log, whatever the clocks of several machines say. Games that are
+    due expire first.
+
+    Parameters
+    ----------
+    pool
+        Changed in place. Until the events are committed it is ahead of its log: whoever fails to
+        commit them throws it away.
+    now
+        The time of day.
+    """
+
+    def __init__(self, pool: Pool, now: Moment) -> None:
+        self.pool = pool
+        self.now = max(now, pool.at)
+        self.log: list[Recorded] = []
+        due = pool.due(self.now)
+        if due:
+            self.add(happened.Expired(due, pool.rules.unreported))
+
+    def add(self, event: Event) -> None:
+        """Let an event happen."""
+        recorded = Recorded(self.pool.seq + 1, self.now, event)
+        self.pool.apply(recorded)
+        self.log.append(recorded)

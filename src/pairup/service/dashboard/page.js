@@ -1,0 +1,252 @@
+// The page is rendered by the service. This script asks for it again and again, puts what changed
+// in its place, and draws the charts. What it shows came from there, escaped: it makes no HTML.
+"use strict";
+(() => {
+  const LONGEST = 5000, PATIENCE = 15000, KEY = "pairup-key", MOST_ROWS = 60;
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const calm = () => Number(document.body.dataset.pause);
+  let tag = null, pause = calm(), timer = null, asking = false;
+
+  const $ = (id) => document.getElementById(id);
+  const key = () => sessionStorage.getItem(KEY);
+
+  function say(state, words) {
+    const live = $("live");
+    if (live.dataset.state !== state || live.textContent !== words) {
+      live.dataset.state = state;
+      live.textContent = words;
+    }
+  }
+
+  async function ask() {
+    const headers = { Accept: "text/html" };
+    if (key()) headers.Authorization = `Bearer ${key()}`;
+    if (tag) headers["If-None-Match"] = tag;
+    const signal = AbortSignal.timeout(PATIENCE);
+    const answer = await fetch(location.href, { headers, signal, cache: "no-store" });
+    if (answer.status === 304) return;
+    const kind = answer.headers.get("Content-Type") || "";
+    if (!kind.startsWith("text/html")) throw new Error(`status ${answer.status}`);
+    const found = new DOMParser().parseFromString(await answer.text(), "text/html");
+    tag = answer.headers.get("ETag");
+    if (answer.status === 401) sessionStorage.removeItem(KEY);
+    show(found);
+  }
+
+  async function refresh() {
+    if (asking) return;
+    asking = true;
+    clearTimeout(timer);
+    const began = performance.now();
+    try {
+      await ask();
+      pause = calm();
+      const page = document.body.dataset.page;
+      say(page === "key" ? "still" : "live", page === "key" ? "waits for a key" : "live");
+    } catch (error) {
+      pause = Math.min(2 * pause, Math.max(calm(), LONGEST));
+      say("lost", "connection lost, trying again");
+    }
+    asking = false;
+    if (document.body.dataset.page !== "key") {
+      // A page that takes long to make is not asked for all the time.
+      timer = setTimeout(refresh, Math.max(pause, 3 * (performance.now() - began)));
+    }
+  }
+
+  function show(found) {
+    const page = found.body.dataset.page;
+    document.title = found.title;
+    document.body.dataset.pause = found.body.dataset.pause;
+    if (page !== document.body.dataset.page || page === "key" || page === "refusal") {
+      document.body.dataset.page = page;
+      const alone = found.querySelector("main");
+      if (alone.innerHTML !== $("main").innerHTML) $("main").replaceChildren(...alone.childNodes);
+      begin();
+    } else {
+      document.querySelectorAll("[data-live]").forEach((piece) => swap(piece, found));
+    }
+    draw();
+  }
+
+  function swap(piece, found) {
+    const fresh = found.getElementById(piece.id);
+    if (!fresh || fresh.innerHTML === piece.innerHTML) return;
+    const focused = piece.contains(document.activeElement) ? document.activeElement : null;
+    const scrolled = [...piece.querySelectorAll(".scroll")].map((each) => [each.scrollLeft, each.scrollTop]);
+    const place = focused && [...piece.querySelectorAll("a, [tabindex]")].indexOf(focused);
+    piece.replaceChildren(...fresh.childNodes);
+    piece.querySelectorAll(".scroll").forEach((each, x) => {
+      if (scrolled[x]) [each.scrollLeft, each.scrollTop] = scrolled[x];
+    });
+    if (focused) {
+      const again = focused.id ? $(focused.id) : piece.querySelectorAll("a, [tabindex]")[place];
+      if (again) again.focus({ preventScroll: true });
+    }
+  }
+
+  function begin() {
+    const forget = $("forget");
+    if (forget) forget.hidden = !key();
+    const field = $("key");
+    if (field) field.focus();
+  }
+
+  // Charts
+
+  // Plotly reads a little HTML in texts: names of players are shown as they are.
+  const plain = (name) => name.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  const short = (name) => ([...name].length > 14 ? [...name].slice(0, 13).join("") + "…" : name);
+  const percent = ".0%";
+
+  function colours() {
+    const style = getComputedStyle(document.documentElement);
+    const of = (name) => style.getPropertyValue(`--${name}`).trim();
+    return Object.fromEntries(
+      ["ink", "soft", "rule", "ours", "random", "cold", "hot", "card"].map((name) => [name, of(name)]));
+  }
+
+  function layout(look, more) {
+    const axis = { gridcolor: look.rule, zerolinecolor: look.rule, linecolor: look.rule, automargin: true };
+    const { xaxis, yaxis, ...rest } = more;
+    return {
+      font: { family: "inherit", size: 13, color: look.ink },
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+      margin: { l: 8, r: 12, t: 8, b: 8 }, showlegend: false, dragmode: false,
+      hoverlabel: { bgcolor: look.card, bordercolor: look.rule, font: { color: look.ink } },
+      xaxis: { ...axis, fixedrange: true, ...xaxis }, yaxis: { ...axis, fixedrange: true, ...yaxis },
+      ...rest,
+    };
+  }
+
+  function course(all, look) {
+    const { games, low, share, high, random } = all.course;
+    if (!games.length) return null;
+    const flat = games.map(() => all.random);
+    const told = random.some((each) => each !== null) ? random : flat;
+    const line = (y, more) => ({ type: "scatter", x: games, y, mode: "lines", ...more });
+    const traces = [
+      line(high, { line: { width: 0 }, hoverinfo: "skip" }),
+      line(low, { line: { width: 0 }, fill: "tonexty", fillcolor: faded(look.ours), hoverinfo: "skip" }),
+      line(told, { name: "random pairing", line: { color: look.random, dash: "dash", width: 2 },
+        hovertemplate: "random pairing %{y:.1%}<extra></extra>" }),
+      line(share, { name: "played", mode: "lines+markers", line: { color: look.ours, width: 2.5 },
+        marker: { size: 6 }, hovertemplate: "played %{y:.1%}<extra></extra>" }),
+    ];
+    return [traces.map((each) => ({ showlegend: Boolean(each.name), ...each })), layout(look, {
+      hovermode: "x unified", showlegend: true, legend: { orientation: "h", y: 1.12, x: 0 },
+      xaxis: { title: { text: "games decided" }, rangemode: "tozero" },
+      yaxis: { tickformat: percent, rangemode: "tozero" },
+    })];
+  }
+
+  function faded(colour) {
+    const number = parseInt(colour.slice(1), 16);
+    return `rgba(${number >> 16}, ${(number >> 8) & 255}, ${number & 255}, 0.2)`;
+  }
+
+  function rates(all, look, width) {
+    const { players, rate, low, high } = all.rates;
+    if (!players.length) return null;
+    const place = players.map((_, x) => x + 1), few = width / players.length >= 22;
+    return [[{
+      type: "scatter", mode: "markers", x: place, y: rate, text: players.map(plain),
+      customdata: low.map((each, x) => [each, high[x]]),
+      error_y: { type: "data", symmetric: false, array: high.map((each, x) => each - rate[x]),
+        arrayminus: low.map((each, x) => rate[x] - each), color: faded(look.ours).replace("0.2", "0.55"),
+        thickness: few ? 2 : 1, width: few ? 4 : 0 },
+      marker: { color: look.ours, size: few ? 8 : 4 },
+      hovertemplate: "%{text}<br>%{y:.1%} (%{customdata[0]:.1%} to %{customdata[1]:.1%})<extra></extra>",
+    }], layout(look, {
+      xaxis: few
+        ? { tickvals: place, ticktext: players.map((each) => plain(short(each))), tickangle: -45, showgrid: false }
+        : { title: { text: "players, the best first" }, showgrid: false },
+      yaxis: { tickformat: percent, range: [0, 1.02] },
+    })];
+  }
+
+  // Of many players the map shows groups, neighbours in the order of their rates.
+  function couples(all, look, width) {
+    const { players, cells } = all.couples;
+    if (!cells.length) return null;
+    const what = document.querySelector("input[name=couples]:checked").value;
+    const group = players.length > MOST_ROWS ? Math.ceil(players.length / MOST_ROWS) : 1;
+    const size = Math.ceil(players.length / group), names = players.map(plain);
+    const table = () => Array.from({ length: size }, () => new Array(size).fill(0));
+    const proposed = table(), played = table();
+    for (const [one, other, tries, games] of cells) {
+      const x = Math.floor(one / group), y = Math.floor(other / group);
+      for (const [row, column] of x === y ? [[x, y]] : [[x, y], [y, x]]) {
+        proposed[row][column] += tries;
+        played[row][column] += games;
+      }
+    }
+    const shown = { proposed: (x, y) => proposed[x][y], played: (x, y) => played[x][y],
+      share: (x, y) => played[x][y] / proposed[x][y] }[what];
+    const rows = [...proposed.keys()];
+    const z = rows.map((x) => rows.map((y) => (proposed[x][y] ? shown(x, y) : null)));
+    const label = (x) => (group === 1 ? names[x]
+      : `players ${x * group + 1} to ${Math.min((x + 1) * group, players.length)}`);
+    const text = rows.map((x) => rows.map((y) =>
+      `${label(x)} – ${label(y)}<br>proposed ${proposed[x][y]}, played ${played[x][y]}`));
+    const named = group === 1 && width / size >= 22, place = rows.map((x) => x * group + (group + 1) / 2);
+    const ticks = named ? { tickvals: place, ticktext: players.map((each) => plain(short(each))) } : {};
+    const gap = size <= 30 ? 1 : 0, most = what === "share" ? 1 : Math.max(1, ...z.flat());
+    return [[{
+      type: "heatmap", x: place, y: place, z, text, hoverongaps: false, xgap: gap, ygap: gap,
+      zmin: 0, zmax: most, hovertemplate: "%{text}<extra></extra>",
+      colorscale: [[0, look.cold], [1, look.hot]],
+      colorbar: { thickness: 12, outlinewidth: 0, len: 0.6, ...(what === "share" ? { tickformat: percent } : {}) },
+    }], layout(look, {
+      xaxis: { side: "top", showgrid: false, zeroline: false, tickangle: named ? -45 : 0, ...ticks },
+      yaxis: { autorange: "reversed", showgrid: false, zeroline: false, ...ticks },
+    })];
+  }
+
+  const charts = { course, rates, couples };
+
+  function draw() {
+    const stored = $("charts");
+    if (!stored || !window.Plotly) return;
+    const all = JSON.parse(stored.textContent), look = colours();
+    document.querySelectorAll("[data-chart]").forEach((chart) => {
+      const made = charts[chart.dataset.chart](all, look, chart.parentElement.clientWidth);
+      chart.hidden = made === null;
+      if (made) Plotly.react(chart, made[0], made[1], { displayModeBar: false, responsive: true });
+    });
+  }
+
+  // What people do
+
+  document.addEventListener("submit", (event) => {
+    if (event.target.id !== "key-form") return;
+    event.preventDefault();
+    sessionStorage.setItem(KEY, $("key").value.trim());
+    tag = null;
+    refresh();
+  });
+  document.addEventListener("click", (event) => {
+    if (event.target.id !== "forget") return;
+    sessionStorage.removeItem(KEY);
+    tag = null;
+    refresh();
+  });
+  document.addEventListener("change", (event) => {
+    if (event.target.name === "couples") draw();
+  });
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) clearTimeout(timer);
+    else refresh();
+  });
+  dark.addEventListener("change", draw);
+  let wide = innerWidth;
+  addEventListener("resize", () => {
+    if (wide !== innerWidth) draw();  // labels that have room now, or none
+    wide = innerWidth;
+  });
+
+  begin();
+  draw();
+  if (document.body.dataset.page !== "key" || key()) refresh();
+  else say("still", "waits for a key");
+})();

@@ -1,0 +1,109 @@
+"""What happens around every request: its number, its size, its line in the log, its time."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from typing import Any
+
+import structlog
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pairup.service.metrics import Metrics
+from pairup.service.problems import RefusalError
+from pairup.service.web import refused
+
+_REQUEST_ID = re.compile(r"^[A-Za-z0-9_.-]{1,64}$")
+log = structlog.get_logger()
+
+
+class Observed:
+    """Gives each request a number, logs one line about it and measures it."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app, self._metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        id, began, status = _request_id(scope), time.perf_counter(), 500
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], (b"x-request-id", id.encode())]
+            await send(message)
+
+        structlog.contextvars.bind_contextvars(request_id=id)
+        try:
+            await self._app(scope, receive, sending)
+        finally:
+            self._note(scope, status, time.perf_counter() - began)
+            structlog.contextvars.clear_contextvars()
+
+    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        route = getattr(scope.get("route"), "path", "unmatched")
+        method = scope["method"] if route != "unmatched" else "any"
+        self._metrics.requests.labels(method, route, str(status)).inc()
+        self._metrics.seconds.labels(method, route).observe(seconds)
+        say = log.error if status >= 500 else log.info
+        milliseconds = round(1000 * seconds, 2)
+        say("request", method=scope["method"], path=scope["path"], status=status, ms=milliseconds)
+
+
+def _request_id(scope: Scope) -> str:
+    sent = _header(scope, b"x-request-id")
+    return sent if _REQUEST_ID.match(sent) else secrets.token_hex(8)
+
+
+def _header(scope: Scope, name: bytes) -> str:
+    found: Any = next((value for key, value in scope["headers"] if key == name), b"")
+    return str(found.decode("latin-1"))
+
+
+class Limited:
+    """Refuses a body that is too large, whether or not its length was told."""
+
+    def __init__(self, app: ASGIApp, most: int) -> None:
+        self._app, self._most = app, most
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        told = _header(scope, b"content-length")
+        if told.isdigit() and int(told[:20]) > self._most:
+            await refused(self._problem(), scope["path"])(scope, receive, send)
+            return
+        size, answered = 0, False
+
+        async def receiving() -> Message:
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            if size > self._most:
+                raise self._problem()
+            return message
+
+        async def sending(message: Message) -> None:
+            nonlocal answered
+            if size <= self._most:
+                await send(message)
+            elif not answered:  # whatever the routes make of a body that breaks off
+                answered = True
+                await refused(self._problem(), scope["path"])(scope, receive, send)
+
+        await self._app(scope, receiving, sending)
+
+    def _problem(self) -> RefusalError:
+        return RefusalError(
+            "too-large",
+            f"the body has more than {self._most} bytes: send less at once, or raise the setting "
+            "most_body",
+            {"most": self._most},
+        )

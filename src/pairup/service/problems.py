@@ -1,0 +1,76 @@
+"""Problems: every refusal of the service, as RFC 9457 has it.
+
+Each kind has a stable type, the path of a page that explains it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+MEDIA_TYPE = "application/problem+json"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of problem."""
+
+    slug: str
+    status: int
+    title: str
+
+    @property
+    def type(self) -> str:
+        """Its stable name, which is also where it is explained."""
+        return f"/problems/{self.slug}"
+
+
+def _kinds(*rows: tuple[str, int, str]) -> dict[str, Kind]:
+    return {slug: Kind(slug, status, title) for slug, status, title in rows}
+
+
+KINDS = _kinds(
+    ("malformed-request", 400, "The request cannot be read"),
+    ("key-needed", 401, "An API key is needed"),
+    ("scope-needed", 403, "The API key does not allow this"),
+    ("unknown-host", 403, "The request was meant for another host"),
+    ("no-such-page", 404, "There is nothing at this address"),
+    ("no-such-pool", 404, "There is no such pool"),
+    ("no-such-player", 404, "There is no such player in the pool"),
+    ("no-such-matching", 404, "There is no such matching"),
+    ("no-such-game", 404, "There is no such game"),
+    ("method-not-allowed", 405, "This address does not take this method"),
+    ("pool-exists", 409, "A pool of this name exists"),
+    ("too-few-players", 409, "Fewer than two players wait"),
+    ("players-not-waiting", 409, "Some of the players do not wait"),
+    ("contradicting-outcome", 409, "Another outcome is stored"),
+    ("pool-full", 409, "The pool takes no more players"),
+    ("busy", 409, "Another request changed the same thing"),
+    ("too-large", 413, "The request is too large"),
+    ("invalid-request", 422, "The request breaks a rule"),
+    ("key-reused", 422, "The idempotency key belongs to another request"),
+    ("internal-error", 500, "The service made an error"),
+    ("store-unavailable", 503, "The database cannot be used now"),
+    ("store-damaged", 503, "The database is damaged"),
+    ("store-full", 507, "The disk of the database is full"),
+)
+
+
+@dataclass
+class RefusalError(Exception):
+    """A refusal, raised wherever it is found."""
+
+    slug: str
+    detail: str  # the value, the rule and the way out
+    fields: dict[str, Any] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> Kind:
+        """What kind of problem it is."""
+        return KINDS[self.slug]
+
+    def as_json(self, instance: str) -> dict[str, Any]:
+        """Return the body of the answer."""
+        head = {"type": self.kind.type, "title": self.kind.title, "status": self.kind.status}
+        return {**head, "detail": self.detail, "instance": instance, **self.fields}

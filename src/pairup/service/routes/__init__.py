@@ -1,0 +1,1 @@
+"""Routes: thin, each a command or a view of the service."""

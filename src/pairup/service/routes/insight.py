@@ -1,0 +1,134 @@
+"""Insight: what was learnt, what was counted, and the log itself."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import StreamingResponse
+
+from pairup.service import views
+from pairup.service.pool import Pool
+from pairup.service.routes.pools import Limit
+from pairup.service.schemas import EstimatesView, EventPage, PoolName, StatsView
+from pairup.service.service import Service
+from pairup.service.store import Transaction
+from pairup.service.web import Asks, Caller, page_size, refusals, shown
+
+router = APIRouter(prefix="/v1/pools/{pool}", tags=["insight"])
+After = Annotated[int, Query(ge=0, lt=2**53, description="Events after this one.")]
+LastEventId = Annotated[
+    str | None, Header(max_length=32, description="Where a stream that broke off goes on.")
+]
+_STREAM = "text/event-stream"
+_BATCH = 500
+_SILENCE_S = 15.0  # after which a line is sent that says nothing, so that the way stays open
+_AS_STREAM: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "Events as they happen.",
+        "content": {_STREAM: {"schema": {"type": "string"}}},
+    }
+}
+
+
+@router.get("/estimates", response_model=EstimatesView, responses=refusals(404))
+def show_estimates(caller: Asks, pool: PoolName, limit: Limit = None) -> Response:
+    """Show the players' estimated rates, the best first, and what is known of the couples."""
+    id, most = caller.pool(pool, "read"), caller.service.settings.most_couples
+    size = page_size(limit or min(1_000, most), most)
+    return shown(caller.service.read(id, lambda found, _: views.learnt(found, size)))
+
+
+@router.get("/stats", response_model=StatsView, responses=refusals(404))
+def show_stats(caller: Asks, pool: PoolName) -> Response:
+    """Show what the pool counted, and how it fares against random pairing."""
+    id, most = caller.pool(pool, "read"), caller.service.settings.most_page
+    return shown(caller.service.read(id, lambda found, _: views.stats(found, most)))
+
+
+@router.get(
+    "/events",
+    response_model=EventPage,
+    responses={
+        200: {"content": {_STREAM: {"schema": {"type": "string"}}}},
+        **refusals(404),
+    },
+)
+async def list_events(
+    caller: Asks,
+    pool: PoolName,
+    after: After = 0,
+    limit: Limit = None,
+    accept: Annotated[str, Header(include_in_schema=False)] = "",
+    last_event_id: LastEventId = None,
+) -> Response:
+    """Read the log after an event: a page, or with `Accept: text/event-stream` as it grows."""
+    id = await run_in_threadpool(caller.pool, pool, "read")
+    if _STREAM in accept:
+        return _streaming(caller, id, _resumed(after, last_event_id))
+    return await run_in_threadpool(_page, caller, id, after, limit)
+
+
+@router.get(
+    "/events/stream", response_class=StreamingResponse, responses={**_AS_STREAM, **refusals(404)}
+)
+async def stream_events(
+    caller: Asks, pool: PoolName, after: After = 0, last_event_id: LastEventId = None
+) -> Response:
+    """Send the events after one, and then those that happen, as server-sent events."""
+    id = await run_in_threadpool(caller.pool, pool, "read")
+    return _streaming(caller, id, _resumed(after, last_event_id))
+
+
+def _page(caller: Caller, id: str, after: int, limit: int | None) -> Response:
+    size = page_size(limit, caller.service.settings.most_page)
+
+    def view(pool: Pool, transaction: Transaction) -> dict[str, Any]:
+        rows = transaction.raw_events(id, after, size + 1)
+        events = [views.event(row) for row in rows[:size]]
+        last = events[-1]["seq"] if events else after
+        return {"events": events, "last": last, "more": len(rows) > size}
+
+    return shown(caller.service.read(id, view))
+
+
+def _resumed(after: int, last_event_id: str | None) -> int:
+    known = last_event_id or ""
+    return int(known) if known.isascii() and known.isdigit() else after
+
+
+def _streaming(caller: Caller, id: str, after: int) -> Response:
+    service, stopping = caller.service, caller.request.app.state.stopping
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(_events(service, stopping, id, after), 200, headers, _STREAM)
+
+
+async def _events(service: Service, stopping: Any, id: str, after: int) -> AsyncIterator[str]:
+    """Yield the log from `after` on, looking for more until the service stops."""
+    wait = service.settings.poll_s
+    silent = 0.0
+    yield "retry: 1000\n\n"
+    with service.metrics.streams.track_inprogress():
+        while not stopping.is_set():
+            rows = await run_in_threadpool(_read, service, id, after)
+            for row in rows:
+                data = json.dumps(views.event(row))
+                yield f"id: {row.seq}\nevent: {row.kind}\ndata: {data}\n\n"
+                after = row.seq
+            if rows and rows[-1].kind == "deleted":
+                return
+            silent = 0.0 if rows else silent + wait
+            if silent >= _SILENCE_S:
+                silent = 0.0
+                yield ": nothing new\n\n"
+            if len(rows) < _BATCH:
+                await asyncio.sleep(wait)
+
+
+def _read(service: Service, id: str, after: int) -> list[Any]:
+    with service.store.reading() as transaction:
+        return transaction.raw_events(id, after, _BATCH)

@@ -1,0 +1,89 @@
+"""The server: starts the application, and ends it in order."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from typing import Any
+
+import uvicorn
+
+from pairup.errors import ServiceError
+from pairup.service import logs
+from pairup.service.app import create_app, spare_garbage_search
+from pairup.service.settings import Settings
+from pairup.service.store import Store
+
+_FACTORY = "pairup.service.app:from_environment"
+
+
+def serve(settings: Settings) -> None:
+    """Serve until a signal says to stop: requests are finished, pools saved.
+
+    Raises
+    ------
+    ServiceError
+        It cannot start as asked; nothing in the database was changed.
+    """
+    settings.check()
+    check_address(settings)
+    check_keys(settings)
+    logs.set_up(settings.log_level)
+    # Uvicorn raises the signal again that stopped it. A signal that did its work is no failure.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _nothing_more)
+    options: dict[str, Any] = {
+        "host": settings.host,
+        "port": settings.port,
+        "log_config": None,
+        "access_log": False,
+        "timeout_graceful_shutdown": settings.graceful_s,
+        "server_header": False,
+    }
+    if settings.workers > 1:
+        _hand_down(settings)
+        uvicorn.run(_FACTORY, factory=True, workers=settings.workers, **options)
+    else:
+        app = create_app(settings)
+        spare_garbage_search()
+        uvicorn.run(app, **options)
+
+
+def _nothing_more(number: int, frame: object) -> None:
+    return
+
+
+def check_address(settings: Settings) -> None:
+    """Refuse an address that cannot be listened on, before anything else is done."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        socket.create_server((settings.host, settings.port), family=family).close()
+    except OSError as error:
+        why = str(error.strerror).partition(" (")[0]
+        raise ServiceError(
+            f"port {settings.port} of {settings.host!r} cannot be listened on ({why}): "
+            "give another --port or --host, or stop what listens there"
+        ) from None
+
+
+def check_keys(settings: Settings) -> None:
+    """Open the database once, and refuse to start where keys are needed and there are none."""
+    store = Store(settings.database)
+    try:
+        with store.reading() as transaction:
+            valid = [row for row in transaction.api_keys() if row.revoked_at is None]
+    finally:
+        store.close()
+    if settings.needs_keys and not valid:
+        raise ServiceError(
+            f"without API keys the service listens on loopback only, got host {settings.host!r}: "
+            f"make a key with `pairup keys create --database {settings.database} --scope '*:admin' "
+            "NAME`, or give --host 127.0.0.1"
+        )
+
+
+def _hand_down(settings: Settings) -> None:
+    """Leave the settings in the environment, where workers find them."""
+    for name, value in settings.model_dump().items():
+        os.environ[f"PAIRUP_{name.upper()}"] = str(value)

@@ -1,0 +1,95 @@
+"""Engines: how each database is opened, so that what is committed is on the disk."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.pool import NullPool
+
+from pairup.errors import ServiceError
+
+WRITES = "pairup_writes"  # execution option of a connection that will write
+_BUSY_MS = 20_000
+
+
+def parsed(database: str) -> URL:
+    """Read the address of a database: a file, or a URL of SQLite or PostgreSQL.
+
+    Examples
+    --------
+    >>> parsed("pools.db").render_as_string()
+    'sqlite:///pools.db'
+    >>> parsed("postgresql://db/pairup").drivername
+    'postgresql+psycopg'
+    """
+    if "://" not in database:
+        return URL.create("sqlite", database=database)
+    try:
+        url = make_url(database)
+    except ArgumentError:
+        raise ServiceError(
+            f"{database!r} is no address of a database: give a file, sqlite:///file or "
+            "postgresql://user@host/name"
+        ) from None
+    if url.drivername in ("postgresql", "postgres"):
+        url = url.set(drivername="postgresql+psycopg")
+    if url.drivername not in ("sqlite", "postgresql+psycopg"):
+        raise ServiceError(
+            f"a database must be SQLite or PostgreSQL, got {url.drivername!r}: give a file, "
+            "sqlite:///file or postgresql://user@host/name"
+        )
+    if url.drivername == "sqlite" and url.database in (None, "", ":memory:"):
+        raise ServiceError("a database in memory loses everything when it stops: give a file")
+    return url
+
+
+def opened(url: URL) -> Engine:
+    """Make an engine."""
+    if url.drivername == "sqlite":
+        engine = create_engine(url, connect_args={"timeout": _BUSY_MS / 1000})
+        event.listen(engine, "connect", _set_up_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    return create_engine(
+        url, pool_size=20, max_overflow=20, pool_pre_ping=True, connect_args={"connect_timeout": 10}
+    )
+
+
+def for_looking(url: URL) -> Engine | None:
+    """Make an engine that cannot change a file of SQLite, None if there is no such file yet.
+
+    Even to switch on the write-ahead log is a change, which a file that is not ours must not see.
+    """
+    file = Path(str(url.database))
+    if not file.exists() or not file.stat().st_size:
+        return None
+    address = f"file:{quote(str(file.absolute()))}?mode=ro"
+    return create_engine("sqlite://", creator=lambda: _connect(address), poolclass=NullPool)
+
+
+def _connect(address: str) -> sqlite3.Connection:
+    return sqlite3.connect(address, uri=True, timeout=_BUSY_MS / 1000)
+
+
+def _set_up_sqlite(connection: Any, _: Any) -> None:
+    connection.isolation_level = None  # transactions are begun by _begin_sqlite, not by the driver
+    cursor = connection.cursor()
+    try:
+        cursor.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+        cursor.execute("PRAGMA journal_mode = WAL")
+        cursor.execute("PRAGMA synchronous = FULL")  # a commit is on the disk before it is answered
+        cursor.execute("PRAGMA foreign_keys = ON")
+    finally:
+        cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # A writer takes the lock at once: a reader who wanted to become one might have to give up.
+    writes = connection.get_execution_options().get(WRITES)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

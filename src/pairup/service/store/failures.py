@@ -1,0 +1,69 @@
+"""What can go wrong with a database, told apart by what one can do about it."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from pairup.errors import ServiceError
+
+
+class StoreUnavailableError(ServiceError):
+    """The database cannot be reached, is locked or cannot be written; later it may be."""
+
+
+class StoreFullError(ServiceError):
+    """The disk of the database is full."""
+
+
+class StoreDamagedError(ServiceError):
+    """The database is no database, or is damaged."""
+
+
+class StoreConflictError(ServiceError):
+    """Another process entered the same thing at the same moment: try again."""
+
+
+_SQLITE = {
+    sqlite3.SQLITE_FULL: StoreFullError,
+    sqlite3.SQLITE_CORRUPT: StoreDamagedError,
+    sqlite3.SQLITE_NOTADB: StoreDamagedError,
+    sqlite3.SQLITE_CONSTRAINT: StoreConflictError,
+}
+_POSTGRESQL = {
+    "53100": StoreFullError,
+    "XX001": StoreDamagedError,
+    "XX002": StoreDamagedError,
+    "23505": StoreConflictError,
+    "40001": StoreConflictError,
+    "40P01": StoreConflictError,
+}
+_ADVICE: dict[type[ServiceError], str] = {
+    StoreUnavailableError: "look whether it runs, is reached and may be written, then try again",
+    StoreFullError: "make room, then try again; nothing of this request was stored",
+    StoreDamagedError: "stop the service and restore a copy; nothing was changed",
+    StoreConflictError: "try again",
+}
+_WHAT: dict[type[ServiceError], str] = {
+    StoreUnavailableError: "cannot be used now",
+    StoreFullError: "has no room left on its disk",
+    StoreDamagedError: "is damaged, or is no database",
+    StoreConflictError: "was changed at the same moment by another process",
+}
+
+
+def failure(database: str, error: SQLAlchemyError) -> ServiceError:
+    """Turn an error of a database into one of ours."""
+    kind = _kind(error)
+    cause = getattr(error, "orig", None) or error
+    said = str(cause).strip().partition("\n")[0]
+    return kind(f"the database {database} {_WHAT[kind]} ({said}): {_ADVICE[kind]}")
+
+
+def _kind(error: SQLAlchemyError) -> type[ServiceError]:
+    cause = error.orig if isinstance(error, DBAPIError) else None
+    if isinstance(cause, sqlite3.Error):
+        code = getattr(cause, "sqlite_errorcode", 0) & 0xFF  # without its details
+        return _SQLITE.get(code, StoreUnavailableError)
+    return _POSTGRESQL.get(getattr(cause, "sqlstate", None) or "", StoreUnavailableError)

@@ -1,0 +1,71 @@
+"""The version of the schema: older databases are migrated, newer ones are not touched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, inspect, text
+
+from pairup.errors import ServiceError
+from pairup.service.store.failures import StoreDamagedError
+from pairup.service.store.tables import metadata
+
+_MIGRATIONS = Path(__file__).with_name("migrations")
+_LOCK = 0x70616972  # of PostgreSQL: several processes may start at once
+
+
+def _config(connection: Connection | None = None) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    return config
+
+
+def version(connection: Connection) -> str | None:
+    """Return the version of the schema of a database, None if it is empty."""
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def latest() -> str:
+    """Return the version that this pairup writes."""
+    return str(ScriptDirectory.from_config(_config()).get_current_head())
+
+
+def check(connection: Connection, database: str) -> bool:
+    """Say whether a database must be migrated; refuse one that is not ours or newer."""
+    found = version(connection)
+    if found is None:
+        tables = inspect(connection).get_table_names()
+        if tables:
+            raise ServiceError(
+                f"the database {database} is not pairup's, it has a table {sorted(tables)[0]!r}: "
+                "give an empty one, or a file that does not exist yet; nothing was changed"
+            )
+        return True
+    known = {each.revision for each in ScriptDirectory.from_config(_config()).walk_revisions()}
+    if found not in known:
+        raise ServiceError(
+            f"the database {database} has schema {found}, this pairup knows up to {latest()}: "
+            "it was written by a newer pairup, run that one; nothing was changed"
+        )
+    if found != latest():
+        return True
+    missing = set(metadata.tables) - set(inspect(connection).get_table_names())
+    if missing:
+        raise StoreDamagedError(
+            f"the database {database} is damaged, it lacks the table {min(missing)!r}: restore a "
+            "copy; nothing was changed"
+        )
+    return False
+
+
+def migrate(connection: Connection) -> None:
+    """Bring a database that `check` let pass to the latest version, in one transaction."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+    command.upgrade(_config(connection), "head")

@@ -1,0 +1,150 @@
+"""Clients that use a service as backends do, and insist until they are answered."""
+
+import random
+import threading
+import time
+import uuid
+
+import httpx
+
+POOLS = {
+    "discarding": {"policy": "rank_one_thompson", "lifetime_s": 1.0},
+    "counting": {"policy": "unimodal", "lifetime_s": 0.7, "unreported": "cancelled"},
+}
+PLAYERS = 9
+_PATIENCE_S = 45
+_SAID = ("accepted", "declined", "timed_out", "unknown")
+
+
+class Insistent:
+    """Sends a request, the very same again if need be, until some process answers it."""
+
+    def __init__(self, urls, on_down=lambda: time.sleep(0.02), seed=0):
+        self._urls, self._on_down = urls, on_down
+        self._client = httpx.Client(timeout=20, trust_env=False, verify=False)
+        self._random = random.Random(seed)
+
+    def __call__(self, method, path, json=None, key=None):
+        headers = {"Idempotency-Key": key} if key else {}
+        deadline = time.monotonic() + _PATIENCE_S
+        while True:
+            url = self._random.choice(self._urls)
+            try:
+                answer = self._client.request(method, url + path, json=json, headers=headers)
+            except httpx.TransportError:
+                assert time.monotonic() < deadline, f"nobody answers {method} {path}"
+                self._on_down()
+                continue
+            assert answer.status_code < 500, answer.text
+            if answer.status_code == 409 and answer.json()["type"] == "/problems/busy":
+                continue
+            return answer
+
+    def close(self):
+        self._client.close()
+
+
+def set_up(ask):
+    """Make the pools with their players."""
+    for name, rules in POOLS.items():
+        answer = ask("POST", "/v1/pools", {"name": name, **rules}, key=f"make-{name}")
+        assert answer.status_code == 201, answer.text
+        for player in range(PLAYERS):
+            ask("PUT", f"/v1/pools/{name}/players/p{player}")
+
+
+class Client(threading.Thread):
+    """A backend that works while `gate` is set, until `end` is set."""
+
+    def __init__(self, number, urls, journal, gate, end):
+        super().__init__(daemon=True)
+        self._ask, self._journal = Insistent(urls, seed=number), journal
+        self._number, self._gate, self._end = number, gate, end
+        self._random = random.Random(1_000 + number)
+        self._away = dict.fromkeys(POOLS, False)
+        self.failure = None
+        self.requests = 0
+
+    def run(self):
+        try:
+            while not self._end.is_set():
+                if self._gate.wait(0.1):
+                    self._act(self._random.choice(list(POOLS)))
+        except BaseException as error:
+            self.failure = error
+        finally:
+            self._ask.close()
+
+    def _post(self, path, body=None):
+        """POST under a key, now and then twice: the second answer must be the first."""
+        key = uuid.UUID(int=self._random.getrandbits(128)).hex
+        answer = self._ask("POST", path, body, key)
+        self.requests += 1
+        if answer.is_success:
+            self._journal.answered(path, body, key, answer)
+            if self._random.random() < 0.2:
+                again = self._ask("POST", path, body, key)
+                assert (again.status_code, again.text) == (answer.status_code, answer.text)
+        return answer
+
+    def _act(self, pool):
+        luck = self._random.random()
+        if luck < 0.15:
+            self._churn(pool)
+            return
+        body = {"apart": [["p0", "p1"]]} if luck < 0.3 else None
+        answer = self._post(f"/v1/pools/{pool}/matchings", body)
+        if answer.status_code == 409:
+            assert answer.json()["type"] == "/problems/too-few-players", answer.text
+            return
+        assert answer.status_code == 201, answer.text
+        matching = answer.json()
+        self._journal.proposed(matching)
+        self._report(pool, matching)
+
+    def _churn(self, pool):
+        """Let this client's own player join or leave, or be away."""
+        path = f"/v1/pools/{pool}/players/own{self._number}"
+        luck = self._random.random()
+        if luck < 0.4:
+            answer = self._ask("DELETE", path)
+            assert answer.status_code in (204, 404), answer.text
+        else:
+            answer = self._ask("PUT", path, {"status": "away" if luck < 0.6 else "waiting"})
+            assert answer.status_code in (200, 201), answer.text
+        self.requests += 1
+
+    def _report(self, pool, matching):
+        luck, games = self._random.random(), matching["games"]
+        if luck < 0.1:
+            answer = self._post(f"/v1/matchings/{matching['id']}/release")
+            assert answer.status_code == 200, answer.text
+        elif luck < 0.2:
+            return  # nobody reports: the games expire
+        elif luck < 0.6:
+            sent = [{"game": game["id"], **self._outcome(game)} for game in games]
+            answer = self._post(f"/v1/pools/{pool}/outcomes", {"outcomes": sent})
+            assert answer.status_code == 200, answer.text
+            for one, receipt in zip(sent, answer.json()["results"], strict=True):
+                self._journal.reported(one, receipt)
+        else:
+            for game in games:
+                self._put(game)
+
+    def _put(self, game):
+        body = self._outcome(game)
+        for sent in (body, *([self._outcome(game)] if self._random.random() < 0.3 else [])):
+            answer = self._ask("PUT", f"/v1/games/{game['id']}/outcome", sent)
+            self.requests += 1
+            told = answer.json()
+            if answer.status_code == 409:
+                told = {"result": "refused", "problem": told}
+            else:
+                assert answer.status_code == 200, answer.text
+            self._journal.reported({"game": game["id"], **sent}, told)
+
+    def _outcome(self, game):
+        if self._random.random() < 0.5:
+            return {"outcome": "played" if self._random.random() < 0.5 else "cancelled"}
+        some = [player for player in game["players"] if self._random.random() < 0.8]
+        return {"answers": {player: self._random.choice(_SAID) for player in some}}

@@ -1,0 +1,47 @@
+import gc
+
+import pytest
+
+from pools import Api
+from postgres import Server
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_search_for_garbage_in_libraries():
+    """What was imported stays: to look through it again and again took a third of the time."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    server = Server()
+    yield server
+    server.remove()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request, tmp_path):
+    """The address of an empty database, of each kind."""
+    if request.param == "sqlite":
+        return str(tmp_path / "pools.db")
+    return request.getfixturevalue("postgres").new_database()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def api(request, tmp_path):
+    """The service on each kind of database, which is empty."""
+    if request.param == "sqlite":
+        running = Api(str(tmp_path / "pools.db"))
+    else:
+        running = Api(request.getfixturevalue("postgres").emptied_database())
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def lone(tmp_path):
+    """The service on SQLite, for what does not depend on the database."""
+    running = Api(str(tmp_path / "pools.db"))
+    yield running
+    running.stop()

@@ -1,0 +1,139 @@
+"""API keys: who may do what in which pool."""
+
+import pytest
+
+from pairup.errors import ServiceError
+from pairup.service import keys
+from pairup.service.server import check_keys
+from pairup.service.settings import Settings, read_settings
+from pairup.service.store import Store
+from pools import Api
+
+
+@pytest.fixture
+def guarded(tmp_path):
+    running = Api(str(tmp_path / "pools.db"), keys="required")
+    yield running
+    running.stop()
+
+
+def bearer(api, *scopes):
+    _, key = keys.create(api.service.store, "test", keys.parsed(list(scopes)), 0)
+    return {"Authorization": f"Bearer {key}"}
+
+
+def test_without_a_key_nothing_is_told(guarded):
+    for path in ("/v1/pools", "/v1/pools/chess", f"/v1/games/{'0' * 24}"):
+        answer = guarded("GET", path, 401)
+        assert answer.headers["www-authenticate"] == "Bearer"
+        assert answer.json()["type"] == "/problems/key-needed"
+    guarded("GET", "/v1/pools", 401, headers={"Authorization": "Bearer wrong"})
+    guarded("GET", "/v1/pools", 401, headers={"Authorization": "Basic eDp5"})
+    for path in ("/healthz", "/readyz", "/metrics"):
+        guarded("GET", path, 200)
+
+
+def test_scopes(guarded):
+    admin, writer = bearer(guarded, "*:admin"), bearer(guarded, "chess:write", "go:read")
+    for name in ("chess", "go", "secret"):
+        guarded("POST", "/v1/pools", 403, json={"name": name}, headers=writer)
+        guarded("POST", "/v1/pools", 201, json={"name": name}, headers=admin)
+        for player in "ab":
+            path = f"/v1/pools/{name}/players/{player}"
+            guarded("PUT", path, 201, headers=admin)
+    listed = guarded.json("GET", "/v1/pools", headers=writer)["pools"]
+    assert [pool["name"] for pool in listed] == ["chess", "go"]
+    guarded("GET", "/v1/pools/go/stats", 200, headers=writer)
+    guarded("GET", "/v1/pools/secret/stats", 403, headers=writer)
+    guarded("GET", "/v1/pools/nix/stats", 403, headers=writer)  # nor whether it exists
+    guarded("PUT", "/v1/pools/chess/players/c", 201, headers=writer)
+    refused = guarded("PUT", "/v1/pools/go/players/c", 403, headers=writer).json()
+    assert "pairup keys create --scope go:write" in refused["detail"]
+    guarded("PATCH", "/v1/pools/chess", 403, json={}, headers=writer)
+    guarded("DELETE", "/v1/pools/chess", 403, headers=writer)
+
+
+def test_games_and_matchings_of_pools_that_one_may_not_read_do_not_exist(guarded):
+    admin, other = bearer(guarded, "*:admin"), bearer(guarded, "go:admin")
+    reader = bearer(guarded, "chess:read")
+    guarded("POST", "/v1/pools", 201, json={"name": "chess"}, headers=admin)
+    for player in "ab":
+        guarded("PUT", f"/v1/pools/chess/players/{player}", 201, headers=admin)
+    matching = guarded.json("POST", "/v1/pools/chess/matchings", 201, headers=admin)
+    game = matching["games"][0]["id"]
+    played = {"outcome": "played"}
+    for headers, shown, done in ((other, 404, 404), (reader, 200, 403), (admin, 200, 200)):
+        guarded("GET", f"/v1/matchings/{matching['id']}", shown, headers=headers)
+        guarded("GET", f"/v1/games/{game}", shown, headers=headers)
+        guarded("PUT", f"/v1/games/{game}/outcome", done, json=played, headers=headers)
+        guarded("POST", f"/v1/matchings/{matching['id']}/release", done, headers=headers)
+
+
+def test_a_revoked_key_is_none(guarded):
+    store = guarded.service.store
+    id, key = keys.create(store, "test", {"*": "read"}, 0)
+    headers = {"Authorization": f"Bearer {key}"}
+    guarded("GET", "/v1/pools", 200, headers=headers)
+    keys.revoke(store, id, 1)
+    guarded("GET", "/v1/pools", 401, headers=headers)
+    with pytest.raises(ServiceError, match="no key to revoke is called"):
+        keys.revoke(store, id, 2)
+    (listed,) = keys.listed(store)
+    assert (listed["id"], listed["name"], listed["scopes"]) == (id, "test", "*:read")
+    assert listed["revoked"]
+    assert key not in str(listed)
+
+
+def test_keys_are_hashed_at_rest(tmp_path):
+    file = tmp_path / "pools.db"
+    store = Store(str(file))
+    made = [keys.create(store, "test", {"*": "read"}, 0)[1] for _ in range(20)]
+    store.close()
+    content = b"".join(each.read_bytes() for each in tmp_path.iterdir())
+    assert len(set(made)) == 20
+    assert all(len(key) >= 40 and key.encode() not in content for key in made)
+
+
+def test_idempotency_keys_are_their_owners(guarded):
+    one, other = bearer(guarded, "*:admin"), bearer(guarded, "*:admin")
+    key = {"Idempotency-Key": "k"}
+    guarded("POST", "/v1/pools", 201, json={"name": "chess"}, headers={**one, **key})
+    guarded("POST", "/v1/pools", 201, json={"name": "go"}, headers={**other, **key})
+
+
+@pytest.mark.parametrize("scope", ["chess", ":read", "chess:reed", "chess:"])
+def test_scopes_that_are_none(scope):
+    with pytest.raises(ServiceError, match="scope"):
+        keys.parsed([scope])
+
+
+@pytest.mark.parametrize(
+    ("host", "wanted", "needed"),
+    [
+        ("127.0.0.1", "auto", False),
+        ("127.9.9.9", "auto", False),
+        ("localhost", "auto", False),
+        ("::1", "auto", False),
+        ("127.0.0.1", "required", True),
+        ("0.0.0.0", "auto", True),
+        ("::", "auto", True),
+        ("example.com", "auto", True),
+    ],
+)
+def test_keys_are_needed_off_loopback(host, wanted, needed):
+    assert read_settings(host=host, keys=wanted).needs_keys is needed
+
+
+def test_without_keys_it_starts_on_loopback_only(tmp_path):
+    database = str(tmp_path / "pools.db")
+    with pytest.raises(ServiceError, match=r"on loopback only, got host '0\.0\.0\.0'"):
+        read_settings(host="0.0.0.0", keys="off")
+    with pytest.raises(ServiceError, match="pairup keys create"):
+        check_keys(Settings(host="0.0.0.0", database=database))
+    store = Store(database)
+    id, _ = keys.create(store, "test", {"*": "read"}, 0)
+    check_keys(Settings(host="0.0.0.0", database=database))
+    keys.revoke(store, id, 1)
+    store.close()
+    with pytest.raises(ServiceError, match="pairup keys create"):
+        check_keys(Settings(host="0.0.0.0", database=database))

@@ -1,0 +1,313 @@
+"""Refusals: problems with a stable type, limits, idempotency keys and trouble with the store."""
+
+import json
+
+import pytest
+
+from pairup.service.problems import KINDS
+from pairup.service.store.failures import StoreDamagedError, StoreFullError, StoreUnavailableError
+from pools import Api
+
+
+def assert_problem(answer, status, slug):
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    body = answer.json()
+    assert (body["type"], body["status"]) == (f"/problems/{slug}", status)
+    assert body["title"] == KINDS[slug].title
+    assert body["instance"]
+    assert ": " in body["detail"] or "; " in body["detail"]  # the value, the rule: the way out
+    return body
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "slug"),
+    [
+        ("GET", "/v1/nothing", None, 404, "no-such-page"),
+        ("PUT", "/v1/pools", {}, 405, "method-not-allowed"),
+        ("GET", "/v1/pools/nix", None, 404, "no-such-pool"),
+        ("PUT", "/v1/pools/nix/players/a", {}, 404, "no-such-pool"),
+        ("GET", "/v1/pools/chess/players/x", None, 404, "no-such-player"),
+        ("GET", f"/v1/matchings/{'0' * 24}", None, 404, "no-such-matching"),
+        ("GET", f"/v1/games/{'0' * 24}", None, 404, "no-such-game"),
+        ("GET", "/v1/games/nonsense", None, 422, "invalid-request"),
+        ("POST", "/v1/pools", {"name": "chess"}, 409, "pool-exists"),
+        ("POST", "/v1/pools", {"name": "A"}, 422, "invalid-request"),
+        ("POST", "/v1/pools", {"name": "x", "plicy": "sam"}, 422, "invalid-request"),
+        ("POST", "/v1/pools", {"name": "x", "policy": "smm"}, 422, "invalid-request"),
+        ("POST", "/v1/pools", {"name": "x", "policy": "sam"}, 422, "invalid-request"),
+        ("POST", "/v1/pools", {"name": "x", "policy": "oracle"}, 422, "invalid-request"),
+        ("POST", "/v1/pools", {"name": "x", "options": {"period": 0}}, 422, "invalid-request"),
+        ("POST", "/v1/pools", {"name": "x", "options": {"p": 1e300}}, 422, "invalid-request"),
+        ("POST", "/v1/pools", {"name": "x", "lifetime_s": 0}, 422, "invalid-request"),
+        ("POST", "/v1/pools", {"name": "x", "lifetime_s": 1e300}, 422, "invalid-request"),
+        ("POST", "/v1/pools", {"name": "x", "seed": -1}, 422, "invalid-request"),
+        ("POST", "/v1/pools", None, 422, "invalid-request"),
+        ("PUT", "/v1/pools/chess/players/a", {"status": "x"}, 422, "invalid-request"),
+        ("PUT", "/v1/pools/chess/players/a", {"status": "playing"}, 422, "invalid-request"),
+        ("PUT", f"/v1/pools/chess/players/{'a' * 129}", {}, 422, "invalid-request"),
+        ("PUT", "/v1/pools/chess/players/a%00b", {}, 422, "invalid-request"),
+        ("PUT", "/v1/pools/chess/players/a%7Fb", {}, 422, "invalid-request"),
+        ("PUT", "/v1/pools/chess/players/%2E%2E", {}, 422, "invalid-request"),
+        ("POST", "/v1/pools/chess/matchings", {"available": ["x"]}, 404, "no-such-player"),
+        ("POST", "/v1/pools/chess/matchings", {"available": ["a", "a"]}, 422, "invalid-request"),
+        ("POST", "/v1/pools/chess/matchings", {"apart": [["a", "x"]]}, 404, "no-such-player"),
+        ("POST", "/v1/pools/chess/matchings", {"apart": [["a", "a"]]}, 422, "invalid-request"),
+        ("POST", "/v1/pools/chess/matchings", {"apart": [["a"]]}, 422, "invalid-request"),
+        ("POST", "/v1/pools/chess/matchings", {"available": []}, 409, "too-few-players"),
+        ("GET", "/v1/pools/chess/events?after=-1", None, 422, "invalid-request"),
+        ("GET", "/v1/pools/chess/events?limit=0", None, 422, "invalid-request"),
+        ("GET", "/v1/pools/chess/events?limit=1001", None, 422, "invalid-request"),
+        ("GET", "/v1/pools?cursor=%21", None, 422, "invalid-request"),
+        ("GET", "/v1/pools?cursor=_w", None, 422, "invalid-request"),
+    ],
+)
+def test_a_refusal_is_a_problem(lone, method, path, body, status, slug):
+    lone.pool(players="ab")
+    before = lone.kinds()
+    assert_problem(lone(method, path, json=body), status, slug)
+    assert lone.kinds() == before
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{",
+        b"\xff\xfe",
+        b'{"name": "\\ud800"}',
+        b'{"name": NaN}',
+        b'{"name": "x", "lifetime_s": Infinity}',
+        b'{"name": "x", "seed": ' + b"9" * 5000 + b"}",
+        b"[" * 100_000,
+        b"null",
+    ],
+)
+def test_bytes_that_make_no_sense(lone, body):
+    answer = lone("POST", "/v1/pools", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code in (400, 422)
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_a_problem_says_what_was_sent_and_what_to_do(lone):
+    body = assert_problem(
+        lone("POST", "/v1/pools", json={"name": "x", "policy": "unimodl"}), 422, "invalid-request"
+    )
+    assert body["detail"] == "no policy is called 'unimodl'; did you mean \"unimodal\"?"
+    body = assert_problem(lone("POST", "/v1/pools", json={"name": "X"}), 422, "invalid-request")
+    assert body["errors"][0]["where"] == "body.name"
+    assert body["errors"][0]["sent"] == "'X'"
+
+
+@pytest.mark.parametrize("slug", KINDS)
+def test_every_type_is_explained_at_its_address(lone, slug):
+    assert KINDS[slug].title in lone("GET", f"/problems/{slug}", 200).text
+    assert_problem(lone("GET", "/problems/invented"), 404, "no-such-page")
+
+
+@pytest.fixture
+def small(tmp_path):
+    running = Api(
+        str(tmp_path / "pools.db"),
+        most_body=1000,
+        most_players=3,
+        most_outcomes=2,
+        most_apart=1,
+        most_page=2,
+    )
+    yield running
+    running.stop()
+
+
+def test_limits(small):
+    small.pool(players="abc")
+    full = small("PUT", "/v1/pools/chess/players/d")
+    assert_problem(full, 409, "pool-full")
+    assert small("PUT", "/v1/pools/chess/players/a").status_code == 200
+    outcomes = {"outcomes": [{"game": "x"}] * 3}
+    assert_problem(small("POST", "/v1/pools/chess/outcomes", json=outcomes), 413, "too-large")
+    apart = {"apart": [["a", "b"], ["b", "c"]]}
+    assert_problem(small("POST", "/v1/pools/chess/matchings", json=apart), 413, "too-large")
+    available = {"available": list("abcd")}
+    assert_problem(small("POST", "/v1/pools/chess/matchings", json=available), 413, "too-large")
+    assert_problem(small("GET", "/v1/pools?limit=3"), 422, "invalid-request")
+    assert len(small.json("GET", "/v1/pools/chess/players")["players"]) == 2
+
+
+def test_a_body_that_is_too_large(small):
+    small.pool()
+    large = json.dumps({"name": "x" * 1000}).encode()
+    assert_problem(small("POST", "/v1/pools", content=large), 413, "too-large")
+
+    async def pieces():
+        for _ in range(20):
+            yield b" " * 100
+
+    assert_problem(small("POST", "/v1/pools", content=pieces()), 413, "too-large")
+
+
+def test_a_repeat_gets_the_stored_answer(api):
+    key = {"Idempotency-Key": "one"}
+    first = api("POST", "/v1/pools", 201, json={"name": "chess"}, headers=key)
+    again = api("POST", "/v1/pools", 201, json={"name": "chess"}, headers=key)
+    assert again.content == first.content
+    assert again.headers["location"] == first.headers["location"]
+    assert again.headers["idempotent-replay"] == "true"
+    for player in "abcd":
+        api.join(player)
+    paths = {"matchings": {"available": ["a", "b"]}, "outcomes": {"outcomes": []}}
+    for what, body in paths.items():
+        key = {"Idempotency-Key": what}
+        path = f"/v1/pools/chess/{what}"
+        answers = [api("POST", path, json=body, headers=key) for _ in range(3)]
+        assert len({answer.content for answer in answers}) == 1
+        other = api("POST", path, json={**body, "nonsense": 1}, headers=key)
+        assert other.status_code == 422
+    matching = api.json("GET", "/v1/pools/chess/stats")["open_games"][0]["matching"]
+    key = {"Idempotency-Key": "release"}
+    released = [api("POST", f"/v1/matchings/{matching}/release", headers=key) for _ in range(2)]
+    assert released[0].content == released[1].content
+    assert api.kinds() == ["created", *["joined"] * 4, "proposed", "released"]
+
+
+def test_a_repeat_after_a_restart(api):
+    api.pool(players="ab")
+    key = {"Idempotency-Key": "k"}
+    first = api("POST", "/v1/pools/chess/matchings", 201, headers=key)
+    api.restart(crash=True)
+    assert api("POST", "/v1/pools/chess/matchings", 201, headers=key).content == first.content
+
+
+def test_a_key_of_another_request(lone):
+    lone.pool(players="abcd")
+    key = {"Idempotency-Key": "k"}
+    lone("POST", "/v1/pools/chess/matchings", 201, json={"available": ["a", "b"]}, headers=key)
+    for path, body in [
+        ("/v1/pools/chess/matchings", {"available": ["c", "d"]}),
+        ("/v1/pools/chess/matchings", {}),
+        ("/v1/pools/chess/outcomes", {"outcomes": []}),
+        ("/v1/pools", {"name": "go"}),
+    ]:
+        assert_problem(lone("POST", path, json=body, headers=key), 422, "key-reused")
+
+
+def test_a_refusal_is_not_kept(lone):
+    lone.pool(players="a")
+    key = {"Idempotency-Key": "k"}
+    lone("POST", "/v1/pools/chess/matchings", 409, headers=key)
+    lone.join("b")
+    lone("POST", "/v1/pools/chess/matchings", 201, headers=key)
+
+
+def test_answers_are_forgotten(lone):
+    lone.pool(players="abcd")
+    key = {"Idempotency-Key": "k"}
+    path, body = "/v1/pools/chess/matchings", {"available": ["a", "b"]}
+    lone("POST", path, 201, json=body, headers=key)
+    lone.clock.advance(86_399)
+    lone.service.forget_answers()
+    lone("POST", path, 201, json=body, headers=key)
+    lone.clock.advance(2)
+    lone.service.forget_answers()
+    assert len(lone("POST", path, 201, json=body, headers=key).json()["games"]) == 1
+    assert lone.kinds().count("proposed") == 2
+
+
+@pytest.mark.parametrize("key", ["", " ", "a b", "x" * 256, "zoë"])
+def test_keys_that_are_no_keys(lone, key):
+    headers = {"Idempotency-Key": key.encode()}
+    answer = lone("POST", "/v1/pools", json={"name": "x"}, headers=headers)
+    assert_problem(answer, 422, "invalid-request")
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "slug"),
+    [
+        (StoreFullError, 507, "store-full"),
+        (StoreUnavailableError, 503, "store-unavailable"),
+        (StoreDamagedError, 503, "store-damaged"),
+    ],
+)
+def test_trouble_with_the_store_leaves_the_pool_as_it_was(lone, monkeypatch, error, status, slug):
+    """Whether a commit fails before or after it is done, what is served is what is stored."""
+    lone.pool(players="abcd")
+    id = lone.service.find("chess")
+    before = lone.service.read(id, lambda pool, _: pool.to_bytes())
+
+    def failing(*_):
+        raise error("the database is in trouble: help it")
+
+    with monkeypatch.context() as trouble:
+        trouble.setattr("pairup.service.store.Transaction.append", failing)
+        refused = assert_problem(lone("POST", "/v1/pools/chess/matchings"), status, slug)
+        assert "in trouble" in refused["detail"]
+        assert_problem(lone("PUT", "/v1/pools/chess/players/e"), status, slug)
+    assert lone.service.read(id, lambda pool, _: pool.to_bytes()) == before
+    assert lone.kinds() == ["created", *["joined"] * 4]
+    assert len(lone.propose()["games"]) == 2
+    assert f'pairup_store_failures_total{{kind="{slug}"}} 2.0' in lone("GET", "/metrics").text
+
+
+def test_a_commit_of_which_nothing_was_heard(lone, monkeypatch):
+    """The server may have committed though the connection broke: the log tells."""
+    lone.pool(players="abcd")
+    writing = lone.service.store.writing
+
+    def deaf():
+        class Block:
+            def __enter__(self):
+                self.inner = writing()
+                return self.inner.__enter__()
+
+            def __exit__(self, *error):
+                self.inner.__exit__(*error)
+                if error == (None, None, None):
+                    raise StoreUnavailableError("the connection broke: try again")
+
+        return Block()
+
+    with monkeypatch.context() as trouble:
+        trouble.setattr(lone.service.store, "writing", deaf)
+        key = {"Idempotency-Key": "k"}
+        assert lone("POST", "/v1/pools/chess/matchings", headers=key).status_code == 503
+    again = lone("POST", "/v1/pools/chess/matchings", 201, headers=key)
+    assert again.headers["idempotent-replay"] == "true"
+    assert lone.kinds().count("proposed") == 1
+    assert lone.stats()["players"]["proposed"] == 4
+
+
+def test_an_error_of_ours_is_a_problem_and_changes_nothing(lone, monkeypatch):
+    lone.pool(players="ab")
+    with monkeypatch.context() as trouble:
+        trouble.setattr("pairup.service.estimates.random_chance", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):  # answered with 500, and told to the log
+            lone("POST", "/v1/pools/chess/matchings")
+    assert lone.kinds() == ["created", "joined", "joined"]
+    assert len(lone.propose()["games"]) == 1
+
+
+def test_a_page_from_elsewhere_is_refused(lone):
+    answer = lone("GET", "/v1/pools", headers={"Host": "evil.example"})
+    assert_problem(answer, 403, "unknown-host")
+    for host in ("localhost:8000", "127.0.0.1:8000", "[::1]:8000"):
+        lone("GET", "/v1/pools", 200, headers={"Host": host})
+
+
+def test_requests_are_numbered(lone):
+    mine = lone("GET", "/healthz", headers={"X-Request-ID": "mine-1"})
+    assert mine.headers["x-request-id"] == "mine-1"
+    other = lone("GET", "/healthz", headers={"X-Request-ID": "not good\t"})
+    assert len(other.headers["x-request-id"]) == 16
+
+
+def test_every_answer_is_described(lone):
+    described = lone.json("GET", "/openapi.json")
+    for path, methods in described["paths"].items():
+        for method, operation in methods.items():
+            answers = operation["responses"]
+            assert any(status.startswith("2") for status in answers), (method, path)
+            for status, answer in answers.items():
+                if int(status) >= 400:
+                    (media,) = answer["content"]
+                    assert media == "application/problem+json", (method, path, status)
+    assert "ProblemView" in described["components"]["schemas"]
+    assert "HTTPValidationError" not in described["components"]["schemas"]

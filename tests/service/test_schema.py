@@ -1,0 +1,116 @@
+"""Whatever is sent, valid or not: an answer that the OpenAPI description knows, and never a 500."""
+
+import threading
+import time
+
+import httpx
+import pytest
+import schemathesis
+import uvicorn
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import Unsatisfiable
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    negative_data_rejection,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+    unsupported_method,
+)
+
+from pairup.service.app import create_app
+from pairup.service.settings import Settings
+
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    unsupported_method,
+]
+STREAM = "/v1/pools/{pool}/events/stream"  # it never ends
+BOUNDED = settings(
+    max_examples=8,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory):
+    """The service on loopback, in a thread of this process."""
+    database = str(tmp_path_factory.mktemp("schema") / "pools.db")
+    app = create_app(Settings(database=database, sweep_s=3600))
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    server.should_exit = True
+    thread.join()
+
+
+@pytest.fixture(scope="module")
+def description(url):
+    """What the service says of itself, but for API keys, which loopback does not need."""
+    document = httpx.get(f"{url}/openapi.json").json()
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            operation.pop("security", None)
+    return schemathesis.openapi.from_dict(document).exclude(path=STREAM)
+
+
+@pytest.fixture(scope="module")
+def known(url):
+    """Parts of addresses under which there is something."""
+    with httpx.Client(base_url=url) as client:
+        client.post("/v1/pools", json={"name": "chess", "lifetime_s": 3600})
+        for player in ("ann", "bob", "cyd", "dan"):
+            client.put(f"/v1/pools/chess/players/{player}")
+        matching = client.post("/v1/pools/chess/matchings", json={"available": ["ann", "bob"]})
+        (game,) = matching.json()["games"]
+    ids = {"matching": matching.json()["id"], "game": game["id"]}
+    return {"pool": "chess", "player": "cyd", "slug": "busy", **ids}
+
+
+def sweep(url, description, mode, checks, parts=None):
+    """Send requests to each operation; returns to how many of them."""
+    swept = 0
+    for found in description.get_all_operations():
+        operation = found.ok()
+        if parts and operation.method == "delete" and operation.path == "/v1/pools/{pool}":
+            continue  # the others would find nothing
+
+        @BOUNDED
+        @given(case=operation.as_strategy(generation_mode=mode))
+        def send(case):
+            for part in (parts and case.path_parameters) or ():
+                case.path_parameters[part] = parts[part]
+            case.call_and_validate(base_url=url, checks=checks)
+
+        try:
+            send()
+            swept += 1
+        except Unsatisfiable:  # nothing is sent to it that could be wrong
+            assert mode is GenerationMode.NEGATIVE
+    return swept
+
+
+def test_answers_to_what_is_valid(url, description):
+    assert sweep(url, description, GenerationMode.POSITIVE, CHECKS) >= 20
+
+
+def test_answers_to_what_is_not_valid(url, description):
+    checks = [*CHECKS, negative_data_rejection]
+    assert sweep(url, description, GenerationMode.NEGATIVE, checks) >= 15
+
+
+def test_answers_where_there_is_something(url, description, known):
+    assert sweep(url, description, GenerationMode.POSITIVE, CHECKS, known) >= 20

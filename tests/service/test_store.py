@@ -1,0 +1,326 @@
+"""One suite for every kind of database."""
+
+import sqlite3
+import threading
+
+import psycopg
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import create_engine, text
+
+from pairup.errors import ServiceError
+from pairup.service import events as happened
+from pairup.service.events import KINDS, Recorded, packed, unpacked
+from pairup.service.pool import Pool, replayed
+from pairup.service.rules import Rules
+from pairup.service.store import Store, StoredAnswer, schema
+from pairup.service.store.engine import parsed
+from pairup.service.store.failures import (
+    StoreConflictError,
+    StoreDamagedError,
+    StoreFullError,
+    StoreUnavailableError,
+)
+from pairup.service.store.tables import metadata
+
+
+@pytest.fixture
+def store(database):
+    opened = Store(database)
+    yield opened
+    opened.close()
+
+
+LOG = [
+    Recorded(1, 10, happened.Created("chess", Rules().as_json())),
+    Recorded(2, 11, happened.Joined("zoë \U0001f3b2", "waiting")),
+    Recorded(3, 12, happened.Joined("b", "away")),
+]
+
+
+def enter(store, id="p", name="chess", log=LOG):
+    with store.writing() as transaction:
+        transaction.add_pool(id, name, 10)
+        transaction.append(id, log)
+
+
+def test_the_migrations_make_the_tables(store):
+    with store._engine.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+
+
+def test_several_may_start_at_once(database):
+    opened, failed = [], []
+
+    def start():
+        try:
+            opened.append(Store(database))
+        except ServiceError as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=start) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for store in opened:
+        store.close()
+    assert failed == []
+
+
+def test_an_older_schema_is_migrated_and_told(store, database, monkeypatch, capsys):
+    """With a step that does not exist yet: the version only is another."""
+    enter(store)
+    store.close()
+    monkeypatch.setattr(schema, "latest", lambda: "0002")
+    monkeypatch.setattr(schema, "migrate", lambda connection: None)
+    again = Store(database)
+    with again.reading() as transaction:
+        assert list(transaction.events("p")) == LOG
+    again.close()
+    assert "migrated" in capsys.readouterr().out
+
+
+def test_what_is_written_is_read(store, database):
+    enter(store)
+    again = Store(database)
+    with again.reading() as transaction:
+        row = transaction.pool_named("chess")
+        assert (row.id, row.created_at, row.seq) == ("p", 10, 3)
+        assert list(transaction.events("p")) == LOG
+        assert list(transaction.events("p", after=1)) == LOG[1:]
+    again.close()
+
+
+def test_a_long_log_is_read_in_order(store):
+    log = [LOG[0], *(Recorded(seq, 10, LOG[1].event) for seq in range(2, 2002))]
+    enter(store, log=log)
+    with store.reading() as transaction:
+        assert list(transaction.events("p")) == log
+        assert list(transaction.events("p", after=1001)) == log[1001:]
+
+
+def test_a_block_that_fails_writes_nothing(store):
+    def fail():
+        with store.writing() as transaction:
+            transaction.add_pool("p", "chess", 10)
+            transaction.append("p", LOG)
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    with store.reading() as transaction:
+        assert transaction.pools("", 10) == []
+        assert list(transaction.events("p")) == []
+
+
+def test_an_event_is_written_once(store):
+    enter(store)
+    with pytest.raises(StoreConflictError), store.writing() as transaction:
+        transaction.append("p", LOG[2:])
+    with store.reading() as transaction:
+        assert list(transaction.events("p")) == LOG
+
+
+def test_a_name_belongs_to_one_pool_at_a_time(store):
+    enter(store)
+    with pytest.raises(StoreConflictError):
+        enter(store, "q")
+    with store.writing() as transaction:
+        transaction.append("p", [Recorded(4, 13, happened.Deleted())])
+    with store.reading() as transaction:
+        assert transaction.pool("p") is transaction.pool_named("chess") is None
+    enter(store, "q")
+    with store.reading() as transaction:
+        assert transaction.pool_named("chess").id == "q"
+        assert len(list(transaction.events("p"))) == 4  # the log stays
+
+
+def test_two_snapshots_are_kept(store):
+    enter(store)
+    with store.writing() as transaction:
+        for seq in (1, 2, 3, 3):
+            transaction.add_snapshot("p", seq, 10, b"\0\xff%d" % seq)
+    with store.reading() as transaction:
+        assert list(transaction.snapshots("p")) == [b"\0\xff3", b"\0\xff2"]
+
+
+def test_answers_are_kept_and_dropped(store):
+    answer = StoredAnswer("d" * 64, 201, {"Location": "/x"}, '{"a":1}')
+    with store.writing() as transaction:
+        transaction.keep_answer("me", "key", answer, 5)
+        transaction.keep_answer("you", "key", answer, 6)
+    with pytest.raises(StoreConflictError), store.writing() as transaction:
+        transaction.keep_answer("me", "key", answer, 7)
+    with store.writing() as transaction:
+        assert transaction.answer("me", "key") == answer
+        assert transaction.drop_answers(before=6) == 1
+    with store.reading() as transaction:
+        assert transaction.answer("me", "key") is None
+        assert transaction.answer("you", "key") == answer
+
+
+def test_writers_of_a_pool_take_turns(store):
+    """A writer who has the lock of a pool's row keeps another out until it has committed."""
+    enter(store)
+    first_has_it, order = threading.Event(), []
+
+    def write(name, wait):
+        with store.writing() as transaction:
+            transaction.pool("p", lock=True)
+            order.append(f"{name} in")
+            if wait:
+                first_has_it.set()
+                second.start()
+                second.join(0.3)
+            order.append(f"{name} out")
+
+    second = threading.Thread(target=write, args=("second", False))
+    write("first", wait=True)
+    assert first_has_it.is_set()
+    second.join()
+    assert order == ["first in", "first out", "second in", "second out"]
+
+
+def test_a_newer_schema_is_not_touched(store, database):
+    enter(store)
+    store.close()
+    _do(database, "UPDATE alembic_version SET version_num = '9999'")
+    before = _content(database)
+    with pytest.raises(ServiceError, match=r"schema 9999, this pairup knows up to 0001.*newer"):
+        Store(database)
+    assert _content(database) == before
+
+
+def test_a_database_of_others_is_not_touched(database):
+    _do(database, "CREATE TABLE invoices (id INTEGER)")
+    before = _content(database)
+    with pytest.raises(ServiceError, match=r"not pairup's, it has a table 'invoices'"):
+        Store(database)
+    assert _content(database) == before
+
+
+def _do(database, statement):
+    engine = create_engine(parsed(database))
+    with engine.begin() as connection:
+        connection.execute(text(statement))
+    engine.dispose()
+
+
+def _content(database):
+    """Return the bytes of a file, or the tables and rows of a database in a server."""
+    if "://" not in database:
+        with open(database, "rb") as file:
+            return file.read()
+    with psycopg.connect(database) as connection:
+        query = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1"
+        names = [name for (name,) in connection.execute(query)]
+        return [(name, connection.execute(f"SELECT * FROM {name}").fetchall()) for name in names]
+
+
+@pytest.mark.parametrize("damage", ["header", "page", "text"])
+def test_a_damaged_file_is_not_touched(tmp_path, damage):
+    file = tmp_path / "pools.db"
+    store = Store(str(file))
+    enter(store, log=[LOG[0], *(Recorded(n, 9, LOG[1].event) for n in range(2, 2000))])
+    with store.writing() as transaction:
+        transaction.add_key({"id": "k", "name": "", "digest": "", "scopes": "", "created_at": 0})
+    store._engine.dispose()
+    with sqlite3.connect(file) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    content = bytearray(file.read_bytes())
+    if damage == "text":
+        content = bytearray(b"no database at all, but a letter to the reader\n" * 100)
+    start = {"header": 0, "page": len(content) // 2, "text": 0}[damage]
+    content[start : start + 5000] = content[start : start + 5000][::-1]
+    file.write_bytes(content)
+    with pytest.raises(StoreDamagedError, match=r"is damaged.*nothing was changed"):
+        Store(str(file))
+    assert file.read_bytes() == content
+    assert list(tmp_path.glob("*.db")) == [file]
+
+
+def test_a_full_disk_is_told_and_nothing_is_lost(tmp_path):
+    store = Store(str(tmp_path / "pools.db"))
+    enter(store)
+    with store._engine.connect() as connection:
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
+    store._engine.dispose()
+    from sqlalchemy import event
+
+    @event.listens_for(store._engine, "connect")
+    def limit(connection, _):
+        connection.execute(f"PRAGMA max_page_count = {pages + 1}")
+
+    large = Recorded(4, 13, happened.Joined("x" * 100_000, "waiting"))
+    with pytest.raises(StoreFullError, match="no room left on its disk"), store.writing() as full:
+        full.append("p", [large])
+    with store.reading() as transaction:
+        assert list(transaction.events("p")) == LOG
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("database", "error", "says"),
+    [
+        ("/no/such/folder/pools.db", StoreUnavailableError, "unable to open"),
+        ("postgresql://pairup@/x?host=/no/such/folder", StoreUnavailableError, "cannot be used"),
+        ("mysql://db/pairup", ServiceError, "SQLite or PostgreSQL, got 'mysql'"),
+        ("://", ServiceError, "no address of a database"),
+        ("sqlite://", ServiceError, "in memory loses everything"),
+    ],
+)
+def test_a_database_that_cannot_be_used(database, error, says):
+    with pytest.raises(error, match=says):
+        Store(database)
+
+
+def test_a_password_is_not_told():
+    with pytest.raises(StoreUnavailableError) as refused:
+        Store("postgresql://me:secret@/x?host=/no/such/folder")
+    assert "secret" not in str(refused.value)
+
+
+def test_a_log_with_a_gap_is_refused(store):
+    enter(store, log=[LOG[0], LOG[2]])
+    with store.reading() as transaction:
+        log = list(transaction.events("p"))
+    with pytest.raises(ServiceError, match=r"event 2 of pool p is missing, found event 3"):
+        replayed("p", log)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_event_that_cannot_be_read_is_named(kind):
+    with pytest.raises(ServiceError, match=f"event 7 of pool p cannot be read.*'{kind}'"):
+        unpacked("p", 7, kind, '{"nonsense":1}')
+    with pytest.raises(ServiceError, match="event 7 of pool p cannot be read"):
+        unpacked("p", 7, kind, "{")
+
+
+def test_events_of_a_newer_pairup_are_named():
+    with pytest.raises(ServiceError, match=r"'invented'.*newer pairup"):
+        unpacked("p", 7, "invented", "{}")
+
+
+def test_a_replay_that_proposes_others_names_the_event():
+    pool = Pool("p")
+    for recorded in [*LOG, Recorded(4, 13, happened.Joined("c", "waiting"))]:
+        pool.apply(recorded)
+    wrong = {"id": "g", "players": ["b", "c"], "chance": None, "explores": False}
+    event = happened.Proposed("m", [wrong], ["zoë \U0001f3b2"], None, [], 99, None)
+    with pytest.raises(ServiceError, match=r"event 5 of pool p \(proposed\) does not fit.*instead"):
+        pool.apply(Recorded(5, 14, event))
+
+
+def test_events_are_written_the_same_way():
+    for recorded in LOG:
+        body = packed(recorded.event)
+        assert body.isascii()
+        assert unpacked("p", 1, recorded.event.kind, body) == recorded.event
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b"{}", b'{"format":2}', b"\xff"])
+def test_a_snapshot_that_cannot_be_read_is_refused(data):
+    with pytest.raises(ServiceError, match="snapshot of pool p cannot be read"):
+        Pool.from_bytes("p", data)

@@ -1,0 +1,158 @@
+"""Trouble with the database: a clear message, nothing touched, and on it goes when it is over."""
+
+import os
+import resource
+import sqlite3
+import subprocess
+import sys
+
+import httpx
+import pytest
+
+from pairup.cli import main
+from pairup.service.store import Store
+from pairup.service.verify import verify
+from pools import Api
+from processes import Process
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A database with a pool that has learnt, all of it in one file."""
+    (tmp_path / "folder").mkdir()
+    file = tmp_path / "folder" / "pools.db"
+    api = Api(str(file))
+    api.pool(players="abcdefgh")
+    for _ in range(3):
+        for game in api.propose()["games"]:
+            api.report(game, "played")
+    api.stop()
+    with sqlite3.connect(file) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    return file
+
+
+def start(file, monkeypatch, capsys):
+    """Try `pairup serve`, and return what it says; it must end with 2."""
+    monkeypatch.setattr("uvicorn.run", lambda *_, **__: pytest.fail("it starts"))
+    monkeypatch.setattr(sys, "argv", ["pairup", "serve", "--database", str(file), "--port", "0"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capsys.readouterr().err
+    assert ended.value.code == 2, said
+    assert said.startswith("pairup: ")
+    assert "Traceback" not in said
+    return said
+
+
+def truncated(file):
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+def ending_within_a_page(file):
+    file.write_bytes(file.read_bytes()[:-1000])
+
+
+def with_another_head(file):
+    file.write_bytes(b"\x00garbage" * 12 + file.read_bytes()[96:])
+
+
+def overwritten(file):
+    content = file.read_bytes()
+    file.write_bytes(content[:8192] + b"\xff" * (len(content) - 8192))
+
+
+def do(statement):
+    def change(file):
+        with sqlite3.connect(file) as connection:
+            connection.execute(statement)
+        connection.close()
+
+    change.__name__ = statement
+    return change
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (truncated, "is damaged"),
+        (ending_within_a_page, "is damaged"),
+        (with_another_head, "is damaged"),
+        (overwritten, "is damaged"),
+        (do("DROP TABLE events"), "lacks the table 'events'"),
+        (do("DROP TABLE snapshots"), "lacks the table 'snapshots'"),
+        (do("DROP TABLE alembic_version"), "is not pairup's"),
+        (do("UPDATE alembic_version SET version_num = '9999'"), "written by a newer pairup"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_what_is_damaged_is_not_touched(file, monkeypatch, capsys, damage, says):
+    damage(file)
+    before = file.read_bytes()
+    said = start(file, monkeypatch, capsys)
+    assert says in said
+    assert file.read_bytes() == before
+    log = file.with_name("pools.db-wal")  # SQLite makes an empty one even to look
+    assert not log.exists() or log.stat().st_size == 0
+
+
+def test_a_folder_that_cannot_be_written(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    folder.chmod(0o555)
+    command = [sys.executable, "-m", "pairup", "serve", "--port", "0", "--database", "pools.db"]
+    if os.geteuid() == 0:  # root may write everywhere
+        lib = "import os, sys; os.chdir(sys.argv[1]); os.setgroups([]); os.setgid(65534);"
+        lib += "os.setuid(65534); sys.argv = ['pairup', *sys.argv[2:]];"
+        lib += "from pairup.cli import main; main()"
+        # All is imported before the rights are gone: nobody may not read this tree.
+        command = [sys.executable, "-c", "import pairup.cli, pairup.service.server;" + lib]
+        command += [str(folder), "serve", "--port", "0", "--database", "pools.db"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2, done.stderr
+    assert "unable to open database file" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert list(folder.iterdir()) == []
+
+
+def test_a_full_disk_is_told_and_survived(tmp_path, file):
+    """No file may grow beyond a size for a while: what writes meet on a disk without room."""
+    process = Process(str(file), tmp_path / "log", log_level="error", sweep_s=3600)
+    process.start()
+    assert process.wait(), process.said()
+    with httpx.Client(base_url=process.url, timeout=30) as client:
+        before = client.get("/v1/pools/chess/digest").json()
+        pid = process._process.pid
+        limits = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (4096, limits[1]))
+        for _ in range(3):
+            refused = client.put("/v1/pools/chess/players/zoe")
+            assert refused.status_code in (503, 507), refused.text
+            problem = refused.json()
+            assert problem["type"] in ("/problems/store-unavailable", "/problems/store-full")
+            assert "nothing" in problem["detail"] or "try again" in problem["detail"]
+            assert refused.headers["retry-after"]
+        assert client.get("/v1/pools/chess/digest").json() == before
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, limits)
+        assert client.put("/v1/pools/chess/players/zoe").status_code == 201
+        assert client.post("/v1/pools/chess/matchings").status_code == 201
+    assert process.stop() == 0
+    store = Store(str(file))
+    (verdict,) = verify(store)
+    store.close()
+    assert verdict.wrong == ""
+
+
+def test_damage_met_while_it_runs_is_a_problem(tmp_path, file):
+    process = Process(str(file), tmp_path / "log", log_level="error", sweep_s=3600)
+    process.start()
+    assert process.wait(), process.said()
+    with httpx.Client(base_url=process.url, timeout=30) as client:
+        overwritten(file)
+        answer = client.get("/v1/pools/chess/stats")
+        assert answer.status_code == 503, answer.text
+        assert answer.headers["content-type"] == "application/problem+json"
+    damaged = file.read_bytes()
+    assert process.stop() == 0
+    assert file.read_bytes() == damaged
