@@ -303,7 +303,8 @@ def simulate_players(  # noqa: PLR0913 - a parameter is an option
     shape = None if theta else parse_law(law)
     rates = _rates(theta) if shape is None else Problem.random(players, seed, shape).rates
     crowd = Crowd([float(rate) for rate in rates], shape, seed)
-    with Client(url, key, Patience(tries=1 + round(wait / 0.5), pause_s=0.5)) as first:
+    waiting = Patience(tries=1 + round(wait / 0.5), pause_s=0.5, longest_pause_s=0.5)
+    with Client(url, key, waiting) as first:
         first.ready()
     with Client(url, key, Patience(tries=8)) as client:  # outlasts a restart of the service
         simulation = Simulation(client, pool, crowd, habits, Pace(pace, game, lifetime))

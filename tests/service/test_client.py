@@ -149,6 +149,11 @@ def test_a_restart_is_not_noticed(tmp_path):
         running.stop()
 
 
+def test_nobody_there_to_follow():
+    with pytest.raises(UnreachableError, match="no service answers"):
+        next(Client("http://127.0.0.1:9").follow("chess"))
+
+
 def test_nobody_there():
     url = f"http://localhost:{free_port()}"
     with pytest.raises(UnreachableError, match=r"no service answers at .* tried 3 times.*serve"):
@@ -226,6 +231,15 @@ def test_it_gives_up(moody):
     with pytest.raises(UnreachableError):
         moody.client.stats("chess")
     assert len(moody.moods) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "type"), [(409, "busy"), (503, "pool-busy"), (507, "store-full")]
+)
+def test_what_passes_is_tried_again(moody, status, type):
+    problem = json.dumps({"type": f"/problems/{type}", "detail": ""}, separators=(",", ":"))
+    moody.moods = [(status, problem.encode()), (200, b'{"seq": 1}')]
+    assert moody.client.stats("chess") == {"seq": 1}
 
 
 def test_a_refusal_is_not_tried_again(moody):

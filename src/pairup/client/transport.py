@@ -15,7 +15,6 @@ from urllib.parse import urlencode, urlsplit
 from pairup.errors import ClientError
 
 _TROUBLE = (OSError, http.client.HTTPException)  # refused, broken off, timed out
-_PATIENCE_S = 5.0  # the longest pause between two tries
 
 
 class UnreachableError(ClientError):
@@ -63,11 +62,15 @@ class RefusedError(ClientError):
 
 @dataclass(frozen=True)
 class Patience:
-    """How often a request is sent, and how long each try and the first pause last."""
+    """How often a request is sent, and how long each try and the pauses last.
+
+    The first pause is `pause_s`; each is twice as long as the one before, up to `longest_pause_s`.
+    """
 
     tries: int = 5
     pause_s: float = 0.1
     timeout_s: float = 30.0
+    longest_pause_s: float = 5.0
 
 
 class Transport:
@@ -130,13 +133,14 @@ class Transport:
                 status, text = self._exchange(method, target, sent, headers)
             except _TROUBLE as error:
                 if last:
-                    raise self._unreachable(error) from error
+                    raise self._unreachable(error, self._patience.tries) from error
             else:
                 if method == "DELETE" and status == 404 and attempt > 0:
                     return None
-                if status != 503 or last:
+                if last or not _passes(status, text):
                     return _read(status, text)
-            self._sleep(min(self._patience.pause_s * 2**attempt, _PATIENCE_S))
+            pause = self._patience.pause_s * 2.0 ** min(attempt, 32)
+            self._sleep(min(pause, self._patience.longest_pause_s))
         raise AssertionError("the last try returns or raises")
 
     def _target(self, path: str, query: Mapping[str, object] | None) -> str:
@@ -164,25 +168,34 @@ class Transport:
         kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
         return kind(self._parts.netloc, timeout=self._patience.timeout_s)
 
-    def _unreachable(self, error: Exception) -> UnreachableError:
+    def _unreachable(self, error: Exception, tries: int = 1) -> UnreachableError:
+        why = str(error) or type(error).__name__
+        often = f", tried {tries} times" if tries > 1 else ""
         return UnreachableError(
-            f"no service answers at {self.url} ({str(error) or type(error).__name__}, tried "
-            f"{self._patience.tries} times): start one with `pairup serve`, or correct the address"
+            f"no service answers at {self.url} ({why}{often}): start one with `pairup serve`, or "
+            "correct the address"
         )
 
     def stream(self, path: str, query: Mapping[str, object]) -> Iterator[str]:
         """Yield the lines of a stream, over a connection of its own, until it breaks off."""
         connection = self._connected()
         try:
-            headers = {"Accept": "text/event-stream", **self._headers}
-            connection.request("GET", self._target(path, query), headers=headers)
-            answer = connection.getresponse()
-            if answer.status != 200:
-                _read(answer.status, answer.read())
-            while line := answer.readline():
-                yield line.decode().rstrip("\r\n")
+            yield from self._lines(connection, path, query)
+        except _TROUBLE as error:
+            raise self._unreachable(error) from error
         finally:
             connection.close()
+
+    def _lines(
+        self, connection: http.client.HTTPConnection, path: str, query: Mapping[str, object]
+    ) -> Iterator[str]:
+        headers = {"Accept": "text/event-stream", **self._headers}
+        connection.request("GET", self._target(path, query), headers=headers)
+        answer = connection.getresponse()
+        if answer.status != 200:
+            _read(answer.status, answer.read())
+        while line := answer.readline():
+            yield line.decode().rstrip("\r\n")
 
     def close(self) -> None:
         """Close the connection."""
@@ -190,6 +203,11 @@ class Transport:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
+
+
+def _passes(status: int, text: bytes) -> bool:
+    """Whether it may be answered otherwise in a moment: not ready, no room, a race lost."""
+    return status in (503, 507) or (status == 409 and b'"/problems/busy"' in text)
 
 
 def _read(status: int, text: bytes) -> Any:
