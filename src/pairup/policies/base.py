@@ -82,6 +82,10 @@ class Policy(ABC):
         refused with an `ArchiveError`.
         """
 
+    def check_players(self, count: int) -> None:
+        """Refuse, with a `PolicyError`, more players than the policy can serve."""
+        return  # any number, unless a policy says otherwise
+
     def forget(self, state: Any, slot: int) -> None:
         """Erase what was learnt of the player in `slot`, who left, in place."""
         return  # nothing is learnt of players unless a policy says so

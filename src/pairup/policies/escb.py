@@ -76,13 +76,17 @@ class ESCB(Policy):
             return kernel.EscbState(**shared, candidates=new_candidates(slots, most))
         return kernel.ApproximateState(**shared, hull=hull.new_hull(slots))
 
+    def check_players(self, count: int) -> None:
+        """See `Policy.check_players`."""
+        if self.search == "exact" and count > MOST_PLAYERS:
+            raise PolicyError(
+                f"the exact search of escb takes at most {MOST_PLAYERS} players, got {count}: "
+                'take ESCB(search="approximate")'
+            )
+
     def welcome(self, state: Any, present: Slots) -> None:
         """See `Policy.welcome`; the exact search refuses more players than it can serve."""
-        if self.search == "exact" and len(present) > MOST_PLAYERS:
-            raise PolicyError(
-                f"the exact search of escb takes at most {MOST_PLAYERS} players, got "
-                f'{len(present)}: take ESCB(search="approximate")'
-            )
+        self.check_players(len(present))
 
     def forget(self, state: Any, slot: int) -> None:
         """See `Policy.forget`."""

@@ -258,18 +258,34 @@ class Learner:
         self._policy.forget(self._state, slot)
         self._welcome()
 
-    def estimates(self) -> list[Estimate]:
-        """List what is known of each couple with a known outcome, the best rate first."""
+    def estimates(self, most: int | None = None) -> list[Estimate]:
+        """List what is known of each couple with a known outcome, the best rate first.
+
+        Parameters
+        ----------
+        most
+            Only so many couples, those proposed most often.
+        """
         statistics = self._policy.statistics(self._state)
         if statistics is None:
             return []
         tries, games = statistics
+        rows = np.flatnonzero(tries)
+        if most is not None and most < len(rows):
+            often = tries.ravel()[rows]
+            rows = np.sort(rows[np.argpartition(-often, most)[:most]])
         name = self._roster.name
         known = [
             Estimate((name(i), name(j)), int(tries[i, j]), int(games[i, j]))
-            for i, j in np.argwhere(tries).tolist()
+            for i, j in zip(*(x.tolist() for x in np.unravel_index(rows, tries.shape)), strict=True)
         ]
         return sorted(known, key=lambda estimate: estimate.rate, reverse=True)
+
+    @property
+    def couples_known(self) -> int:
+        """Number of couples with a known outcome."""
+        statistics = self._policy.statistics(self._state)
+        return 0 if statistics is None else int(np.count_nonzero(statistics[0]))
 
     def rates(self) -> list[Rate]:
         """List each player's estimated acceptance rate, the best first.
