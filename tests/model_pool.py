@@ -54,27 +54,22 @@ class ModelPool:
             "after_game": "waiting",
         }
         self.players, self.games = {}, {}
-        self.at = 0
         self.evidence = []  # (player, partner, accepted, by its own answer)
         self.couples = {}
         self.feedback = Counter()
         self.counts, self.causes, self.taken_back = Counter(), Counter(), Counter()
 
     def tick(self, now):
-        """Let what is due expire; time never runs backwards."""
-        self.now = max(now, self.at)
+        """Let what is due expire."""
+        self.now = now
         due = [g for g in self.games.values() if g.state == "proposed" and g.expires <= self.now]
         for game in due:
-            self.event()
             game.state, game.cause = "expired", "unreported"
             self.counts["expired"] += 1
             self.feedback["missing"] += 1
             if self.rules["unreported"] == "cancelled":
                 self.causes["unreported"] += 1
                 self._learn(game, False, {})
-
-    def event(self):
-        self.at = self.now
 
     def game_of(self, player):
         for id, game in self.games.items():
@@ -90,12 +85,9 @@ class ModelPool:
         return sorted(p for p in self.players if self.status(p) == "waiting")
 
     def join(self, player, status):
-        if self.players.get(player) != status:
-            self.event()
         self.players[player] = status
 
     def leave(self, player):
-        self.event()
         if self.game_of(player):
             self._release(self.games[self.game_of(player)], "left")
         del self.players[player]
@@ -106,7 +98,6 @@ class ModelPool:
         ]
 
     def propose(self, matching, games):
-        self.event()
         expires = self.now + round(self.rules["lifetime_s"] * SECOND)
         for id, players in games.items():
             self.games[id] = Game(matching, players, expires)
@@ -116,7 +107,6 @@ class ModelPool:
     def release(self, matching):
         for game in self.games.values():
             if game.matching == matching and game.state == "proposed":
-                self.event()
                 self._release(game, "released")
 
     def _release(self, game, cause):
@@ -130,14 +120,13 @@ class ModelPool:
         if not sensible(game, outcome, said):
             return "invalid-request"
         played = {None: None, "played": True, "cancelled": False}[outcome]
-        self.event()
         if self._contradicts(game, played, said):
             self.feedback["contradicting"] += 1
             return "contradicting-outcome"
         news = not set(said) <= set(game.answers) or (
             verdict(game.played, game.answers) is None and verdict(played, said) is not None
         )
-        if not news and (game.late or not game.over):
+        if not news:
             self.feedback["repeated"] += 1
             return "repeated"
         game.answers = {**game.answers, **said}

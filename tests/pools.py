@@ -26,8 +26,7 @@ class Api:
         self._thread.start()
         self._life = self.app.router.lifespan_context(self.app)
         self._run(self._life.__aenter__())
-        # An error of the service is answered with 500; the tests want to see the error.
-        transport = httpx.ASGITransport(self.app, raise_app_exceptions=True)
+        transport = httpx.ASGITransport(self.app)
         self._client = httpx.AsyncClient(transport=transport, base_url="http://localhost")
 
     def _run(self, coroutine):
@@ -42,11 +41,13 @@ class Api:
         self._thread.join()
         self._loop.close()
 
-    def restart(self, crash=False):
+    def restart(self, crash=False, meanwhile=None):
         """Start again, after a shutdown in order, or without one."""
         if crash:
             self.service.close = self.service.store.close  # nothing is saved
         self.stop()
+        if meanwhile:
+            meanwhile()
         self.start()
 
     @property
@@ -56,15 +57,17 @@ class Api:
     def __call__(self, method, path, status=None, **options):
         """Send a request; what is not the expected status fails the test."""
         answer = self._run(self._client.request(method, path, **options))
+        assert answer.status_code != 500 or status == 500, answer.text  # the log has the error
         if status is not None:
             assert answer.status_code == status, f"{method} {path}: {answer.text}"
         return answer
 
-    def together(self, count, method, path, **options):
-        """Send the same request several times at the same moment."""
+    def together(self, count, method, path, also=(), **options):
+        """Send the same request several times at the same moment, then GET others besides."""
 
         async def send():
             requests = [self._client.request(method, path, **options) for _ in range(count)]
+            requests += [self._client.get(path) for path in also]
             return await asyncio.gather(*requests)
 
         return self._run(send())

@@ -8,11 +8,12 @@ import faulthandler
 import multiprocessing
 import os
 import signal
-import socket
 import time
 from pathlib import Path
 
 import httpx
+
+from running import free_port
 
 # The process they are forked from finds its modules by this.
 os.environ["PYTHONPATH"] = os.pathsep.join(
@@ -39,7 +40,7 @@ class Process:
     """A service on a port of its own, which it has again after each start."""
 
     def __init__(self, database, log, **settings):
-        self._settings = {"database": database, "port": _free_port(), **settings}
+        self._settings = {"database": database, "port": free_port(), **settings}
         self._log = str(log)
         self._process = None
         self.url = f"http://127.0.0.1:{self._settings['port']}"
@@ -93,9 +94,3 @@ class Process:
             time.sleep(0.5)
         with open(self._log) as log:
             return log.read()[-12_000:]
-
-
-def _free_port():
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return listening.getsockname()[1]

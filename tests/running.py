@@ -1,6 +1,8 @@
 """The service in a process of its own, as people run it."""
 
+import contextlib
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -14,9 +16,15 @@ SOURCES = Path(__file__).resolve().parents[1] / "src"
 
 
 def free_port():
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return listening.getsockname()[1]
+    """Return a port that is none of those which the system gives to connections.
+
+    A client that tries to reach a port again and again while nobody listens would sooner or later
+    be given that very port for its own end, and meet itself.
+    """
+    for port in random.sample(range(15_000, 32_000), 1_000):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise AssertionError("no port is free")
 
 
 def environment(**settings):

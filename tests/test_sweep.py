@@ -1,11 +1,7 @@
 import hashlib
 import json
 import multiprocessing
-import os
-import shutil
 import signal
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
@@ -26,6 +22,7 @@ from pairup import blocks as blocks_module
 from pairup.blocks import cut
 from pairup.experiment import Entry
 from pairup.policies.ends import Uniform
+from small_disk import needs_mounts, own_mounts, run_python
 from sweeps import BLOCKS, parts, race, start
 
 TESTS = Path(__file__).parent
@@ -264,7 +261,7 @@ except PairupError as error:
 
 def test_a_write_that_fails_is_an_error_and_valid_parts_stay(tmp_path, undisturbed):
     largest = 2 * 8 * 45 * 16  # between a part and all results
-    out = _python(LIMITED, tmp_path, largest)
+    out = run_python(LIMITED, tmp_path, largest)
     assert out.startswith(f"ResultsError cannot write to {tmp_path}: File too large")
     assert len(parts(tmp_path)) == BLOCKS
     assert not list(tmp_path.rglob(".tmp-*"))
@@ -297,18 +294,9 @@ except PairupError as error:
 """
 
 
-def _own_mounts():
-    """A command that gives its child mounts of its own, or None where the system forbids it."""
-    command = ["unshare", "--mount"] + (["--user", "--map-root-user"] if os.getuid() else [])
-    if shutil.which("unshare") is None:
-        return None
-    probe = [*command, "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
-    return None if subprocess.run(probe, capture_output=True).returncode else command
-
-
-@pytest.mark.skipif(_own_mounts() is None, reason="this system lets nobody mount a small disk")
+@needs_mounts
 def test_a_full_disk_and_a_read_only_one(tmp_path, undisturbed):
-    out = _python(SMALL_DISK, tmp_path, before=_own_mounts()).splitlines()
+    out = run_python(SMALL_DISK, tmp_path, before=own_mounts()).splitlines()
     assert out[0].startswith(f"ResultsError cannot write to {tmp_path}/out")
     assert "No space left on device" in out[0]
     kept, reused, untouched = out[1].split()
@@ -316,13 +304,6 @@ def test_a_full_disk_and_a_read_only_one(tmp_path, undisturbed):
     assert untouched == "True"
     assert out[2] == hashlib.sha256(undisturbed).hexdigest()
     assert "Read-only file system" in out[3]
-
-
-def _python(script, *arguments, before=()):
-    command = [*before, sys.executable, "-c", script, *map(str, arguments)]
-    done = subprocess.run(command, cwd=TESTS, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 class _Broken(Executor):

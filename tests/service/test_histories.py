@@ -5,7 +5,7 @@ import random
 import pytest
 
 from pairup.service.pool import replayed
-from pairup.service.records import projected
+from pairup.service.records import project
 from pairup.service.verify import verify
 from pools import Api
 
@@ -102,6 +102,13 @@ class History:
 def served(api):
     service = api.service
     return service.read(service.find("chess"), lambda pool, _: pool.to_bytes())
+
+
+def projected(id, log):
+    records = {}
+    for recorded in log:
+        project(records, id, recorded)
+    return records
 
 
 def compare_with_the_log(api):

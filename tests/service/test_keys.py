@@ -4,7 +4,7 @@ import pytest
 
 from pairup.errors import ServiceError
 from pairup.service import keys
-from pairup.service.server import check_keys
+from pairup.service.server import opened
 from pairup.service.settings import Settings, read_settings
 from pairup.service.store import Store
 from pools import Api
@@ -129,11 +129,11 @@ def test_without_keys_it_starts_on_loopback_only(tmp_path):
     with pytest.raises(ServiceError, match=r"on loopback only, got host '0\.0\.0\.0'"):
         read_settings(host="0.0.0.0", keys="off")
     with pytest.raises(ServiceError, match="pairup keys create"):
-        check_keys(Settings(host="0.0.0.0", database=database))
+        opened(Settings(host="0.0.0.0", database=database))
     store = Store(database)
     id, _ = keys.create(store, "test", {"*": "read"}, 0)
-    check_keys(Settings(host="0.0.0.0", database=database))
+    opened(Settings(host="0.0.0.0", database=database)).close()
     keys.revoke(store, id, 1)
     store.close()
     with pytest.raises(ServiceError, match="pairup keys create"):
-        check_keys(Settings(host="0.0.0.0", database=database))
+        opened(Settings(host="0.0.0.0", database=database))

@@ -17,15 +17,14 @@ from pairup.service.clock import WallClock
 from pairup.service.store import Store
 from pairup.service.verify import verify
 from pools import Api
+from running import free_port
 
 
 class Process:
     """`pairup serve`, and a client of it."""
 
     def __init__(self, database, *options):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         command = [sys.executable, "-m", "pairup", "serve", "--database", database]
         self.process = subprocess.Popen(
             [*command, "--port", str(self.port), *options],
@@ -181,6 +180,10 @@ def test_two_processes_serve_one_pool(postgres):
             thread.join()
         assert errors == []
         assert len(set(learnt)) == len(learnt) > 10
+        counted = other.client.get("/metrics").text  # of both workers, whichever answers
+        decided = 'pairup_events_total{kind="decided"}'
+        own = one.client.get("/metrics").text
+        assert _value(counted, decided) + _value(own, decided) == len(learnt)
         digests = {p.client.get("/v1/pools/chess/digest").json()["digest"] for p in (one, other)}
         assert len(digests) == 1
         assert one.client.get("/v1/pools/chess/stats").json()["games"]["learnt"] == len(learnt)
@@ -190,6 +193,12 @@ def test_two_processes_serve_one_pool(postgres):
     (verdict,) = verify(store)
     assert (verdict.wrong, {verdict.digest}) == ("", digests)
     store.close()
+
+
+def _value(metrics, name):
+    """Read a counter."""
+    (line,) = [line for line in metrics.splitlines() if line.startswith(name)]
+    return float(line.split()[-1])
 
 
 @pytest.fixture

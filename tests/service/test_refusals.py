@@ -1,6 +1,7 @@
 """Refusals: problems with a stable type, limits, idempotency keys and trouble with the store."""
 
 import json
+import re
 
 import pytest
 
@@ -279,8 +280,9 @@ def test_an_error_of_ours_is_a_problem_and_changes_nothing(lone, monkeypatch):
     lone.pool(players="ab")
     with monkeypatch.context() as trouble:
         trouble.setattr("pairup.service.estimates.random_chance", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):  # answered with 500, and told to the log
-            lone("POST", "/v1/pools/chess/matchings")
+        answer = lone("POST", "/v1/pools/chess/matchings", 500)
+    told = assert_problem(answer, 500, "internal-error")
+    assert told["request_id"] == answer.headers["x-request-id"]  # by which the log tells it
     assert lone.kinds() == ["created", "joined", "joined"]
     assert len(lone.propose()["games"]) == 1
 
@@ -290,6 +292,81 @@ def test_a_page_from_elsewhere_is_refused(lone):
     assert_problem(answer, 403, "unknown-host")
     for host in ("localhost:8000", "127.0.0.1:8000", "[::1]:8000"):
         lone("GET", "/v1/pools", 200, headers={"Host": host})
+
+
+@pytest.mark.parametrize(
+    ("headers", "slug"),
+    [
+        ({"Origin": "https://evil.example"}, "foreign-page"),
+        ({"Origin": "http://localhost:9999"}, "foreign-page"),
+        ({"Origin": "null"}, "foreign-page"),
+        ({"Sec-Fetch-Site": "cross-site"}, "foreign-page"),
+        ({"X-Forwarded-For": "192.0.2.1"}, "forwarded"),
+        ({"Forwarded": "for=192.0.2.1"}, "forwarded"),
+    ],
+)
+def test_what_other_pages_and_proxies_send_is_refused_without_keys(lone, headers, slug):
+    lone.pool(players="ab")
+    told = assert_problem(lone("POST", "/v1/pools/chess/matchings", headers=headers), 403, slug)
+    assert "require keys" in told["detail"]
+    assert "proposed" not in lone.kinds()
+    own = {"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"}
+    lone("POST", "/v1/pools/chess/matchings", 201, headers=own)
+
+
+def test_where_keys_are_needed_a_proxy_may_pass_requests_on(tmp_path):
+    api = Api(str(tmp_path / "pools.db"), keys="required")
+    headers = {"X-Forwarded-For": "192.0.2.1", "Origin": "https://game.example"}
+    try:
+        assert_problem(api("GET", "/v1/pools", headers=headers), 401, "key-needed")
+    finally:
+        api.stop()
+
+
+def test_letters_that_no_name_has(api):
+    """PostgreSQL takes no NUL in a text, so none may reach it."""
+    api.pool(players="ab")
+    game = api.game()
+    batch = [{"game": game["id"], "outcome": "played"}, {"game": "\0", "outcome": "played"}]
+    answer = api("POST", "/v1/pools/chess/outcomes", json={"outcomes": batch})
+    assert_problem(answer, 422, "invalid-request")
+    assert_problem(api("GET", "/v1/pools?cursor=AA"), 422, "invalid-request")
+    assert_problem(api("PUT", "/v1/pools/chess/players/%ff"), 422, "invalid-request")
+    assert api("GET", "/pools/%00").status_code == 404
+    zero_width = "a\u200bb"  # of which a cursor can be made
+    api.join(zero_width)
+    page = api.json("GET", "/v1/pools/chess/players?limit=2")
+    assert [each["player"] for each in page["players"]] == ["a", zero_width]
+    rest = api.json("GET", f"/v1/pools/chess/players?limit=2&cursor={page['next']}")
+    assert [each["player"] for each in rest["players"]] == ["b"]
+
+
+def test_a_policy_that_takes_few_players(lone):
+    lone.pool(players="abcdefghijklmnop", policy="escb")
+    told = assert_problem(lone("PUT", "/v1/pools/chess/players/q"), 409, "pool-full")
+    assert "at most 16 players, got 17" in told["detail"]
+    lone("PATCH", "/v1/pools/chess", 200, json={"policy": "unimodal"})
+    lone.join("q")
+    told = lone("PATCH", "/v1/pools/chess", json={"policy": "escb"})
+    assert "at most 16 players, got 17" in assert_problem(told, 422, "invalid-request")["detail"]
+    assert len(lone.propose()["games"]) == 8
+
+
+def test_methods_make_no_labels(lone):
+    for number in range(3):
+        lone(f"FOO{number}", "/v1/pools", 405)
+    counted = lone("GET", "/metrics").text
+    assert "FOO" not in counted
+    assert 'pairup_requests_total{method="other",route="/v1/pools",status="405"} 3.0' in counted
+
+
+def test_the_pages_of_the_documentation_need_no_other_host(lone):
+    page = lone("GET", "/docs", 200).text
+    assert "://" not in page.replace("window.location.protocol + '//'", "")
+    addresses = re.findall(r'(?:src|href)="([^"]+)"', page)
+    assert len(addresses) == 3
+    for address in addresses:
+        lone("GET", address, 200)
 
 
 def test_requests_are_numbered(lone):

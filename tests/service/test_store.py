@@ -155,7 +155,7 @@ def test_answers_are_kept_and_dropped(store):
         transaction.keep_answer("me", "key", answer, 7)
     with store.writing() as transaction:
         assert transaction.answer("me", "key") == answer
-        assert transaction.drop_answers(before=6) == 1
+        assert not transaction.drop_answers(before=6)
     with store.reading() as transaction:
         assert transaction.answer("me", "key") is None
         assert transaction.answer("you", "key") == answer
@@ -181,6 +181,17 @@ def test_writers_of_a_pool_take_turns(store):
     assert first_has_it.is_set()
     second.join()
     assert order == ["first in", "first out", "second in", "second out"]
+
+
+def test_nobody_waits_for_ever_on_postgresql(postgres):
+    store = Store(postgres.new_database())
+    with store._begin(writes=False) as connection:
+        shown = {
+            name: connection.execute(text(f"SHOW {name}")).scalar()
+            for name in ("lock_timeout", "idle_in_transaction_session_timeout")
+        }
+    store.close()
+    assert shown == {"lock_timeout": "20s", "idle_in_transaction_session_timeout": "1min"}
 
 
 def test_a_newer_schema_is_not_touched(store, database):

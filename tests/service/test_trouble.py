@@ -14,6 +14,7 @@ from pairup.service.store import Store
 from pairup.service.verify import verify
 from pools import Api
 from processes import Process
+from small_disk import needs_mounts, own_mounts, run_python
 
 
 @pytest.fixture
@@ -144,13 +145,52 @@ def test_a_full_disk_is_told_and_survived(tmp_path, file):
     assert verdict.wrong == ""
 
 
+# In a name space of its own: a disk of 600 kB fills, is enlarged, and cannot be written any more.
+SMALL_DISK = """
+import subprocess, sys
+import structlog
+from pairup.service.verify import verify
+from pools import Api
+structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+disk = sys.argv[1]
+subprocess.run(["mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", disk], check=True)
+api = Api(disk + "/pools.db")
+api.pool(players="abcd")
+acknowledged = 0
+while (answer := api.join(f"player-{acknowledged}" + "x" * 100)).status_code == 201:
+    acknowledged += 1
+print(answer.status_code, answer.json()["type"], acknowledged > 10)
+print(api("POST", "/v1/pools/chess/matchings").status_code)
+print(sum(api.json("GET", "/v1/pools/chess")["players"].values()) == acknowledged + 4)
+subprocess.run(["mount", "-o", "remount,size=8m", disk], check=True)
+print(api("POST", "/v1/pools/chess/matchings").status_code)
+print(api.restart(crash=True), [verdict.wrong for verdict in verify(api.service.store)])
+api.stop()
+subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+try:
+    Api(disk + "/pools.db")
+except Exception as error:
+    print(type(error).__name__, "nothing was changed" in str(error) or "written" in str(error))
+"""
+
+
+@needs_mounts
+def test_a_disk_that_is_really_full(tmp_path):
+    out = run_python(SMALL_DISK, tmp_path, before=own_mounts()).splitlines()
+    assert out[0] == "507 /problems/store-full True"
+    assert out[1:4] == ["507", "True", "201"]
+    assert out[4] == "None ['']"
+    assert out[5].startswith("Store")
+    assert out[5].endswith("True")
+
+
 def test_damage_met_while_it_runs_is_a_problem(tmp_path, file):
     process = Process(str(file), tmp_path / "log", log_level="error", sweep_s=3600)
     process.start()
     assert process.wait(), process.said()
     with httpx.Client(base_url=process.url, timeout=30) as client:
         overwritten(file)
-        answer = client.get("/v1/pools/chess/stats")
+        answer = client.get("/v1/pools/chess/events")  # what is in memory is served still
         assert answer.status_code == 503, answer.text
         assert answer.headers["content-type"] == "application/problem+json"
     damaged = file.read_bytes()

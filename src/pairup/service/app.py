@@ -11,8 +11,11 @@ from importlib.metadata import version
 from typing import Any
 
 import structlog
+from anyio import CapacityLimiter
+from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi_offline import FastAPIOffline
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
@@ -41,8 +44,10 @@ problem (RFC 9457) with a stable `type`; every POST takes an `Idempotency-Key`.
 """
 
 
-def create_app(settings: Settings, clock: Clock | None = None) -> FastAPI:
-    """Make the application; its database is opened, checked and migrated here.
+def create_app(
+    settings: Settings, clock: Clock | None = None, store: Store | None = None
+) -> FastAPI:
+    """Make the application; its database is opened, checked and migrated here, unless it is given.
 
     Raises
     ------
@@ -50,9 +55,8 @@ def create_app(settings: Settings, clock: Clock | None = None) -> FastAPI:
         The settings contradict each other, or the database cannot be used.
     """
     settings.check()
-    store = Store(settings.database)
-    service = Service(settings, store, clock)
-    app = FastAPI(
+    service = Service(settings, store or Store(settings.database), clock)
+    app = FastAPIOffline(
         title="pairup",
         version=version("pairup"),
         description=_ABOUT,
@@ -61,7 +65,9 @@ def create_app(settings: Settings, clock: Clock | None = None) -> FastAPI:
         redoc_url=None,
         generate_unique_id_function=lambda route: route.name,
     )
-    app.state.service, app.state.stopping = service, threading.Event()
+    app.state.service = service
+    app.state.warm, app.state.stopping = threading.Event(), threading.Event()
+    app.state.looking = CapacityLimiter(2)
     for each in (pools, players, matchings, games, insight, health):
         app.include_router(each.router)
     app.include_router(dashboard.router)
@@ -105,6 +111,8 @@ def spare_garbage_search() -> None:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     service, stopping = app.state.service, app.state.stopping
     _listen(stopping)
+    current_default_thread_limiter().total_tokens = service.settings.threads
+    threading.Thread(target=_warm, args=(service, app.state.warm, stopping), daemon=True).start()
     sweeper = threading.Thread(target=_sweep, args=(service, stopping), daemon=True)
     sweeper.start()
     log.info("started", database=service.store.name, keys=service.settings.needs_keys)
@@ -112,7 +120,17 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     stopping.set()
     sweeper.join()
     service.close()
+    service.metrics.close()
     log.info("stopped")
+
+
+def _warm(service: Service, warm: threading.Event, stopping: threading.Event) -> None:
+    try:
+        service.warm_up(stopping.is_set)
+    except ServiceError as error:  # a store in trouble, which each request will tell
+        log.warning("warming up", why=str(error))
+    finally:
+        warm.set()
 
 
 def _listen(stopping: threading.Event) -> None:
@@ -135,15 +153,14 @@ def _sweep(service: Service, stopping: threading.Event) -> None:
     while not stopping.wait(service.settings.sweep_s):
         waited += service.settings.sweep_s
         try:
-            service.sweep()
             if waited >= _FORGET_EVERY_S:
                 waited = 0.0
                 service.forget_answers()
-        except (
-            RefusalError,
-            ServiceError,
-        ) as error:  # a pool just deleted, a store in trouble
+            service.sweep()
+        except ServiceError as error:  # a store in trouble
             log.warning("sweep", why=str(error))
+        except Exception:  # an error of ours, after which games must go on to expire
+            log.exception("sweep")
 
 
 async def _on_problem(request: Request, problem: Exception) -> Response:
@@ -194,13 +211,8 @@ async def _on_store(request: Request, error: Exception) -> Response:
     slug = _TROUBLE.get(type(error), "store-damaged")  # a log that makes no sense included
     request.app.state.service.metrics.failures.labels(slug).inc()
     log.error("store", problem=slug, why=str(error))
-    headers = {"Retry-After": "5"}
-    return refused(RefusalError(slug, str(error), headers=headers), request.url.path)
-
-
-async def _on_error(request: Request, error: Exception) -> Response:
-    detail = "something went wrong that should not: look for the request id in the service's log"
-    return refused(RefusalError("internal-error", detail), request.url.path)
+    told = getattr(error, "told", "") or str(error)
+    return refused(RefusalError(slug, told, headers={"Retry-After": "5"}), request.url.path)
 
 
 _HANDLERS: dict[Any, Any] = {
@@ -208,5 +220,4 @@ _HANDLERS: dict[Any, Any] = {
     RequestValidationError: _on_invalid,
     HTTPException: _on_http,
     ServiceError: _on_store,
-    Exception: _on_error,
 }

@@ -11,8 +11,10 @@ from pairup.service.pool import Pool
 class Changes:
     """The events of one request, applied to the pool as they are found.
 
-    Time never runs backwards in a log, whatever the clocks of several machines say. Games that are
-    due expire first.
+    Time never runs backwards in a log, whatever the clocks of several machines say: events are
+    dated no earlier than those before them. When games expire is decided by the clock alone, or one
+    clock that was ahead would keep games open until the others have caught up. Games that are due
+    expire first.
 
     Parameters
     ----------
@@ -25,14 +27,15 @@ class Changes:
 
     def __init__(self, pool: Pool, now: Moment) -> None:
         self.pool = pool
-        self.now = max(now, pool.at)
+        self.now = now
+        self.at = max(now, pool.at)
         self.log: list[Recorded] = []
-        due = pool.due(self.now)
+        due = pool.due(now)
         if due:
             self.add(happened.Expired(due, pool.rules.unreported))
 
     def add(self, event: Event) -> None:
         """Let an event happen."""
-        recorded = Recorded(self.pool.seq + 1, self.now, event)
+        recorded = Recorded(self.pool.seq + 1, self.at, event)
         self.pool.apply(recorded)
         self.log.append(recorded)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,7 +12,7 @@ from pairup.service import estimates
 from pairup.service import events as happened
 from pairup.service.changes import Changes
 from pairup.service.events import ProposedGame
-from pairup.service.pool import WAITING
+from pairup.service.pool import WAITING, Pool
 from pairup.service.problems import RefusalError
 
 
@@ -31,6 +32,10 @@ def join(changes: Changes, player: str, status: str, most: int) -> bool:
                 f"pool {pool.name!r} has {len(pool.players)} players, the most that the setting "
                 "most_players allows: let someone leave, raise it, or make another pool",
             )
+        try:
+            pool.learner.policy.check_players(len(pool.players) + 1)
+        except PairupError as error:
+            raise RefusalError("pool-full", str(error)) from None
         changes.add(happened.Joined(player, status))
     elif known != status:
         changes.add(happened.Moved(player, status))
@@ -97,7 +102,7 @@ def propose(
 def _checked(changes: Changes, available: list[str]) -> list[str]:
     pool = changes.pool
     if len(set(available)) < len(available):
-        twice = next(player for player in available if available.count(player) > 1)
+        ((twice, _),) = Counter(available).most_common(1)
         raise RefusalError(
             "invalid-request", f"player {twice!r} is available twice: name each player once"
         )
@@ -137,16 +142,22 @@ def release(changes: Changes, matching: str) -> list[str]:
 
 def configure(changes: Changes, wanted: dict[str, Any]) -> None:
     """Change the rules of the pool."""
-    rules = changes.pool.rules
+    found = news(changes.pool, wanted)
+    if found:
+        changes.add(happened.Configured(found))
+
+
+def news(pool: Pool, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Pick what is wanted otherwise than it is, or refuse rules that cannot be."""
+    rules = pool.rules
     if "policy" in wanted and wanted["policy"] != rules.policy:
         wanted = {"options": {}, **wanted}  # those of the former policy are not of this one
-    news = {name: value for name, value in wanted.items() if getattr(rules, name) != value}
+    found = {name: value for name, value in wanted.items() if getattr(rules, name) != value}
     try:
-        rules.changed(news).make_policy()
+        rules.changed(found).make_policy().check_players(len(pool.players))
     except PairupError as error:
         raise RefusalError("invalid-request", str(error)) from error
-    if news:
-        changes.add(happened.Configured(news))
+    return found
 
 
 def delete(changes: Changes) -> None:

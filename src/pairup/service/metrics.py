@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 from pairup.service.events import Recorded
 
+# Where workers share their counters, by files in this folder: read when the library is imported.
+SHARED = "PROMETHEUS_MULTIPROC_DIR"
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics:
-    """The counters of this process.
+    """The counters of this process, and of the workers beside it.
 
     Examples
     --------
@@ -43,10 +47,16 @@ class Metrics:
             "pairup_store_failures", "Failures of the database.", ["kind"], registry=self.registry
         )
         self.cached_pools = Gauge(
-            "pairup_cached_pools", "Pools in the memory of this process.", registry=self.registry
+            "pairup_cached_pools",
+            "Pools in memory; of several processes, in that of each.",
+            registry=self.registry,
+            multiprocess_mode="livesum",
         )
         self.streams = Gauge(
-            "pairup_event_streams", "Streams of events open now.", registry=self.registry
+            "pairup_event_streams",
+            "Streams of events open now.",
+            registry=self.registry,
+            multiprocess_mode="livesum",
         )
 
     def happened(self, log: Iterable[Recorded]) -> None:
@@ -56,4 +66,13 @@ class Metrics:
 
     def exposed(self) -> bytes:
         """Write everything as Prometheus reads it."""
-        return generate_latest(self.registry)
+        if SHARED not in os.environ:
+            return generate_latest(self.registry)
+        everyone = CollectorRegistry()
+        MultiProcessCollector(everyone)
+        return generate_latest(everyone)
+
+    def close(self) -> None:
+        """Let what this process holds now no longer count; what it has done still does."""
+        if SHARED in os.environ:
+            mark_process_dead(os.getpid())

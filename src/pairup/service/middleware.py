@@ -14,6 +14,7 @@ from pairup.service.metrics import Metrics
 from pairup.service.problems import RefusalError
 from pairup.service.web import refused
 
+_METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
 _REQUEST_ID = re.compile(r"^[A-Za-z0-9_.-]{1,64}$")
 log = structlog.get_logger()
 
@@ -29,30 +30,42 @@ class Observed:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        id, began, status = _request_id(scope), time.perf_counter(), 500
+        id, began = _request_id(scope), time.perf_counter()
+        status, began_to_answer = 500, False
 
         async def sending(message: Message) -> None:
-            nonlocal status
+            nonlocal status, began_to_answer
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, began_to_answer = message["status"], True
                 message["headers"] = [*message["headers"], (b"x-request-id", id.encode())]
             await send(message)
 
         structlog.contextvars.bind_contextvars(request_id=id)
         try:
             await self._app(scope, receive, sending)
+        except Exception:
+            log.exception("error", path=scope["path"])
+            if began_to_answer:
+                raise  # so that the connection breaks off: the answer is not whole
+            await refused(_error(id), scope["path"])(scope, receive, sending)
         finally:
             self._note(scope, status, time.perf_counter() - began)
             structlog.contextvars.clear_contextvars()
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "unmatched")
-        method = scope["method"] if route != "unmatched" else "any"
+        known = scope["method"] in _METHODS and route != "unmatched"
+        method = scope["method"] if known else "other"  # or anyone could make labels without end
         self._metrics.requests.labels(method, route, str(status)).inc()
         self._metrics.seconds.labels(method, route).observe(seconds)
         say = log.error if status >= 500 else log.info
         milliseconds = round(1000 * seconds, 2)
         say("request", method=scope["method"], path=scope["path"], status=status, ms=milliseconds)
+
+
+def _error(id: str) -> RefusalError:
+    detail = f"something went wrong that should not: look for {id!r} in the service's log"
+    return RefusalError("internal-error", detail, {"request_id": id})
 
 
 def _request_id(scope: Scope) -> str:

@@ -78,13 +78,12 @@ def _in_time(changes: Changes, id: str, said: Report) -> Receipt:
 def _afterwards(changes: Changes, record: GameRecord, said: Report) -> Receipt:
     known, id = record.known, record.id
     _check(changes, id, said, known, record.state)
-    over = record.state in ("released", "expired")
-    if not said.adds_to(known) and (record.late or not over):
+    if not said.adds_to(known):
         return _repeated(changes, id, record.state, known, record.cause, record.learnt)
     together = said.joined(known)
     answers = dict(sorted(together.answers.items()))
     now = Report(together.decision, answers)
-    if not over:
+    if record.state not in ("released", "expired"):
         changes.add(happened.Noted(id, answers))
         return Receipt(id, "noted", record.state, now, record.cause, record.learnt)
     missing = record.state == "expired"

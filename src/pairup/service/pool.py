@@ -23,7 +23,7 @@ from pairup.service.rules import Rules
 from pairup.service.tally import Tally, count
 
 WAITING, AWAY, PLAYING, PROPOSED = "waiting", "away", "playing", "proposed"
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass
@@ -259,9 +259,10 @@ class Pool:
             "name": self.name,
             "deleted": self.deleted,
             "rules": self.rules.as_json(),
-            "players": sorted(self.players.items()),
-            "games": [[id, game.as_json()] for id, game in sorted(self.games.items())],
-            "met": sorted(self.met.items()),
+            # In the order in which they came, as the fold has them: what is read goes on alike.
+            "players": list(self.players.items()),
+            "games": [[id, game.as_json()] for id, game in self.games.items()],
+            "met": list(self.met.items()),
             "tally": self.tally.as_json(),
             "learner": base64.b64encode(self.learner.to_bytes()).decode(),
         }

@@ -33,6 +33,8 @@ KINDS = _kinds(
     ("malformed-request", 400, "The request cannot be read"),
     ("key-needed", 401, "An API key is needed"),
     ("scope-needed", 403, "The API key does not allow this"),
+    ("foreign-page", 403, "The request comes from a page of another site"),
+    ("forwarded", 403, "The request was passed on by a proxy"),
     ("unknown-host", 403, "The request was meant for another host"),
     ("no-such-page", 404, "There is nothing at this address"),
     ("no-such-pool", 404, "There is no such pool"),
@@ -50,6 +52,8 @@ KINDS = _kinds(
     ("invalid-request", 422, "The request breaks a rule"),
     ("key-reused", 422, "The idempotency key belongs to another request"),
     ("internal-error", 500, "The service made an error"),
+    ("pool-busy", 503, "Too many requests wait for the pool"),
+    ("not-ready", 503, "The service starts or stops"),
     ("store-unavailable", 503, "The database cannot be used now"),
     ("store-damaged", 503, "The database is damaged"),
     ("store-full", 507, "The disk of the database is full"),
@@ -69,6 +73,9 @@ class RefusalError(Exception):
     def kind(self) -> Kind:
         """What kind of problem it is."""
         return KINDS[self.slug]
+
+    def __str__(self) -> str:
+        return self.detail
 
     def as_json(self, instance: str) -> dict[str, Any]:
         """Return the body of the answer."""

@@ -6,7 +6,7 @@ follow from the log alone: `changes` says what an event does to them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -73,26 +73,23 @@ def changes(recorded: Recorded) -> Iterator[Change]:
             yield Change(event.games, values)
 
 
-def projected(pool_id: str, log: Iterable[Recorded]) -> dict[str, GameRecord]:
-    """Make the records of all games of a pool from its log."""
-    records: dict[str, GameRecord] = {}
-    for recorded in log:
-        event = recorded.event
-        if isinstance(event, happened.Proposed):
-            for game in event.games:
-                one, other = game["players"]
-                records[game["id"]] = GameRecord(
-                    game["id"],
-                    pool_id,
-                    event.matching,
-                    (one, other),
-                    game["chance"],
-                    event.expires_at,
-                )
-        for change in changes(recorded):
-            for id in change.games:
-                records[id] = replace(records[id], **change.values)
-    return records
+def project(records: dict[str, GameRecord], pool_id: str, recorded: Recorded) -> None:
+    """Bring the records of all games of a pool up to its next event, in place."""
+    event = recorded.event
+    if isinstance(event, happened.Proposed):
+        for game in event.games:
+            one, other = game["players"]
+            records[game["id"]] = GameRecord(
+                game["id"],
+                pool_id,
+                event.matching,
+                (one, other),
+                game["chance"],
+                event.expires_at,
+            )
+    for change in changes(recorded):
+        for id in change.games:
+            records[id] = replace(records[id], **change.values)
 
 
 class Ledger:

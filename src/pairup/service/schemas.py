@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
-_SHOWN = r"^[^\x00-\x1f\x7f-\x9f]+$"  # no control characters
+# No control characters; nor what stands for bytes that are no text, or two names would be one.
+SHOWN = r"^[^\x00-\x1f\x7f-\x9f\ufffd]+$"
 
 
 def _no_dots(player: str) -> str:
@@ -15,12 +16,11 @@ def _no_dots(player: str) -> str:
     return player
 
 
-PoolName = Annotated[
-    str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$"), Field(examples=["chess"])
-]
+POOL_NAME = r"^[a-z0-9][a-z0-9_-]{0,63}$"
+PoolName = Annotated[str, StringConstraints(pattern=POOL_NAME), Field(examples=["chess"])]
 PlayerId = Annotated[
     str,
-    StringConstraints(min_length=1, max_length=128, pattern=_SHOWN),
+    StringConstraints(min_length=1, max_length=128, pattern=SHOWN),
     AfterValidator(_no_dots),
     Field(examples=["ann"]),
 ]
@@ -227,7 +227,7 @@ class ReportedGame(Reported):
         json_schema_extra={"examples": [{"game": "5f0c2b7e9a1d4c3e8b6f7a10", "outcome": "played"}]},
     )
 
-    game: Annotated[str, Field(max_length=64)]
+    game: Annotated[str, StringConstraints(max_length=64, pattern=SHOWN)]
 
 
 class Batch(Body):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import tempfile
 from typing import Any
 
 import uvicorn
@@ -12,6 +13,7 @@ import uvicorn
 from pairup.errors import ServiceError
 from pairup.service import logs
 from pairup.service.app import create_app, spare_garbage_search
+from pairup.service.metrics import SHARED
 from pairup.service.settings import Settings
 from pairup.service.store import Store
 
@@ -28,8 +30,8 @@ def serve(settings: Settings) -> None:
     """
     settings.check()
     check_address(settings)
-    check_keys(settings)
     logs.set_up(settings.log_level)
+    store = opened(settings)
     # Uvicorn raises the signal again that stopped it. A signal that did its work is no failure.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _nothing_more)
@@ -42,10 +44,13 @@ def serve(settings: Settings) -> None:
         "server_header": False,
     }
     if settings.workers > 1:
+        store.close()
         _hand_down(settings)
-        uvicorn.run(_FACTORY, factory=True, workers=settings.workers, **options)
+        with tempfile.TemporaryDirectory(prefix="pairup-metrics-") as shared:
+            os.environ[SHARED] = shared
+            uvicorn.run(_FACTORY, factory=True, workers=settings.workers, **options)
     else:
-        app = create_app(settings)
+        app = create_app(settings, store=store)
         spare_garbage_search()
         uvicorn.run(app, **options)
 
@@ -67,20 +72,22 @@ def check_address(settings: Settings) -> None:
         ) from None
 
 
-def check_keys(settings: Settings) -> None:
-    """Open the database once, and refuse to start where keys are needed and there are none."""
+def opened(settings: Settings) -> Store:
+    """Open the database, and refuse to start where keys are needed and there are none."""
     store = Store(settings.database)
     try:
         with store.reading() as transaction:
             valid = [row for row in transaction.api_keys() if row.revoked_at is None]
-    finally:
+        if settings.needs_keys and not valid:
+            raise ServiceError(
+                "without API keys the service listens on loopback only, got host "
+                f"{settings.host!r}: make a key with `pairup keys create --database {store.name} "
+                "--scope '*:admin' NAME`, or give --host 127.0.0.1"
+            )
+    except BaseException:
         store.close()
-    if settings.needs_keys and not valid:
-        raise ServiceError(
-            f"without API keys the service listens on loopback only, got host {settings.host!r}: "
-            f"make a key with `pairup keys create --database {settings.database} --scope '*:admin' "
-            "NAME`, or give --host 127.0.0.1"
-        )
+        raise
+    return store
 
 
 def _hand_down(settings: Settings) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -24,6 +25,7 @@ from pairup.service.rules import Rules
 from pairup.service.settings import Settings
 from pairup.service.store import PoolRow, Store, Transaction
 from pairup.service.store.failures import StoreConflictError
+from pairup.service.warming import warm
 
 T = TypeVar("T")
 Command = Callable[[Changes, Transaction], Answer]
@@ -42,6 +44,7 @@ class Seat:
     snapshot: int = 0  # event of the latest snapshot
     saved_at: float = 0.0  # by the monotonic clock
     saving_s: float = 0.0  # how long it took
+    waiting: int = 0  # requests that wait for the lock
 
 
 class Service:
@@ -65,6 +68,19 @@ class Service:
         self.metrics = metrics or Metrics()
         self._seats: OrderedDict[str, Seat] = OrderedDict()
         self._guard = threading.Lock()
+
+    def warm_up(self, stopping: Callable[[], bool] = lambda: False) -> None:
+        """Compile the policies and read the pools that the first requests will need."""
+        warm(Rules().make_policy())
+        with self.store.reading() as transaction:
+            rows = transaction.pools("", self.settings.cached_pools)
+        for row in rows:
+            if stopping():
+                return
+            try:
+                warm(self.read(row.id, lambda pool, _: pool.rules.make_policy()))
+            except (RefusalError, ServiceError) as error:  # others can be served still
+                log.warning("pool not read", pool=row.name, why=str(error))
 
     def find(self, name: str) -> str:
         """Return the id of the pool of this name, or refuse."""
@@ -126,30 +142,39 @@ class Service:
 
     def _change(self, pool_id: str, command: Command, repeatable: Repeatable | None) -> Answer:
         seat = self._seat(pool_id)
-        with seat.lock:
-            answer, refusal = Answer(204), None
-            try:
-                with self.store.writing() as transaction:
-                    row = transaction.pool(pool_id, lock=True)
-                    if row is None:
-                        raise no_pool(pool_id)
-                    stored = repeatable and repeatable.stored(transaction)
-                    if stored:
-                        return stored
-                    pool = self._current(seat, transaction, row)
-                    changes = Changes(pool, self.clock.now())
-                    try:
-                        answer = command(changes, transaction)
-                    except RefusalError as problem:
-                        refusal = problem
-                    transaction.append(pool_id, changes.log)
-                    if repeatable and refusal is None:
-                        repeatable.keep(transaction, answer, changes.now)
-                    self._snapshot(seat, transaction)
-            except BaseException:
-                seat.pool = None  # it may be ahead of its log
-                raise
-            self.metrics.happened(changes.log)
+        with self._held(seat):
+            return self._changed(seat, pool_id, command, repeatable)
+
+    def _changed(
+        self, seat: Seat, pool_id: str, command: Command, repeatable: Repeatable | None = None
+    ) -> Answer:
+        answer, refusal = Answer(204), None
+        try:
+            with self.store.writing() as transaction:
+                row = transaction.pool(pool_id, lock=True)
+                if row is None:
+                    raise self._gone(pool_id)
+                stored = repeatable and repeatable.stored(transaction)
+                if stored:
+                    return stored
+                pool = self._current(seat, transaction, row)
+                changes = Changes(pool, self.clock.now())
+                try:
+                    answer = command(changes, transaction)
+                except RefusalError as problem:
+                    refusal = problem
+                transaction.append(pool_id, changes.log)
+                if repeatable and refusal is None:
+                    repeatable.keep(transaction, answer, changes.now)
+                self._snapshot(seat, transaction)
+        except RefusalError:
+            raise  # before the pool was touched
+        except BaseException:
+            seat.pool = None  # it may be ahead of its log
+            raise
+        self.metrics.happened(changes.log)
+        if pool.deleted:
+            self._drop(pool_id)
         if refusal is not None:
             raise refusal
         return answer
@@ -157,20 +182,20 @@ class Service:
     def read(self, pool_id: str, view: View[T]) -> T:
         """Look at a pool as it is now."""
         seat = self._seat(pool_id)
-        with seat.lock:
+        with self._held(seat):
             while True:
                 try:
                     with self.store.reading() as transaction:
                         row = transaction.pool(pool_id)
                         if row is None:
-                            raise no_pool(pool_id)
+                            raise self._gone(pool_id)
                         pool = self._current(seat, transaction, row)
-                        if not pool.due(max(self.clock.now(), pool.at)):
+                        if not pool.due(self.clock.now()):
                             return view(pool, transaction)
                 except ServiceError:
                     seat.pool = None
                     raise
-                self.change(pool_id, lambda changes, transaction: Answer(204))
+                self._trying(lambda: self._changed(seat, pool_id, _nothing))
 
     def _trying(self, attempt: Callable[[], Answer]) -> Answer:
         for _ in range(_TRIES):
@@ -179,6 +204,35 @@ class Service:
             except StoreConflictError as conflict:
                 said = str(conflict)
         raise RefusalError("busy", f"{said} (tried {_TRIES} times)")
+
+    @contextmanager
+    def _held(self, seat: Seat) -> Iterator[None]:
+        """Hold a pool's lock, or refuse: who waits for it takes a thread that other pools need."""
+        with self._guard:
+            if seat.waiting >= max(1, self.settings.threads // 2):
+                raise _busy(f"{seat.waiting} requests wait for this pool")
+            seat.waiting += 1
+        try:
+            held = seat.lock.acquire(timeout=self.settings.wait_s)
+        finally:
+            with self._guard:
+                seat.waiting -= 1
+        if not held:
+            raise _busy(f"this pool is worked on for more than {self.settings.wait_s:g} seconds")
+        try:
+            yield
+        finally:
+            seat.lock.release()
+
+    def _gone(self, pool_id: str) -> RefusalError:
+        """Say that a pool was deleted, here or by another process, and keep it no longer."""
+        self._drop(pool_id)
+        return no_pool(pool_id)
+
+    def _drop(self, pool_id: str) -> None:
+        with self._guard:
+            self._seats.pop(pool_id, None)
+            self.metrics.cached_pools.set(len(self._seats))
 
     def _seat(self, pool_id: str) -> Seat:
         """Return a pool's place; the pool longest unused makes room."""
@@ -237,23 +291,32 @@ class Service:
         seat.saving_s = seat.saved_at - began
 
     def sweep(self) -> None:
-        """Let games expire that are due in the pools in memory, and forget old answers."""
+        """Let games expire that are due in the pools in memory."""
         with self._guard:
             seats = list(self._seats.items())
         for id, seat in seats:
-            if seat.lock.acquire(blocking=False):
-                try:
-                    due = seat.pool is not None and seat.pool.due(self.clock.now())
-                finally:
-                    seat.lock.release()
-                if due:
-                    self.read(id, lambda pool, transaction: None)
+            try:
+                self._sweep(id, seat)
+            except (RefusalError, ServiceError) as error:  # deleted elsewhere, a store in trouble
+                log.warning("sweep", pool=id, why=str(error))
+
+    def _sweep(self, pool_id: str, seat: Seat) -> None:
+        if not seat.lock.acquire(blocking=False):
+            return  # whoever holds it lets them expire
+        try:
+            due = seat.pool is not None and seat.pool.due(self.clock.now())
+        finally:
+            seat.lock.release()
+        if due:
+            self.read(pool_id, lambda pool, transaction: None)
 
     def forget_answers(self) -> None:
         """Forget idempotent answers that are older than the settings say."""
         before = self.clock.now() - round(self.settings.keep_answers_s * SECOND)
-        with self.store.writing() as transaction:
-            transaction.drop_answers(before)
+        more = True
+        while more:  # some at a time: others write in between
+            with self.store.writing() as transaction:
+                more = transaction.drop_answers(before)
 
     def close(self) -> None:
         """Save every pool in memory, so that the next start is fast, and close the store."""
@@ -271,6 +334,19 @@ class Service:
         with self.store.writing() as transaction:
             if transaction.pool(pool_id, lock=True) is not None:
                 self._snapshot(seat, transaction, every=1)
+
+
+def _nothing(changes: Changes, transaction: Transaction) -> Answer:
+    """Change nothing but what the clock does."""
+    return Answer(204)
+
+
+def _busy(what: str) -> RefusalError:
+    return RefusalError(
+        "pool-busy",
+        f"{what}: try again in a moment, and report outcomes in batches",
+        headers={"Retry-After": "1"},
+    )
 
 
 def no_pool(name: str) -> RefusalError:

@@ -36,6 +36,10 @@ class Settings(BaseSettings):
     most_page: int = Field(1_000, ge=1, description="Items of a page.")
     most_couples: int = Field(20_000, ge=1, description="Couples of an answer with estimates.")
     snapshot_every: int = Field(500, ge=1, description="Events between two snapshots of a pool.")
+    threads: int = Field(
+        200, ge=2, le=10_000, description="Requests at work at once; half of them for one pool."
+    )
+    wait_s: float = Field(20.0, gt=0, description="Seconds that a request waits for its pool.")
     cached_pools: int = Field(64, ge=1, description="Pools kept in memory.")
     sweep_s: float = Field(1.0, gt=0, description="Seconds between looks for expired games.")
     poll_s: float = Field(0.5, gt=0, description="Seconds between looks for events to stream.")

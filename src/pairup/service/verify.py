@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pairup.errors import ServiceError
-from pairup.service.pool import Pool, replayed
-from pairup.service.records import projected
+from pairup.service.pool import Pool
+from pairup.service.records import GameRecord, project
 from pairup.service.store import PoolRow, Store, Transaction
 
 
@@ -39,30 +39,44 @@ def digest_of(pool: Pool) -> str:
 
 
 def verify(store: Store) -> list[Verdict]:
-    """Replay the log of every pool, and compare its snapshots and the records of its games."""
-    verdicts, after = list[Verdict](), ""
-    while True:
-        with store.reading() as transaction:
-            rows = transaction.pools(after, 100)
-        for row in rows:
-            with store.reading() as transaction:
-                verdicts.append(_verified(row, transaction))
-        if not rows:
-            return verdicts
-        after = rows[-1].name
+    """Replay the log of every pool, and compare its snapshots and the records of its games.
+
+    Each pool as of one moment, so that it may be served meanwhile; deleted ones too.
+    """
+    with store.reading() as transaction:
+        ids = transaction.every_pool()
+    verdicts = []
+    for id in ids:
+        with store.reading(still=True) as transaction:
+            verdicts.append(_verified(transaction.pool_ever(id), transaction))
+    return verdicts
 
 
 def _verified(row: PoolRow, transaction: Transaction) -> Verdict:
+    pool, records = Pool(row.id), dict[str, GameRecord]()
+    name = row.name if row.deleted_at is None else f"{row.name} (deleted)"
     try:
-        log = list(transaction.events(row.id))
-        pool = replayed(row.id, log)
-        games = transaction.games_in(row.id)
-        wrong = _wrong_snapshot(pool, transaction) or (
-            "" if games == projected(row.id, log) else "the records of games differ from the log"
+        for recorded in transaction.events(row.id):
+            pool.apply(recorded)
+            project(records, row.id, recorded)
+        wrong = (
+            _wrong_end(pool, row)
+            or _wrong_snapshot(pool, transaction)
+            or _wrong_games(records, transaction.games_in(row.id))
         )
     except ServiceError as error:
-        return Verdict(row.name, row.seq, 0, "", str(error))
-    return Verdict(row.name, pool.seq, len(games), digest_of(pool), wrong)
+        return Verdict(name, row.seq, 0, "", str(error))
+    return Verdict(name, pool.seq, len(records), digest_of(pool), wrong)
+
+
+def _wrong_end(pool: Pool, row: PoolRow) -> str:
+    if (pool.seq, pool.deleted) == (row.seq, row.deleted_at is not None):
+        return ""
+    return f"the log ends with event {pool.seq} instead of {row.seq}"
+
+
+def _wrong_games(projected: dict[str, GameRecord], stored: dict[str, GameRecord]) -> str:
+    return "" if stored == projected else "the records of games differ from the log"
 
 
 def _wrong_snapshot(pool: Pool, transaction: Transaction) -> str:

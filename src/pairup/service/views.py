@@ -72,15 +72,15 @@ def open_game(of: Pool, id: str, open: OpenGame) -> dict[str, Any]:
 
 def learnt(of: Pool, limit: int) -> dict[str, Any]:
     """Show what the learner estimates."""
-    couples = sorted(of.learner.estimates(), key=lambda each: -each.proposed)
+    couples = sorted(of.learner.estimates(limit), key=lambda each: -each.proposed)
     return {
         "policy": of.rules.policy,
         "players": [each.as_json() for each in estimates.player_rates(of.learner, of.met)],
         "couples": [
             {"players": list(each.couple), "proposed": each.proposed, "played": each.played}
-            for each in couples[:limit]
+            for each in couples
         ],
-        "couples_known": len(couples),
+        "couples_known": of.learner.couples_known,
     }
 
 

@@ -16,10 +16,13 @@ from pairup.service.events import dumps
 from pairup.service.idempotency import Answer, Repeatable
 from pairup.service.keys import ANYONE, Principal
 from pairup.service.problems import KINDS, MEDIA_TYPE, RefusalError
+from pairup.service.schemas import SHOWN
 from pairup.service.service import Service
 
 _bearer = HTTPBearer(auto_error=False, description="An API key, made by `pairup keys create`.")
 _LOCAL = re.compile(r"^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$")
+_BY_PROXIES = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
+_SAFE = ("GET", "HEAD", "OPTIONS")
 IdempotencyKey = Annotated[
     str | None,
     Header(
@@ -29,6 +32,34 @@ IdempotencyKey = Annotated[
         description="Sent again with the same request, it gets the first answer again.",
     ),
 ]
+
+
+def check_local(request: Request) -> None:
+    """Refuse, where no keys are needed, what does not come from this machine of its own accord."""
+    headers = request.headers
+    host = headers.get("host", "")
+    # Or a page from elsewhere could have its name point here, and send what it likes.
+    if not _LOCAL.match(host):
+        raise RefusalError(
+            "unknown-host",
+            f"without API keys the service answers to localhost only, got Host {host!r}: "
+            "ask http://localhost, or require keys",
+        )
+    for name in _BY_PROXIES:
+        if name in headers:
+            raise RefusalError(
+                "forwarded",
+                f"without API keys the service answers this machine only, and {name!r} says that a "
+                "proxy passed the request on: require keys, PAIRUP_KEYS=required",
+            )
+    origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+    ours = origin is None or origin.partition("://")[2] == host
+    if request.method not in _SAFE and not (ours and site in ("none", "same-origin")):
+        raise RefusalError(
+            "foreign-page",
+            f"a page of {origin or 'another site'} sent {request.method}: without API keys only "
+            "pages of this service may, require keys for others",
+        )
 
 
 class Caller:
@@ -49,14 +80,7 @@ class Caller:
 
     def _identified(self) -> Principal:
         if not self.service.settings.needs_keys:
-            host = self.request.headers.get("host", "")
-            # Or a page from elsewhere could have its name point here, and send what it likes.
-            if not _LOCAL.match(host):
-                raise RefusalError(
-                    "unknown-host",
-                    f"without API keys the service answers to localhost only, got Host {host!r}: "
-                    "ask http://localhost, or require keys",
-                )
+            check_local(self.request)
             return ANYONE
         known = keys.find(self.service.store, self._key) if self._key else None
         if known is None:
@@ -180,7 +204,10 @@ def after_cursor(cursor: str | None) -> str:
         return ""
     try:
         padded = cursor.encode() + b"=" * (-len(cursor) % 4)
-        return base64.b64decode(padded, b"-_", validate=True).decode()
+        read = base64.b64decode(padded, b"-_", validate=True).decode()
+        if read and not re.match(SHOWN, read):
+            raise ValueError("no name has such characters")
+        return read
     except (binascii.Error, ValueError):
         raise RefusalError(
             "invalid-request",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import re
 from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
@@ -18,6 +19,8 @@ from pairup.service.dashboard import panels
 from pairup.service.pool import Pool
 from pairup.service.problems import RefusalError
 from pairup.service.routes.pools import Cursor
+from pairup.service.schemas import POOL_NAME
+from pairup.service.service import no_pool
 from pairup.service.store import PoolRow, Transaction
 from pairup.service.web import Asks, Caller, after_cursor, cursor_of
 
@@ -104,6 +107,8 @@ def _stats(caller: Caller, id: str) -> dict[str, Any] | None:
 
 
 def _pool(caller: Caller, name: str) -> Response:
+    if not re.match(POOL_NAME, name):
+        raise no_pool(name)
     id, most = caller.pool(name, "read"), caller.service.settings.most_couples
 
     def view(pool: Pool, _: Transaction) -> tuple[str, dict[str, Any], dict[str, Any]] | str:

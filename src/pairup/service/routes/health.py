@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 
 from pairup.service.metrics import CONTENT_TYPE
 from pairup.service.problems import KINDS, RefusalError
 from pairup.service.schemas import Health
+from pairup.service.store import Store
 from pairup.service.web import refusals, shown
 
 router = APIRouter(tags=["health"])
@@ -19,13 +21,25 @@ async def healthy() -> Response:
 
 
 @router.get("/readyz", response_model=Health, responses=refusals())
-def ready(request: Request) -> Response:
-    """Say whether requests can be served: the database answers, and no shutdown has begun."""
-    if request.app.state.stopping.is_set():
-        raise RefusalError("store-unavailable", "the service is shutting down: ask another process")
-    with request.app.state.service.store.reading() as transaction:
-        transaction.pools("", 1)
+async def ready(request: Request) -> Response:
+    """Say whether requests are served at once: all is compiled, and the database answers."""
+    state = request.app.state
+    if state.stopping.is_set():
+        raise RefusalError("not-ready", "the service is shutting down: ask another process")
+    if not state.warm.is_set():
+        raise RefusalError(
+            "not-ready",
+            "the service compiles its policies and reads its pools: ask again in a few seconds",
+            headers={"Retry-After": "1"},
+        )
+    # By a thread of its own: those of the requests may all be taken.
+    await to_thread.run_sync(_look, state.service.store, limiter=state.looking)
     return shown({"status": "ok"})
+
+
+def _look(store: Store) -> None:
+    with store.reading() as transaction:
+        transaction.pools("", 1)
 
 
 @router.get(
@@ -34,7 +48,7 @@ def ready(request: Request) -> Response:
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
 async def metrics(request: Request) -> Response:
-    """Show the counters of this process as Prometheus reads them."""
+    """Show the counters of this process, and of the workers beside it, as Prometheus reads them."""
     return Response(request.app.state.service.metrics.exposed(), media_type=CONTENT_TYPE)
 
 

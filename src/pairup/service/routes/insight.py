@@ -20,7 +20,8 @@ from pairup.service.store import Transaction
 from pairup.service.web import Asks, Caller, page_size, refusals, shown
 
 router = APIRouter(prefix="/v1/pools/{pool}", tags=["insight"])
-After = Annotated[int, Query(ge=0, lt=2**53, description="Events after this one.")]
+_MOST = 2**53  # beyond it JSON readers disagree about numbers
+After = Annotated[int, Query(ge=0, lt=_MOST, description="Events after this one.")]
 LastEventId = Annotated[
     str | None, Header(max_length=32, description="Where a stream that broke off goes on.")
 ]
@@ -98,7 +99,8 @@ def _page(caller: Caller, id: str, after: int, limit: int | None) -> Response:
 
 def _resumed(after: int, last_event_id: str | None) -> int:
     known = last_event_id or ""
-    return int(known) if known.isascii() and known.isdigit() else after
+    ours = known.isascii() and known.isdigit() and int(known) < _MOST
+    return int(known) if ours else after
 
 
 def _streaming(caller: Caller, id: str, after: int) -> Response:

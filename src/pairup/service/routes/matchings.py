@@ -52,7 +52,7 @@ def propose(
     def command(changes: Changes, _: Transaction) -> Answer:
         event = commands.propose(changes, wanted.available, wanted.apart)
         id, until = event.matching, event.expires_at
-        row = MatchingRow(id, changes.pool.id, changes.now, until, event.waiting)
+        row = MatchingRow(id, changes.pool.id, changes.at, until, event.waiting)
         games = [
             GameRecord(game["id"], changes.pool.id, id, _couple(game), game["chance"], until)
             for game in event.games

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
 from pairup.errors import PairupError
+from pairup.policies import Policy
 from pairup.service import commands, views
 from pairup.service.changes import Changes
 from pairup.service.clock import written
@@ -17,6 +18,7 @@ from pairup.service.rules import Rules
 from pairup.service.schemas import DigestView, NewPool, PoolName, PoolPage, PoolView, RulesChange
 from pairup.service.store import PoolRow, Transaction
 from pairup.service.verify import digest_of
+from pairup.service.warming import warm
 from pairup.service.web import (
     Asks,
     DoneOnce,
@@ -50,7 +52,7 @@ def make_pool(caller: Asks, once: DoneOnce, body: NewPool) -> Response:
     caller.need("admin", body.name)
     try:
         rules = Rules(**body.rules())
-        rules.make_policy()
+        warm(rules.make_policy())
     except PairupError as error:
         raise RefusalError("invalid-request", str(error)) from None
 
@@ -99,13 +101,19 @@ def show_digest(caller: Asks, pool: PoolName) -> Response:
 @router.patch("/{pool}", response_model=PoolView, responses=refusals(404, 409))
 def change_pool(caller: Asks, pool: PoolName, body: RulesChange) -> Response:
     """Change rules of a pool; a new policy is told what is known of the couples."""
-    id = caller.pool(pool, "admin")
+    id, wanted = caller.pool(pool, "admin"), body.given()
+    if {"policy", "options"} & wanted.keys():  # compiled before the pool is locked for it
+        warm(caller.service.read(id, lambda found, _: _policy_after(found, wanted)))
 
     def command(changes: Changes, _: Transaction) -> Answer:
-        commands.configure(changes, body.given())
+        commands.configure(changes, wanted)
         return Answer.of(200, views.pool(changes.pool))
 
     return respond(caller.service.change(id, command))
+
+
+def _policy_after(pool: Pool, wanted: dict[str, Any]) -> Policy:
+    return pool.rules.changed(commands.news(pool, wanted)).make_policy()
 
 
 @router.delete("/{pool}", status_code=204, responses=refusals(404, 409))

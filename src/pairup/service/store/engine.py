@@ -16,6 +16,15 @@ from pairup.errors import ServiceError
 
 WRITES = "pairup_writes"  # execution option of a connection that will write
 _BUSY_MS = 20_000
+_FORGOTTEN_MS = 60_000
+# A machine that is gone without a word is noticed in seconds, not in hours.
+_REACHED = {
+    "connect_timeout": 10,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": _BUSY_MS,
+}
 
 
 def parsed(database: str) -> URL:
@@ -56,9 +65,11 @@ def opened(url: URL) -> Engine:
         event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
-    return create_engine(
-        url, pool_size=20, max_overflow=20, pool_pre_ping=True, connect_args={"connect_timeout": 10}
+    engine = create_engine(
+        url, pool_size=5, max_overflow=10, pool_pre_ping=True, connect_args=_REACHED
     )
+    event.listen(engine, "connect", _set_up_postgresql)
+    return engine
 
 
 def for_looking(url: URL) -> Engine | None:
@@ -87,6 +98,14 @@ def _set_up_sqlite(connection: Any, _: Any) -> None:
         cursor.execute("PRAGMA foreign_keys = ON")
     finally:
         cursor.close()
+
+
+def _set_up_postgresql(connection: Any, _: Any) -> None:
+    connection.autocommit = True
+    # Nobody waits for ever for a pool, nor holds one for ever: not even a process that is frozen.
+    connection.execute(f"SET lock_timeout = {_BUSY_MS}")
+    connection.execute(f"SET idle_in_transaction_session_timeout = {_FORGOTTEN_MS}")
+    connection.autocommit = False
 
 
 def _begin_sqlite(connection: Connection) -> None:

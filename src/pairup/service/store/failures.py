@@ -9,19 +9,31 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from pairup.errors import ServiceError
 
 
-class StoreUnavailableError(ServiceError):
+class StoreError(ServiceError):
+    """Something is wrong with the database.
+
+    Attributes
+    ----------
+    told
+        What callers of the service are told: not where the database is, nor as whom it is used.
+    """
+
+    told = ""
+
+
+class StoreUnavailableError(StoreError):
     """The database cannot be reached, is locked or cannot be written; later it may be."""
 
 
-class StoreFullError(ServiceError):
+class StoreFullError(StoreError):
     """The disk of the database is full."""
 
 
-class StoreDamagedError(ServiceError):
+class StoreDamagedError(StoreError):
     """The database is no database, or is damaged."""
 
 
-class StoreConflictError(ServiceError):
+class StoreConflictError(StoreError):
     """Another process entered the same thing at the same moment: try again."""
 
 
@@ -39,13 +51,13 @@ _POSTGRESQL = {
     "40001": StoreConflictError,
     "40P01": StoreConflictError,
 }
-_ADVICE: dict[type[ServiceError], str] = {
+_ADVICE: dict[type[StoreError], str] = {
     StoreUnavailableError: "look whether it runs, is reached and may be written, then try again",
     StoreFullError: "make room, then try again; nothing of this request was stored",
     StoreDamagedError: "stop the service and restore a copy; nothing was changed",
     StoreConflictError: "try again",
 }
-_WHAT: dict[type[ServiceError], str] = {
+_WHAT: dict[type[StoreError], str] = {
     StoreUnavailableError: "cannot be used now",
     StoreFullError: "has no room left on its disk",
     StoreDamagedError: "is damaged, or is no database",
@@ -53,15 +65,17 @@ _WHAT: dict[type[ServiceError], str] = {
 }
 
 
-def failure(database: str, error: SQLAlchemyError) -> ServiceError:
+def failure(database: str, error: SQLAlchemyError) -> StoreError:
     """Turn an error of a database into one of ours."""
     kind = _kind(error)
     cause = getattr(error, "orig", None) or error
     said = str(cause).strip().partition("\n")[0]
-    return kind(f"the database {database} {_WHAT[kind]} ({said}): {_ADVICE[kind]}")
+    made = kind(f"the database {database} {_WHAT[kind]} ({said}): {_ADVICE[kind]}")
+    made.told = f"the database {_WHAT[kind]}: {_ADVICE[kind]}; the service's log says more"
+    return made
 
 
-def _kind(error: SQLAlchemyError) -> type[ServiceError]:
+def _kind(error: SQLAlchemyError) -> type[StoreError]:
     cause = error.orig if isinstance(error, DBAPIError) else None
     if isinstance(cause, sqlite3.Error):
         code = getattr(cause, "sqlite_errorcode", 0) & 0xFF  # without its details

@@ -64,8 +64,12 @@ def check(connection: Connection, database: str) -> bool:
     return False
 
 
-def migrate(connection: Connection) -> None:
-    """Bring a database that `check` let pass to the latest version, in one transaction."""
+def take_turn(connection: Connection) -> None:
+    """Wait for others who migrate the same database; in SQLite a writer is alone anyway."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+
+
+def migrate(connection: Connection) -> None:
+    """Bring a database that `check` let pass to the latest version, in one transaction."""
     command.upgrade(_config(connection), "head")

@@ -26,6 +26,8 @@ class Store:
     ----------
     database
         A file of SQLite, or a URL of SQLite or PostgreSQL.
+    inspect
+        Whether all of a file is looked through for damage, which takes longer the larger it is.
 
     Raises
     ------
@@ -33,9 +35,9 @@ class Store:
         The database cannot be used; nothing in it was changed.
     """
 
-    def __init__(self, database: str) -> None:
+    def __init__(self, database: str, inspect: bool = True) -> None:
         url = parsed(database)
-        self._url = url
+        self._url, self._inspect = url, inspect
         self.name = url.render_as_string(hide_password=True)
         self.many_writers = url.drivername != "sqlite"
         self._engine = opened(url)
@@ -51,6 +53,7 @@ class Store:
         """Check the database, and bring its schema up to date if need be."""
         if self._outdated():
             with self._telling(), self._begin(writes=True) as connection:
+                schema.take_turn(connection)  # then looked at again: another may have been faster
                 schema.check(connection, self.name)
                 found = schema.version(connection)
                 schema.migrate(connection)
@@ -64,7 +67,7 @@ class Store:
             return True
         try:
             with self._telling(), looking.connect() as connection:
-                if not self.many_writers:
+                if self._inspect and not self.many_writers:
                     self._check_file(connection)
                 return schema.check(connection, self.name)
         finally:
@@ -80,9 +83,11 @@ class Store:
             )
 
     @contextmanager
-    def reading(self) -> Iterator[Transaction]:
-        """Open a transaction that reads."""
-        with self._telling(), self._begin(writes=False) as connection:
+    def reading(self, still: bool = False) -> Iterator[Transaction]:
+        """Open a transaction that reads; `still`, all of it as of one moment."""
+        # In SQLite a transaction always does.
+        level = {"isolation_level": "REPEATABLE READ"} if still and self.many_writers else {}
+        with self._telling(), self._begin(writes=False, **level) as connection:
             yield Transaction(connection)
 
     @contextmanager
@@ -92,9 +97,9 @@ class Store:
             yield Transaction(connection)
 
     @contextmanager
-    def _begin(self, writes: bool) -> Iterator[Connection]:
+    def _begin(self, writes: bool, **options: str) -> Iterator[Connection]:
         # Told before it begins, so that it begins as what it is.
-        told = self._engine.connect().execution_options(**{WRITES: writes})
+        told = self._engine.connect().execution_options(**{WRITES: writes, **options})
         with told as connection:
             with connection.begin():
                 yield connection

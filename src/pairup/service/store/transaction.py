@@ -27,6 +27,7 @@ class PoolRow:
     name: str
     created_at: Moment
     seq: int
+    deleted_at: Moment | None = None
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,17 @@ class Transaction:
         query = select(tables.pools).where(table.deleted_at.is_(None), table.name > after)
         rows = self._connection.execute(query.order_by(table.name).limit(limit))
         return [_pool_row(row) for row in rows]
+
+    def every_pool(self) -> list[str]:
+        """List the ids of all pools by name, of deleted ones too."""
+        table = tables.pools.c
+        query = select(table.id).order_by(table.name, table.created_at, table.id)
+        return list(self._connection.execute(query).scalars())
+
+    def pool_ever(self, id: str) -> PoolRow:
+        """Find a pool that exists, or did."""
+        query = select(tables.pools).where(tables.pools.c.id == id)
+        return _pool_row(self._connection.execute(query).one())
 
     def add_pool(self, id: str, name: str, at: Moment) -> None:
         """Enter a pool without events; its name must be free."""
@@ -228,10 +240,14 @@ class Transaction:
         row |= {"headers": dumps(answer.headers), "body": answer.body, "at": at}
         self._connection.execute(insert(tables.answers), row)
 
-    def drop_answers(self, before: Moment) -> int:
-        """Forget answers older than a moment; returns how many."""
-        done = self._connection.execute(delete(tables.answers).where(tables.answers.c.at < before))
-        return int(done.rowcount)
+    def drop_answers(self, before: Moment, most: int = 1_000) -> bool:
+        """Forget some of the answers older than a moment; returns whether there are more."""
+        at = tables.answers.c.at
+        next_ones = select(at).where(at < before).order_by(at).offset(most).limit(1)
+        until = self._connection.execute(next_ones).scalar()
+        old = at < before if until is None else at <= until
+        self._connection.execute(delete(tables.answers).where(old))
+        return until is not None
 
     # API keys
 
@@ -258,7 +274,7 @@ class Transaction:
 
 
 def _pool_row(row: Row[Any]) -> PoolRow:
-    return PoolRow(row.id, row.name, row.created_at, row.seq)
+    return PoolRow(row.id, row.name, row.created_at, row.seq, row.deleted_at)
 
 
 def _record_of(row: Row[Any]) -> GameRecord:
