@@ -1,0 +1,114 @@
+"""What commands print: tables, or JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pairup.costs import Costs
+    from pairup.experiment import Experiment
+    from pairup.standings import Standing
+
+_WIDE = 100  # letters of a terminal in which curves have room
+
+
+def show(what: Any, **options: Any) -> None:
+    """Print something."""
+    Console().print(what, **options)  # made anew, for the terminal as wide as it is now
+
+
+def print_rows(rows: Sequence[dict[str, Any]], columns: Sequence[str], as_json: bool) -> None:
+    """Print some columns of rows as a table, or all of them as JSON."""
+    if as_json:
+        typer.echo(json.dumps(rows, indent=1))
+        return
+    table = Table()
+    for column in columns:
+        table.add_column(column)
+    for row in rows:
+        table.add_row(*(escape(str(row[column])) for column in columns))
+    show(table)
+
+
+def show_finals(frame: pl.DataFrame, as_json: bool) -> None:
+    """Print mean final regret of each policy on each problem."""
+    from pairup.statistics import final, mean_intervals
+
+    means = mean_intervals(final(frame)).select("problem", "policy", "estimate", "low", "high")
+    if as_json:
+        typer.echo(json.dumps(means.to_dicts(), indent=1))
+        return
+    table = Table(title="Final regret")
+    for name in ("problem", "policy", "regret", "95% interval"):
+        table.add_column(name, justify="right" if name == "regret" else "left")
+    for row in means.to_dicts():
+        table.add_row(
+            escape(row["problem"]),
+            escape(row["policy"]),
+            f"{row['estimate']:,.1f}",
+            _interval(row["low"], row["high"]),
+        )
+    show(table)
+
+
+def show_race(experiment: Experiment, frame: pl.DataFrame, costs: Costs, as_json: bool) -> None:
+    """Print a table of each problem, the best policy first."""
+    from pairup.race import sparklines
+    from pairup.standings import COSTS_MEASURED, standings
+
+    tables, curves = standings(experiment, frame, costs), sparklines(frame)
+    if as_json:
+        rows = [
+            dataclasses.asdict(row) | {"curve": curves[row.problem, row.policy]}
+            for table in tables.values()
+            for row in table
+        ]
+        typer.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+        return
+    for problem, table in tables.items():
+        size = f"{experiment.rounds:,} rounds, {experiment.replications} times"
+        _show_standings(f"{problem}: {size}", table, curves)
+    show(COSTS_MEASURED, markup=False)
+
+
+def _show_standings(
+    title: str, rows: Sequence[Standing], curves: Mapping[tuple[str, str], str]
+) -> None:
+    from pairup.standings import ties
+
+    wide = Console().width >= _WIDE
+    table = Table(title=title)
+    for name in ("rank", "policy", "regret", "95% interval", "× limit", "ns a round"):
+        right = name not in ("policy", "95% interval")
+        table.add_column(
+            name, justify="right" if right else "left", no_wrap=name != "policy", overflow="fold"
+        )
+    if wide:
+        table.add_column("over time", no_wrap=True)
+    for row in rows:
+        table.add_row(
+            str(row.rank),
+            escape(row.policy),
+            f"{row.estimate:,.1f}",
+            _interval(row.low, row.high),
+            "–" if row.times_limit is None else f"{row.times_limit:,.1f}",
+            "–" if row.nanoseconds is None else f"{row.nanoseconds:,.0f}",
+            *([curves[row.problem, row.policy]] if wide else []),
+        )
+    show(table)
+    for policy, others in ties(rows).items():
+        show(f"{policy}: no difference shown from {others}", markup=False, soft_wrap=True)
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "–" if low is None else f"{low:,.1f} to {high:,.1f}"

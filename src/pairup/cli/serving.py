@@ -1,0 +1,141 @@
+"""The commands of the service: it is served, its keys are made, its log is verified."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+
+from pairup.cli.app import AsJson, app, settings
+from pairup.cli.output import print_rows
+from pairup.errors import PairupError
+
+Database = Annotated[
+    str | None, typer.Option(help="A file of SQLite, or postgresql://...; pairup.db.")
+]
+keys_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(keys_app, name="keys", help="Make, list and revoke API keys of the service.")
+
+
+@app.command()
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on, 127.0.0.1.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on, 8000.")] = None,
+    database: Database = None,
+    workers: Annotated[int | None, typer.Option(help="Processes, 1; more need PostgreSQL.")] = None,
+) -> None:
+    """Serve pools of live players over HTTP; see docs/service.md.
+
+    Every setting can also be given in the environment, as PAIRUP_PORT and the like. Exit code 2: it
+    cannot start as asked, and nothing in the database was changed.
+
+    Example: pairup serve --database pools.db
+    """
+    with _serving():
+        from pairup.service.server import serve as serve_pools
+        from pairup.service.settings import read_settings
+
+        serve_pools(read_settings(host=host, port=port, database=database, workers=workers))
+
+
+@app.command()
+def verify(database: Database = None, as_json: AsJson = False) -> None:
+    """Replay the log of every pool, and compare all that follows from it; changes nothing.
+
+    Exit code 1: something differs.
+
+    Example: pairup verify --database pools.db
+    """
+    with _serving():
+        from pairup.service.verify import verify as verify_pools
+
+        with _store(database, inspect=True) as store:
+            rows = [verdict.as_json() for verdict in verify_pools(store)]
+    print_rows(rows, ("pool", "events", "games", "digest", "verdict"), as_json)
+    if any(row["verdict"] != "sound" for row in rows):
+        raise typer.Exit(1)
+
+
+@keys_app.command("create")
+def create_key(
+    name: Annotated[str, typer.Argument(help="What it is for.")],
+    scope: Annotated[
+        list[str], typer.Option(help="POOL:SCOPE, read, write or admin; * is every pool.")
+    ],
+    database: Database = None,
+) -> None:
+    """Make an API key and print it, for the only time.
+
+    Example: pairup keys create backend --scope chess:write
+    """
+    with _serving():
+        from pairup.service import keys
+        from pairup.service.clock import WallClock
+
+        with _store(database) as store:
+            _, key = keys.create(store, name, keys.parsed(scope), WallClock().now())
+        typer.echo(key)
+
+
+@keys_app.command("list")
+def list_keys(database: Database = None, as_json: AsJson = False) -> None:
+    """List API keys, without what is secret.
+
+    Example: pairup keys list
+    """
+    with _serving():
+        from pairup.service import keys
+
+        with _store(database) as store:
+            rows = keys.listed(store)
+        print_rows(rows, ("id", "name", "scopes", "created", "revoked"), as_json)
+
+
+@keys_app.command("revoke")
+def revoke_key(
+    key: Annotated[str, typer.Argument(help="Its id, as `pairup keys list` shows it.")],
+    database: Database = None,
+) -> None:
+    """Revoke an API key, from the next request on.
+
+    Example: pairup keys revoke 3f9a0c51be77
+    """
+    with _serving():
+        from pairup.service import keys
+        from pairup.service.clock import WallClock
+
+        with _store(database) as store:
+            keys.revoke(store, key, WallClock().now())
+
+
+@contextmanager
+def _serving() -> Iterator[None]:
+    """Turn what hinders the service from starting into a line and exit code 2."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        said = f'the service needs {error.name}: pip install "pairup[serve]"'
+        _refuse_to_serve(said, error)
+    except PairupError as error:
+        _refuse_to_serve(str(error), error)
+
+
+def _refuse_to_serve(said: str, error: Exception) -> None:
+    if settings["debug"]:
+        raise error
+    typer.echo(f"pairup: {said}", err=True)
+    raise typer.Exit(2)
+
+
+@contextmanager
+def _store(database: str | None, inspect: bool = False) -> Iterator[Any]:
+    from pairup.service.settings import read_settings
+    from pairup.service.store import Store
+
+    store = Store(read_settings(database=database).database, inspect)
+    try:
+        yield store
+    finally:
+        store.close()
