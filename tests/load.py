@@ -13,6 +13,7 @@ POOLS = {
 }
 PLAYERS = 9
 _PATIENCE_S = 45
+_BUSY = ("/problems/busy", "/problems/pool-busy")
 _SAID = ("accepted", "declined", "timed_out", "unknown")
 
 
@@ -35,9 +36,10 @@ class Insistent:
                 assert time.monotonic() < deadline, f"nobody answers {method} {path}"
                 self._on_down()
                 continue
-            assert answer.status_code < 500, answer.text
-            if answer.status_code == 409 and answer.json()["type"] == "/problems/busy":
+            busy = answer.status_code in (409, 503) and answer.json()["type"] in _BUSY
+            if busy and time.monotonic() < deadline:
                 continue
+            assert answer.status_code < 500, answer.text
             return answer
 
     def close(self):

@@ -12,9 +12,10 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
 from pairup.service import views
+from pairup.service.insight_schemas import EstimatesView, EventPage, StatsView
 from pairup.service.pool import Pool
 from pairup.service.routes.pools import Limit
-from pairup.service.schemas import EstimatesView, EventPage, PoolName, StatsView
+from pairup.service.schemas import PoolName
 from pairup.service.service import Service
 from pairup.service.store import Transaction
 from pairup.service.web import Asks, Caller, page_size, refusals, shown
