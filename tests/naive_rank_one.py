@@ -20,7 +20,10 @@ Reach
     factor, at the means. Fitted by the first refresh, and when the player's outcomes are over 1.1
     times those of the last fit; before that it is 1 - 2**-53.
 Means
-    After a draw, each mean moves towards the drawn rate by 20/(20 + draws before).
+    After a draw, each mean moves towards the drawn rate by 20/(20 + draws before). Once any answer
+    was told it moves towards (1 + a)/(2 + a + d) instead, where a and d are the acceptances and
+    declines of the player, and an outcome of which only is known that it was not played counts for
+    both in the proportion that the drawn rates of its two players make likely.
 """
 
 import math
@@ -82,10 +85,29 @@ class RankOneThompson:
                 self.credit[i] -= 1
                 self._refresh(i)
         for i in range(self.n):
-            self.mean[i] += 20 / (20 + self.drawn[i]) * (self.rates[i] - self.mean[i])
+            told = any(len(outcome) == 4 for outcome in self.outcomes)
+            towards = self._expected(i) if told else self.rates[i]
+            self.mean[i] += 20 / (20 + self.drawn[i]) * (towards - self.mean[i])
             self.drawn[i] += 1
         self.by_rate.sort(key=lambda i: -self.rates[i])
         self.by_mean.sort(key=lambda i: -self.mean[i])
+
+    def _expected(self, i):
+        accepted = declined = 0.0
+        for outcome in self.outcomes:
+            if i not in outcome[:2]:
+                continue
+            if len(outcome) == 4:
+                answer = outcome[2 + outcome.index(i)]
+                accepted, declined = accepted + (answer == 1), declined + (answer == 0)
+            elif outcome[2]:
+                accepted += 1
+            else:
+                one, other = self.rates[i], self.rates[sum(outcome[:2]) - i]
+                missed = 1 - one * other
+                accepted += one * (1 - other) / missed
+                declined += (1 - one) / missed
+        return (1 + accepted) / (2 + accepted + declined)
 
     def _refresh(self, i):
         partners = [self.tries(i, j) for j in range(self.n)]

@@ -9,6 +9,7 @@ from kernels.compiled import Compiled
 from kernels.rate_families import FAMILIES
 from naive_rank_one import RankOneThompson as Twin
 from pairup import RankOneThompson
+from pairup.kernels import rank_one as kernel
 from pairup.kernels.steps import hear_step
 
 
@@ -112,8 +113,8 @@ def grid_moments(couples, answers, points=160):
     return mean, deviation, above
 
 
-def chain(players, couples, answers, draws, seed=0):
-    """Draws of the rates as the policy makes them, the outcomes known from the beginning."""
+def known(players, couples, answers, seed=0):
+    """The policy after some outcomes."""
     compiled = Compiled(RankOneThompson(period=1), players, naive.stream_key(seed, 0, naive.POLICY))
     for couple, (games, missed) in couples.items():
         compiled.observe([couple] * (games + missed), [True] * games + [False] * missed)
@@ -123,7 +124,12 @@ def chain(players, couples, answers, draws, seed=0):
         # Of the other nothing is known; a yes of one alone is never heard, so it comes in games.
         told = [(a, -1) if rows[0][0] == i else (-1, a) for a in said]
         hear_step(compiled.state, rows, np.array(told, np.int64))
-    drawn = np.empty((draws, players))
+    return compiled
+
+
+def chain(players, couples, answers, draws):
+    """Draws of the rates as the policy makes them, the outcomes known from the beginning."""
+    compiled, drawn = known(players, couples, answers), np.empty((draws, players))
     for row in drawn:
         compiled.propose()
         row[:] = compiled.state.rates[:players]
@@ -143,6 +149,25 @@ def test_draws_from_the_exact_posterior_of_three(outcomes):
     couples, answers = SHARED[outcomes]
     drawn = chain(3, couples, answers, draws=30_000)
     assert_moments(drawn, *grid_moments(couples, answers), within=0.05)
+
+
+@pytest.mark.parametrize("outcomes", SHARED)
+def test_means_are_those_of_the_posterior_and_where_answers_are_told_with_less_noise(outcomes):
+    couples, answers = SHARED[outcomes]
+    mean, deviation, _ = grid_moments(couples, answers)
+    off = {}
+    for heard in (0, 1):
+        compiled, errors = known(3, couples, answers), []
+        compiled.state.now[kernel.HEARD] = heard
+        for draw in range(40_000):
+            compiled.propose()
+            if draw % 4_000 == 3_999:  # the means are over the last twentieth
+                means, squares = compiled.state.mean[:3], compiled.state.square[:3]
+                spread = np.sqrt(squares - means**2)
+                errors.append([(means - mean) / deviation, spread / deviation - 1])
+        off[heard] = np.array(errors)
+        assert np.abs(off[heard].mean(axis=0)).max() < 0.05
+    assert np.abs(off[1]).mean() < np.abs(off[0]).mean()
 
 
 def metropolis(players, couples, steps, chains, seed):

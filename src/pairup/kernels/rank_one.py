@@ -16,6 +16,7 @@ from pairup.kernels.rng import word
 from pairup.kernels.steps import OK, provide
 
 ROUND, PERIOD, PRESENT = range(3)  # where the numbers of `RankOneState.now` stand, then USED
+HEARD = 4  # the last of them: whether any player's answer was ever told
 ACCEPTED, DECLINED = 1, 0  # answers of players; below 0: nobody knows
 
 # A player is refreshed KEEN / (outcomes known of it) times a round: at least LEAST times, at most
@@ -91,6 +92,7 @@ def observe(state, couples, played):
 
 def hear(state, couples, answers):
     """See `steps.hear`: what each player answered is evidence on that player alone."""
+    state.now[HEARD] = 1
     for c in range(len(couples)):
         i, j = slot(couples[c, 0]), slot(couples[c, 1])
         _meet(state, i, j)
@@ -168,11 +170,41 @@ def _draw(state):
 
 @kernel
 def _average(state, i):
-    """Take the draw into the means, of which the latest draws weigh most."""
+    """Take the draw into the means, of which the latest draws weigh most.
+
+    Where answers are told little is left to chance, and much of it in the draw: then what it is
+    expected to be is taken. That costs a look at all partners, which pays where it helps much.
+    """
     rate, weight = state.rates[i], _MEMORY / (_MEMORY + state.drawn[i])
+    square = rate * rate
+    if state.now[HEARD] == 1:
+        rate, square = _expected(state, i)
     state.mean[i] += weight * (rate - state.mean[i])
-    state.square[i] += weight * (rate * rate - state.square[i])
+    state.square[i] += weight * (square - state.square[i])
     state.drawn[i] += 1.0
+
+
+@kernel
+def _expected(state, i):
+    """Return the mean of player i's rate, and of its square, had we seen who declined.
+
+    In a game that was missed with player j, i accepted with a chance that follows from the drawn
+    rates. With all answers known the rate has a beta distribution, whose moments are polynomials of
+    the number of acceptances: averaged over what the answers may have been, then over the draws,
+    they are the moments of the posterior, exactly.
+    """
+    own, accepted = state.rates[i], 1.0 + state.accepted[i]
+    answers, spread = 1.0 + accepted + state.declined[i], 0.0
+    for x in range(state.now[PRESENT]):
+        j = slot(state.present[x])
+        if state.missed[i, j] > 0:
+            missed, other = float(state.missed[i, j]), state.rates[j]
+            chance = own * (1.0 - other) / (1.0 - own * other)
+            accepted += missed * chance
+            answers += missed
+            spread += missed * chance * (1.0 - chance)
+    square = (accepted * (accepted + 1.0) + spread) / (answers * (answers + 1.0))
+    return accepted / answers, square
 
 
 @kernel

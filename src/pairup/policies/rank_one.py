@@ -75,7 +75,7 @@ class RankOneThompson(Policy):
         room = -(-slots // LANES) * LANES
         tries, games, missed, told = np.zeros((4, slots, room), np.int32)
         present, by_rate, by_mean = np.zeros((3, slots), np.int64)
-        now = np.zeros(4, np.int64)
+        now = np.zeros(5, np.int64)
         now[kernel.PERIOD] = self.period
         state = kernel.RankOneState(
             tries=tries,
@@ -133,7 +133,7 @@ class RankOneThompson(Policy):
         for name in ("tries", "games", "missed", "told"):
             couples[name] = getattr(state, name)[low, high].astype(np.int64)
         players = {name: getattr(state, name)[: len(state.met) - 1] for name in _OF_PLAYERS}
-        return couples | players | {"round": state.now[[kernel.ROUND]]}
+        return couples | players | {"now": state.now[[kernel.ROUND, kernel.HEARD]]}
 
     def load(self, state: Any, arrays: Arrays) -> kernel.RankOneState:
         """See `Policy.load`."""
@@ -148,7 +148,9 @@ class RankOneThompson(Policy):
         state.moved[:] = state.rates
         state.met[:] = state.tries.sum(axis=1)
         state.usual[:] = [_most_met(state, i) for i in range(len(state.met))]
-        (state.now[kernel.ROUND],) = numbers(arrays, "round")
+        state.now[kernel.ROUND], heard = numbers(arrays, "now")
+        require(heard <= 1, "it neither heard answers nor did not")
+        state.now[kernel.HEARD] = heard
         self.welcome(state, state.present[: state.now[kernel.PRESENT]].copy())
         return state
 
