@@ -29,6 +29,10 @@ class Api:
         transport = httpx.ASGITransport(self.app)
         self._client = httpx.AsyncClient(transport=transport, base_url="http://localhost")
 
+    def wait(self):
+        """Wait until it is ready."""
+        assert self.app.state.warm.wait(120)
+
     def _run(self, coroutine):
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 

@@ -257,4 +257,5 @@ def test_metrics_name_no_player_and_no_pool(lone):
 
 def test_health(api):
     assert api.json("GET", "/healthz") == {"status": "ok"}
+    api.wait()
     assert api.json("GET", "/readyz") == {"status": "ok"}

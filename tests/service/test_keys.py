@@ -1,9 +1,12 @@
 """API keys: who may do what in which pool."""
 
+import threading
+
 import pytest
 
 from pairup.errors import ServiceError
 from pairup.service import keys
+from pairup.service.routes import insight
 from pairup.service.server import opened
 from pairup.service.settings import Settings, read_settings
 from pairup.service.store import Store
@@ -29,6 +32,7 @@ def test_without_a_key_nothing_is_told(guarded):
         assert answer.json()["type"] == "/problems/key-needed"
     guarded("GET", "/v1/pools", 401, headers={"Authorization": "Bearer wrong"})
     guarded("GET", "/v1/pools", 401, headers={"Authorization": "Basic eDp5"})
+    guarded.wait()
     for path in ("/healthz", "/readyz", "/metrics"):
         guarded("GET", path, 200)
 
@@ -82,6 +86,18 @@ def test_a_revoked_key_is_none(guarded):
     assert (listed["id"], listed["name"], listed["scopes"]) == (id, "test", "*:read")
     assert listed["revoked"]
     assert key not in str(listed)
+
+
+def test_a_stream_ends_when_its_key_is_revoked(guarded, monkeypatch):
+    monkeypatch.setattr(insight, "_AGAIN_S", 0.05)
+    guarded("POST", "/v1/pools", 201, json={"name": "chess"}, headers=bearer(guarded, "*:admin"))
+    id, key = keys.create(guarded.service.store, "test", {"chess": "read"}, 0)
+    revoking = threading.Timer(0.2, keys.revoke, (guarded.service.store, id, 1))
+    revoking.start()
+    headers = {"Authorization": f"Bearer {key}"}
+    stream = guarded("GET", "/v1/pools/chess/events/stream", 200, headers=headers)  # until it ends
+    revoking.join()
+    assert "event: created" in stream.text
 
 
 def test_keys_are_hashed_at_rest(tmp_path):

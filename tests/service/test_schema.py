@@ -42,10 +42,13 @@ BOUNDED = settings(
 )
 
 
-@pytest.fixture(scope="module")
-def url(tmp_path_factory):
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def url(request, tmp_path_factory):
     """The service on loopback, in a thread of this process."""
-    database = str(tmp_path_factory.mktemp("schema") / "pools.db")
+    if request.param == "sqlite":
+        database = str(tmp_path_factory.mktemp("schema") / "pools.db")
+    else:
+        database = request.getfixturevalue("postgres").new_database()
     app = create_app(Settings(database=database, sweep_s=3600))
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False))
     thread = threading.Thread(target=server.run)

@@ -104,6 +104,7 @@ def test_a_pool_deleted_by_another_process_is_let_go(postgres):
 def test_one_slow_pool_does_not_stop_the_others(tmp_path):
     api = Api(str(tmp_path / "pools.db"), threads=8, wait_s=0.3)
     try:
+        api.wait()
         api.pool("slow", players="ab")
         api.pool("quick", players="ab")
         seat = api.service._seats[api.service.find("slow")]
@@ -149,7 +150,7 @@ def test_it_is_ready_when_all_is_compiled_and_read(lone, monkeypatch):
     assert refused.headers["retry-after"]
     assert lone("GET", "/healthz", 200)
     let_go.set()
-    assert lone.app.state.warm.wait(60)
+    lone.wait()
     lone("GET", "/readyz", 200)
     assert [seat.pool.seq for seat in lone.service._seats.values()] == [6]
 

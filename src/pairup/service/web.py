@@ -71,6 +71,10 @@ class Caller:
         self._key = key
         self._principal: Principal | None = None
 
+    def again(self) -> Caller:
+        """Return the same caller, of whom nothing is known yet."""
+        return Caller(self.request, self._key)
+
     @property
     def principal(self) -> Principal:
         """Who asks, or a refusal."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from fastapi.responses import StreamingResponse
 from pairup.service import views
 from pairup.service.insight_schemas import EstimatesView, EventPage, StatsView
 from pairup.service.pool import Pool
+from pairup.service.problems import RefusalError
 from pairup.service.routes.pools import Limit
 from pairup.service.schemas import PoolName
 from pairup.service.service import Service
@@ -28,6 +30,7 @@ LastEventId = Annotated[
 ]
 _STREAM = "text/event-stream"
 _BATCH = 500
+_AGAIN_S = 5.0  # after which a stream is no longer sent to who may not read it any more
 _SILENCE_S = 15.0  # after which a line is sent that says nothing, so that the way stays open
 _AS_STREAM: dict[int | str, dict[str, Any]] = {
     200: {
@@ -71,7 +74,7 @@ async def list_events(
     """Read the log after an event: a page, or with `Accept: text/event-stream` as it grows."""
     id = await run_in_threadpool(caller.pool, pool, "read")
     if _STREAM in accept:
-        return _streaming(caller, id, _resumed(after, last_event_id))
+        return _streaming(caller, pool, id, _resumed(after, last_event_id))
     return await run_in_threadpool(_page, caller, id, after, limit)
 
 
@@ -83,7 +86,7 @@ async def stream_events(
 ) -> Response:
     """Send the events after one, and then those that happen, as server-sent events."""
     id = await run_in_threadpool(caller.pool, pool, "read")
-    return _streaming(caller, id, _resumed(after, last_event_id))
+    return _streaming(caller, pool, id, _resumed(after, last_event_id))
 
 
 def _page(caller: Caller, id: str, after: int, limit: int | None) -> Response:
@@ -104,19 +107,23 @@ def _resumed(after: int, last_event_id: str | None) -> int:
     return int(known) if ours else after
 
 
-def _streaming(caller: Caller, id: str, after: int) -> Response:
-    service, stopping = caller.service, caller.request.app.state.stopping
+def _streaming(caller: Caller, pool: str, id: str, after: int) -> Response:
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(_events(service, stopping, id, after), 200, headers, _STREAM)
+    return StreamingResponse(_events(caller, pool, id, after), 200, headers, _STREAM)
 
 
-async def _events(service: Service, stopping: Any, id: str, after: int) -> AsyncIterator[str]:
+async def _events(caller: Caller, pool: str, id: str, after: int) -> AsyncIterator[str]:
     """Yield the log from `after` on, looking for more until the service stops."""
+    service, stopping = caller.service, caller.request.app.state.stopping
     wait = service.settings.poll_s
-    silent = 0.0
+    silent, allowed = 0.0, time.monotonic()
     yield "retry: 1000\n\n"
     with service.metrics.streams.track_inprogress():
         while not stopping.is_set():
+            if time.monotonic() - allowed > _AGAIN_S:
+                if not await run_in_threadpool(_may_still, caller, pool, id):
+                    return
+                allowed = time.monotonic()
             rows = await run_in_threadpool(_read, service, id, after)
             for row in rows:
                 data = json.dumps(views.event(row))
@@ -130,6 +137,14 @@ async def _events(service: Service, stopping: Any, id: str, after: int) -> Async
                 yield ": nothing new\n\n"
             if len(rows) < _BATCH:
                 await asyncio.sleep(wait)
+
+
+def _may_still(caller: Caller, pool: str, id: str) -> bool:
+    """Whether the key was not revoked, nor the pool deleted, since the stream began."""
+    try:
+        return caller.again().pool(pool, "read") == id
+    except RefusalError:
+        return False
 
 
 def _read(service: Service, id: str, after: int) -> list[Any]:
