@@ -52,6 +52,7 @@ def _options():
     parser.add_argument("--law", default="beta:2,3")
     parser.add_argument("--churn", type=float, default=0.01)
     parser.add_argument("--rounds", type=int, default=400)
+    parser.add_argument("--period", type=int, help="of the policy's draws, where not the pool's")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("build/service-learning.png"))
     return parser.parse_args()
@@ -61,7 +62,9 @@ def _rounds(options, law, habits):
     with tempfile.TemporaryDirectory() as folder, _service(folder) as client:
         rates = Problem.random(options.players, options.seed, law).rates
         crowd = Crowd(rates.tolist(), law, options.seed)
-        simulation = Simulation(client, "learning", crowd, habits, Pace(lifetime_s=600))
+        drawing = {"options": {"period": options.period}} if options.period else {}
+        client.create_pool("learning", lifetime_s=600, **drawing)
+        simulation = Simulation(client, "learning", crowd, habits, Pace())
         return list(itertools.islice(simulation, options.rounds))
 
 

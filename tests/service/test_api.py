@@ -197,8 +197,10 @@ def test_estimates(lone):
     assert all(each["low"] <= each["rate"] <= each["high"] for each in shown["players"])
     assert sum(couple["proposed"] for couple in shown["couples"]) == 40
     assert shown["couples_known"] == len(shown["couples"])
-    few = lone.json("GET", "/v1/pools/chess/estimates?limit=1")
-    assert few["couples"] == shown["couples"][:1]
+    for limit in range(1, shown["couples_known"]):
+        few = lone.json("GET", f"/v1/pools/chess/estimates?limit={limit}")
+        assert few["couples"] == shown["couples"][:limit]
+        assert few["couples_known"] == shown["couples_known"]
 
 
 @pytest.mark.parametrize("policy", ["unimodal", "uniform", "epsilon_greedy"])

@@ -35,7 +35,7 @@ def test_the_quick_start_works(lone):
                 matching = answer.json()
                 ids = dict(zip(ids, (game["id"] for game in matching["games"]), strict=True))
                 shown = [tuple(sorted(game["players"])) for game in matching["games"]]
-                assert (shown, matching["waiting"]) == ([("bob", "eve"), ("cyd", "dan")], ["ann"])
+                assert (shown, matching["waiting"]) == ([("ann", "bob"), ("cyd", "dan")], ["eve"])
     assert sent == 12
     assert lone.stats()["feedback"]["repeated"] == 1
 

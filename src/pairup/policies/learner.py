@@ -272,8 +272,7 @@ class Learner:
         tries, games = statistics
         rows = np.flatnonzero(tries)
         if most is not None and most < len(rows):
-            often = tries.ravel()[rows]
-            rows = np.sort(rows[np.argpartition(-often, most)[:most]])
+            rows = np.sort(_most_often(rows, tries.ravel()[rows], games.ravel()[rows], most))
         name = self._roster.name
         known = [
             Estimate((name(i), name(j)), int(tries[i, j]), int(games[i, j]))
@@ -486,6 +485,14 @@ def _couples(what: str, couples: Iterable[Iterable[Hashable]]) -> list[Iterable[
     if isinstance(couples, str | bytes) or not isinstance(couples, Iterable):
         raise MatchingError(f"{what} must be a list of couples, got {couples!r}: write [(a, b)]")
     return list(couples)
+
+
+def _most_often(rows: np.ndarray, tries: np.ndarray, games: np.ndarray, most: int) -> np.ndarray:
+    """Pick the rows tried most often; of those tried equally often, which were played most."""
+    least = np.partition(tries, len(rows) - most)[len(rows) - most] if most else tries.max() + 1
+    sure, rest = rows[tries > least], np.flatnonzero(tries == least)
+    by_games = rest[np.argsort(-games[rest], kind="stable")]
+    return np.concatenate([sure, rows[by_games[: most - len(sure)]]])
 
 
 def _slots(outcomes: list[tuple[Row, bool]]) -> np.ndarray:

@@ -12,6 +12,8 @@ from pairup.policies import Policy, get_policy
 from pairup.service.clock import SECOND, Moment
 
 DEFAULT_POLICY = "rank_one_thompson"
+# Every fourth round draws rates: of players who come and go, more would often be drawn in vain.
+DEFAULT_OPTIONS = {"period": 4}
 
 
 @dataclass(frozen=True)
@@ -28,12 +30,23 @@ class Rules:
     """
 
     policy: str = DEFAULT_POLICY
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=lambda: dict(DEFAULT_OPTIONS))
     seed: int = 0
     lifetime_s: float = 60.0  # of a proposal, from when it is made until it expires
     unreported: Literal["discard", "cancelled"] = "discard"
     timeout_declines: bool = False
     after_game: Literal["waiting", "playing"] = "waiting"
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Rules:
+        """Make rules of those given; the options of the default policy are of no other.
+
+        Examples
+        --------
+        >>> Rules.of({}).options, Rules.of({"policy": "unimodal"}).options
+        ({'period': 4}, {})
+        """
+        return cls(**({"options": {}, **given} if "policy" in given else given))
 
     def make_policy(self) -> Policy:
         """Make the policy, or refuse it with a `PolicyError`."""

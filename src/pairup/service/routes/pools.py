@@ -51,7 +51,7 @@ def make_pool(caller: Asks, once: DoneOnce, body: NewPool) -> Response:
     """Make a pool."""
     caller.need("admin", body.name)
     try:
-        rules = Rules(**body.rules())
+        rules = Rules.of(body.rules())
         warm(rules.make_policy())
     except PairupError as error:
         raise RefusalError("invalid-request", str(error)) from None
