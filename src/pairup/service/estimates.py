@@ -110,26 +110,65 @@ def random_pairing(rates: Sequence[PlayerRate]) -> Chance | None:
     The mean of r[i] r[j] over all couples, a polynomial of the rates; its deviation follows from
     theirs to first order, taken as independent.
     """
-    count = len(rates)
-    if count < 2:
+    if len(rates) < 2:
         return None
-    values = np.array([each.rate for each in rates])
-    deviations = np.array([each.deviation for each in rates])
-    total = values.sum()
-    couples = count * (count - 1)
-    mean = float((total**2 - (values**2).sum()) / couples)
-    slopes = 2 * (total - values) / couples
-    spread = _TWO_SIDED * float(np.sqrt(((slopes * deviations) ** 2).sum()))
+    mean, slopes = _at_random(rates)
+    spread = _TWO_SIDED * _deviation(rates, slopes)
     return Chance(mean, max(0.0, mean - spread), min(1.0, mean + spread))
 
 
-def random_chance(learner: Learner, players: Sequence[str]) -> float | None:
-    """Estimate the chance of a couple of `players` drawn at random.
+def _at_random(rates: Sequence[PlayerRate]) -> tuple[float, NDArray[np.float64]]:
+    """Return the mean chance of all couples, and its slopes by the players' rates."""
+    values = np.array([each.rate for each in rates])
+    total = values.sum()
+    couples = len(rates) * (len(rates) - 1)
+    mean = max(0.0, float((total**2 - (values**2).sum()) / couples))
+    return mean, 2 * (total - values) / couples
+
+
+def _deviation(rates: Sequence[PlayerRate], slopes: NDArray[np.float64]) -> float:
+    deviations = np.array([each.deviation for each in rates])
+    return float(np.sqrt(((slopes * deviations) ** 2).sum()))
+
+
+def best_pairing(rates: Sequence[float]) -> float:
+    """Return the mean chance in the best matching of players with these rates, two or more.
+
+    Neighbours in the order of the rates, the best first; an odd player, the last one, waits.
+
+    Examples
+    --------
+    >>> best_pairing([0.5, 1.0, 0.2, 0.4, 1.0])
+    0.6
+    """
+    ordered = np.sort(np.array(rates))[::-1]
+    even = len(ordered) // 2 * 2
+    return float((ordered[0:even:2] * ordered[1:even:2]).mean())
+
+
+@dataclass(frozen=True)
+class Pairings:
+    """What ways to pair some players would give, as a mean chance of a couple to play."""
+
+    random: float | None = None
+    deviation: float | None = None  # of `random`, the pull of what is guessed at first included
+    best: float | None = None
+
+
+def pairings(learner: Learner, met: Mapping[str, int], players: Sequence[str]) -> Pairings:
+    """Estimate what random pairing of `players` would give, and the best matching.
 
     None where the policy has no rates of its own: to fit them at every proposal would cost more
     than the proposal.
     """
     present = set(players)
-    own = [PlayerRate(str(each.player), *each[1:]) for each in learner.rates()]
-    chance = random_pairing([each for each in own if each.player in present])
-    return None if chance is None else chance.estimate
+    own = [each for each in learner.rates() if each.player in present]
+    if len(own) < 2:
+        return Pairings()
+    rates = [_no_surer(each, met[str(each.player)]) for each in own]
+    values = [each.rate for each in rates]
+    random, slopes = _at_random(rates)
+    # Estimates start at 1/2 and are still drawn there, all of them alike: as by two outcomes more.
+    drawn = [2 * (each.rate - 0.5) / max(1, met[each.player]) for each in rates]
+    pull = float(slopes @ np.array(drawn))
+    return Pairings(random, math.hypot(_deviation(rates, slopes), pull), best_pairing(values))
