@@ -67,9 +67,14 @@ def _no_surer(told: Rate, met: int) -> PlayerRate:
 
     A policy may estimate deviations from few draws; after one of them it sees no spread at all.
     """
-    share = (told.rate * met + 1) / (met + 2)
-    least = math.sqrt(share * (1 - share) / (met + 3))
+    least = float(_least_deviation(np.float64(told.rate), met))
     return PlayerRate(str(told.player), told.rate, max(told.deviation, least))
+
+
+def _least_deviation(rates: Any, met: Any) -> Any:
+    """Return the deviation of rates that as many answers show: of one, or of an array of them."""
+    share = (rates * met + 1) / (met + 2)
+    return np.sqrt(share * (1 - share) / (met + 3))
 
 
 def _fitted(
@@ -112,36 +117,30 @@ def random_pairing(rates: Sequence[PlayerRate]) -> Chance | None:
     """
     if len(rates) < 2:
         return None
-    mean, slopes = _at_random(rates)
-    spread = _TWO_SIDED * _deviation(rates, slopes)
+    mean, slopes = _at_random(np.array([each.rate for each in rates]))
+    deviations = np.array([each.deviation for each in rates])
+    spread = _TWO_SIDED * float(np.sqrt(((slopes * deviations) ** 2).sum()))
     return Chance(mean, max(0.0, mean - spread), min(1.0, mean + spread))
 
 
-def _at_random(rates: Sequence[PlayerRate]) -> tuple[float, NDArray[np.float64]]:
+def _at_random(rates: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
     """Return the mean chance of all couples, and its slopes by the players' rates."""
-    values = np.array([each.rate for each in rates])
-    total = values.sum()
-    couples = len(rates) * (len(rates) - 1)
-    mean = max(0.0, float((total**2 - (values**2).sum()) / couples))
-    return mean, 2 * (total - values) / couples
+    total, couples = rates.sum(), len(rates) * (len(rates) - 1)
+    mean = max(0.0, float((total**2 - (rates**2).sum()) / couples))
+    return mean, 2 * (total - rates) / couples
 
 
-def _deviation(rates: Sequence[PlayerRate], slopes: NDArray[np.float64]) -> float:
-    deviations = np.array([each.deviation for each in rates])
-    return float(np.sqrt(((slopes * deviations) ** 2).sum()))
-
-
-def best_pairing(rates: Sequence[float]) -> float:
+def best_pairing(rates: NDArray[np.float64]) -> float:
     """Return the mean chance in the best matching of players with these rates, two or more.
 
     Neighbours in the order of the rates, the best first; an odd player, the last one, waits.
 
     Examples
     --------
-    >>> best_pairing([0.5, 1.0, 0.2, 0.4, 1.0])
+    >>> best_pairing(np.array([0.5, 1.0, 0.2, 0.4, 1.0]))
     0.6
     """
-    ordered = np.sort(np.array(rates))[::-1]
+    ordered = np.sort(rates)[::-1]
     even = len(ordered) // 2 * 2
     return float((ordered[0:even:2] * ordered[1:even:2]).mean())
 
@@ -165,10 +164,12 @@ def pairings(learner: Learner, met: Mapping[str, int], players: Sequence[str]) -
     own = [each for each in learner.rates() if each.player in present]
     if len(own) < 2:
         return Pairings()
-    rates = [_no_surer(each, met[str(each.player)]) for each in own]
-    values = [each.rate for each in rates]
+    rates = np.array([each.rate for each in own])
+    outcomes = np.array([met[str(each.player)] for each in own])
+    deviations = np.array([each.deviation for each in own])
     random, slopes = _at_random(rates)
+    spread = slopes * np.maximum(deviations, _least_deviation(rates, outcomes))
     # Estimates start at 1/2 and are still drawn there, all of them alike: as by two outcomes more.
-    drawn = [2 * (each.rate - 0.5) / max(1, met[each.player]) for each in rates]
-    pull = float(slopes @ np.array(drawn))
-    return Pairings(random, math.hypot(_deviation(rates, slopes), pull), best_pairing(values))
+    pull = slopes @ (2 * (rates - 0.5) / np.maximum(outcomes, 1))
+    deviation = math.hypot(float(np.sqrt((spread**2).sum())), float(pull))
+    return Pairings(random, deviation, best_pairing(rates))
