@@ -573,14 +573,16 @@ def test_the_rules_of_the_pool_are_said(service, client, opened):
         assert each in told
 
 
-def test_nothing_moves_when_a_matching_ends(service, client, opened):
-    client.create_pool("still", lifetime_s=3600)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_moves_when_a_matching_ends(service, client, opened, width):
+    still = f"still-{width}"
+    client.create_pool(still, lifetime_s=3600)
     for number in range(24):
-        client.join("still", f"p{number}")
-    for game in client.propose("still")["games"]:
+        client.join(still, f"p{number}")
+    for game in client.propose(still)["games"]:
         client.report(game["id"], "played")
-    games = client.propose("still")["games"]
-    shown = opened().go(f"{service.url}/pools/still")
+    games = client.propose(still)["games"]
+    shown = opened(width).go(f"{service.url}/pools/{still}")
     top = "Math.round(document.getElementById('rates').getBoundingClientRect().top + scrollY)"
     before = shown.page.evaluate(top)
     assert shown.page.evaluate("document.querySelectorAll('#open-games .over').length") == 0
@@ -594,7 +596,7 @@ def test_nothing_moves_when_a_matching_ends(service, client, opened):
             rows = "document.querySelectorAll('#open-games .over').length"
             shown.until(f"{rows} === {count}")
             assert shown.page.evaluate(top) == before
-    assert "this is the last matching" in shown.text("#open-games")
+    assert "None is open: the last matching." in shown.text("#open-games")
     states = shown.page.eval_on_selector_all(
         "#open-games tr.over td:last-child", "all => all.map(e => e.textContent)"
     )
