@@ -25,7 +25,7 @@ def measure(quick: bool) -> list[dict[str, object]]:
     times = 30 if quick else 200
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         rows = _rates(Path(folder), times)
-        rows.append(_memory(Path(folder), 100 if quick else 600))
+        rows.append(_memory(Path(folder), 100 if quick else 3_000))
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         rows += _many(Path(folder), 2 if quick else 6)
     return rows
@@ -193,12 +193,15 @@ def _many(folder: Path, rounds: int) -> list[dict[str, object]]:
         size = _resident(process)
         leaving, _ = _timed(client.delete, "/v1/pools/chess/players/p7")
         showing, _ = _timed(client.get, "/v1/pools/chess/stats")
+        looking, _ = _timed(client.get, "/v1/pools/chess/estimates")
     process.stop()
     rows = [
         _row(f"joins, up to {_MANY} players", joining),
         _row(f"proposals, {_MANY} players", proposing),
         _row(f"batches of {_MANY // 2} outcomes", reporting),
-        _row("leave, then stats", [leaving, showing]),
+        _row(f"leave, {_MANY} players", [leaving]),
+        _row(f"stats, {_MANY} players", [showing]),
+        _row(f"estimates, {_MANY} players", [looking]),
     ]
     spent = ", ".join(f"{each:.2f}" for each in working)
     first = ", ".join(f"{each:.2f}" for each in proposing)

@@ -35,6 +35,8 @@ def verdict(played, answers):
 
 def sensible(game, outcome, answers):
     """Whether a report can be true at all."""
+    if outcome is None and not answers:
+        return False
     said = [answers.get(player) for player in game.players]
     if not set(answers) <= set(game.players):
         return False
@@ -117,7 +119,7 @@ class ModelPool:
         """Take in a report; returns what must be answered."""
         game = self.games[id]
         said = {player: what for player, what in answers.items() if what != "unknown"}
-        if not sensible(game, outcome, said):
+        if not sensible(game, outcome, answers):
             return "invalid-request"
         self.counts["reports"] += 1
         played = {None: None, "played": True, "cancelled": False}[outcome]

@@ -76,11 +76,31 @@ def test_who_played_waits_again_after_the_game(client):
 
 def test_another_run_goes_on_in_the_pool(client):
     play(client, "again", 5, Habits(churn=0.5), Pace(), [0.5] * 6)
-    client.join("again", "a stranger")
-    rounds, crowd = play(client, "again", 5, Habits(), Pace(), [0.5] * 6)
-    there = {each["player"] for each in client.players("again")}
-    assert there == {*crowd.rates, "a stranger"}
+    rounds, crowd = play(client, "again", 5, Habits(), Pace(game_s=0.001, lifetime_s=9), [0.5] * 6)
+    assert {each["player"] for each in client.players("again")} == set(crowd.rates)
     assert [each.games for each in rounds] == [3] * 5
+    assert client.pool("again")["lifetime_s"] == Pace().lifetime_s  # the pool keeps its rules
+    assert client.pool("again")["after_game"] == "waiting"
+
+
+def test_other_players_are_left_alone(client):
+    client.create_pool("real")
+    for player in ("ann", "bob", "s1-x"):
+        client.join("real", player)
+    simulation = Simulation(client, "real", Crowd([0.5] * 4, seed=3), Habits(), Pace())
+    with pytest.raises(SimulationError, match="3 players who are not simulated, such as 'ann'"):
+        simulation.begin()
+    assert len(list(client.players("real"))) == 3
+    simulation.begin(among_others=True)
+    client.leave("real", "s3-002")  # somebody else lets it go
+    simulation._leave("s3-002")
+    client.join("real", "s3-002")
+    assert [each.games for each in itertools.islice(simulation, 3)] == [2] * 3
+    simulation.end()
+    waiting = {each["player"] for each in client.players("real", status="waiting")}
+    assert waiting == {"ann", "bob", "s1-x"}
+    met = {player for each in client.estimates("real")["couples"] for player in each["players"]}
+    assert met == {"s3-001", "s3-002", "s3-003", "s3-004"}
 
 
 def test_seeds_repeat():
@@ -111,6 +131,8 @@ def test_no_law(text):
 def test_no_share():
     with pytest.raises(SimulationError, match="churn is a share"):
         Habits(churn=1.5)
+    with pytest.raises(SimulationError, match="a round lasts at least 0 seconds"):
+        Pace(round_s=-1)
     with pytest.raises(PairupError, match="acceptance rates"):
         Crowd([0.5, 1.5])
 
@@ -150,3 +172,12 @@ def test_the_command_ends_with_ctrl_c(service, client):
     rest, _ = process.communicate(timeout=60)
     assert process.returncode == 0
     assert b"games played" in rest
+    players = client.pool("endless")["players"]
+    assert players["away"] + players["proposed"] == 24
+
+
+def test_the_command_is_told_twice_how_many_play(service):
+    options = ["--url", f"{service.url}/v1", "--theta", "0.9,0.8", "--players", "9"]
+    done = subprocess.run(command(*options), env=environment(), capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "leave out --players 9" in done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ Law = tuple[float, float]
 _TIMES_OUT = 0.25  # share of those who do not accept who say nothing
 _UNSTATED = 0.1  # share of cancelled games of which nobody says why
 _MOST_ANSWER_BATCH = 5_000
+_SIMULATED = re.compile(r"s\d+-\d{3,}$")  # names of simulated players
 _LATER_S = 0.5  # after a game expired, until it is reported late
 
 
@@ -61,10 +63,10 @@ class Pace:
     lifetime_s: float = 5.0  # of a proposal, in a pool that is made
 
     def __post_init__(self) -> None:
-        for name in ("round_s", "game_s"):
-            if not 0 <= getattr(self, name) < 3600:
+        for what, value in (("a round", self.round_s), ("a game", self.game_s)):
+            if not 0 <= value < 3600:
                 raise SimulationError(
-                    f"{name} is at least 0 and less than an hour, got {getattr(self, name)!r}"
+                    f"{what} lasts at least 0 seconds and less than an hour, got {value!r}: try 0.5"
                 )
 
 
@@ -193,10 +195,11 @@ class Simulation:
         self._idle: dict[str, None] = {}  # who can be proposed a game, in order
         self._away: list[str] = []
         self._open: list[_Open] = []
-        self._lifetime_s = pace.lifetime_s
+        self._lifetime_s, self._returns, self._begun = pace.lifetime_s, False, False
 
     def __iter__(self) -> Iterator[Played]:
-        self._begin()
+        if not self._begun:
+            self.begin()
         number = 0
         while True:
             played = self._round(number)
@@ -204,25 +207,50 @@ class Simulation:
                 number += 1
                 yield played
 
-    def _begin(self) -> None:
-        """Make the pool, and let everyone join; who remained of an earlier run leaves."""
+    def begin(self, among_others: bool = False) -> None:
+        """Make the pool, and let everyone join; who remained of an earlier run leaves.
+
+        A pool that exists keeps its rules. Where it has players who are not simulated, it is
+        refused, unless they are to play `among_others`.
+        """
         rules = {
             "lifetime_s": self._pace.lifetime_s,
             "after_game": "playing" if self._pace.game_s else "waiting",
         }
         try:
-            self._client.create_pool(self._pool, **rules)
+            pool = self._client.create_pool(self._pool, **rules)
         except RefusedError as refused:
             if refused.kind != "pool-exists":
                 raise
-            self._lifetime_s = self._client.change_pool(self._pool, **rules)["lifetime_s"]
-        ours = f"s{self._crowd.seed}-"
-        for known in list(self._client.players(self._pool)):
-            if known["player"].startswith(ours) and known["player"] not in self._crowd.rates:
-                self._client.leave(self._pool, known["player"])
+            pool = self._client.pool(self._pool)
+        self._lifetime_s, self._returns = pool["lifetime_s"], pool["after_game"] == "playing"
+        present = [known["player"] for known in self._client.players(self._pool)]
+        others = [player for player in present if not _SIMULATED.match(player)]
+        if others and not among_others:
+            raise SimulationError(
+                f"pool {self._pool!r} has {len(others)} players who are not simulated, such as "
+                f"{others[0]!r}: give another --pool, or --among-others"
+            )
+        for player in present:
+            if player.startswith(f"s{self._crowd.seed}-") and player not in self._crowd.rates:
+                self._leave(player)
         for player in self._crowd.rates:
             self._client.join(self._pool, player)
         self._look()
+        self._begun = True
+
+    def end(self) -> None:
+        """Let everyone be away: known still, and proposed to nobody."""
+        if self._begun:
+            for player in self._crowd.rates:
+                self._client.join(self._pool, player, "away")
+
+    def _leave(self, player: str) -> None:
+        try:
+            self._client.leave(self._pool, player)
+        except RefusedError as refused:
+            if refused.kind != "no-such-player":  # somebody else let it go
+                raise
 
     def _look(self) -> None:
         """Ask the service who waits."""
@@ -258,7 +286,7 @@ class Simulation:
 
     def _come_and_go(self) -> None:
         for player in self._crowd.some(self._habits.churn):
-            self._client.leave(self._pool, player)
+            self._leave(player)
             self._idle.pop(player, None)
             self._away = [each for each in self._away if each != player]
             newcomer = self._crowd.replace(player)
@@ -310,7 +338,7 @@ class Simulation:
 
     def _return(self, played: list[GameView]) -> None:
         """Let those wait again who played, where the pool waits to be told."""
-        if not self._pace.game_s:
+        if not self._returns:
             return
         for game in played:
             for player in game["players"]:

@@ -1,5 +1,6 @@
 """The documentation of the service says what is so."""
 
+import dataclasses
 import json
 import re
 import runpy
@@ -62,3 +63,13 @@ def test_every_rule_of_a_pool_is_documented():
 
     for name in Rules().as_json():
         assert f"`{name}`" in PAGE
+
+
+def test_every_event_is_documented():
+    from pairup.service import events
+
+    rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| (.*) \|$", PAGE, re.MULTILINE)
+    documented = {kind: body for kinds, body in rows for kind in re.findall(r"\w+", kinds)}
+    for kind, event in events._KINDS.items():
+        for field in dataclasses.fields(event):
+            assert f"`{field.name}`" in documented[kind], (kind, field.name)

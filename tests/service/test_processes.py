@@ -225,7 +225,8 @@ def test_what_cannot_start_says_why(run, tmp_path):
     taken = socket.create_server(("127.0.0.1", 0))
     for arguments, environment, said in [
         (["--port", "0", "--database", text], {}, "is damaged, or is no database"),
-        (["--port", "0", "--database", tmp_path / "no" / "x.db"], {}, "unable to open"),
+        (["--port", "0", "--database", tmp_path / "no" / "x.db"], {}, "does not exist: make"),
+        (["--port", "0", "--database", tmp_path], {}, "is a folder: try"),
         (
             ["--host", "0.0.0.0", "--port", "0", "--database", tmp_path / "x.db"],
             {},
@@ -246,11 +247,21 @@ def test_what_cannot_start_says_why(run, tmp_path):
     assert text.read_bytes() == before
 
 
+def test_only_what_makes_a_database_makes_one(run, tmp_path):
+    database = tmp_path / "x.db"
+    for command in (["verify"], ["keys", "list"], ["keys", "revoke", "0"]):
+        done = run(*command, "--database", database)
+        assert done.returncode == 2, done
+        assert f"there is no database '{database}'" in done.stderr
+        assert not database.exists()
+
+
 def test_keys_on_the_command_line(run, tmp_path):
     database = ["--database", tmp_path / "x.db"]
     made = run("keys", "create", "backend", "--scope", "chess:write", *database)
     assert made.returncode == 0, made.stderr
     assert made.stdout.startswith("pairup_")
+    assert made.stderr == f"a new database is made, {tmp_path / 'x.db'}\n"
     (listed,) = json.loads(run("keys", "list", "--json", *database).stdout)
     assert (listed["name"], listed["scopes"], listed["revoked"]) == ("backend", "chess:write", "")
     assert run("keys", "revoke", listed["id"], *database).returncode == 0

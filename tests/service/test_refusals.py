@@ -9,6 +9,8 @@ from pairup.service.problems import KINDS
 from pairup.service.store.failures import StoreDamagedError, StoreFullError, StoreUnavailableError
 from pools import Api
 
+JSON = {"headers": {"Content-Type": "application/json"}}
+
 
 def assert_problem(answer, status, slug):
     assert answer.status_code == status, answer.text
@@ -350,6 +352,65 @@ def test_a_policy_that_takes_few_players(lone):
     told = lone("PATCH", "/v1/pools/chess", json={"policy": "escb"})
     assert "at most 16 players, got 17" in assert_problem(told, 422, "invalid-request")["detail"]
     assert len(lone.propose()["games"]) == 8
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("/v1/pools", "GET, POST"),
+        ("/v1/pools/chess", "DELETE, GET, PATCH"),
+        ("/v1/pools/chess/matchings", "POST"),
+        ("/healthz", "GET"),
+    ],
+)
+def test_which_methods_are_taken_is_told(lone, path, allowed):
+    answer = lone("TRACE", path)
+    assert answer.headers["allow"] == allowed
+    assert f"use {allowed}" in assert_problem(answer, 405, "method-not-allowed")["detail"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "says"),
+    [
+        ({"content": '{"name": ', **JSON}, "the body is no JSON, Expecting value at character 9"),
+        ({"content": '{"name": "chess"}'}, "send the header Content-Type: application/json"),
+        ({"json": {"name": "Chess"}}, "at most 64 lower-case letters, digits, - and _"),
+        ({"json": {"name": "x", "policy": 3}}, "body.policy breaks a rule"),
+    ],
+)
+def test_what_is_wrong_with_a_body_is_told(lone, sent, says):
+    told = assert_problem(lone("POST", "/v1/pools", **sent), 422, "invalid-request")
+    assert says in told["detail"]
+    assert "^" not in told["detail"]  # no pattern that people would have to read
+
+
+def test_a_report_that_says_nothing(lone):
+    lone.pool(players="ab")
+    game = lone.game()
+    told = lone.report(game, status=422)
+    assert "neither `outcome` nor `answers`" in told["detail"]
+    assert lone.stats()["feedback"]["repeated"] == 0
+    assert lone.report(game, a="unknown")["result"] == "repeated"
+
+
+def test_events_that_have_not_happened(lone):
+    lone.pool(players="ab")
+    for path in ("events?after=4", "events/stream?after=4"):
+        told = assert_problem(lone("GET", f"/v1/pools/chess/{path}"), 422, "invalid-request")
+        assert "the last one is 3" in told["detail"]
+        assert told["last"] == 3
+    for number in ("abc", "-1", "9" * 30, "4"):
+        headers = {"Last-Event-ID": number, "Accept": "text/event-stream"}
+        answer = lone("GET", "/v1/pools/chess/events", headers=headers)
+        assert_problem(answer, 422, "invalid-request")
+    assert lone.json("GET", "/v1/pools/chess/events?after=3")["events"] == []
+
+
+@pytest.mark.parametrize("name", ["%20", "%20ann", "ann%09", "ann%20"])
+def test_blanks_around_a_name(lone, name):
+    lone.pool()
+    assert_problem(lone("PUT", f"/v1/pools/chess/players/{name}"), 422, "invalid-request")
+    lone("PUT", "/v1/pools/chess/players/ann%20lee", 201)
 
 
 def test_methods_make_no_labels(lone):

@@ -275,7 +275,7 @@ def test_a_full_disk_is_told_and_nothing_is_lost(tmp_path):
 @pytest.mark.parametrize(
     ("database", "error", "says"),
     [
-        ("/no/such/folder/pools.db", StoreUnavailableError, "unable to open"),
+        ("/no/such/folder/pools.db", ServiceError, "does not exist: make "),
         ("postgresql://pairup@/x?host=/no/such/folder", StoreUnavailableError, "cannot be used"),
         ("mysql://db/pairup", ServiceError, "SQLite or PostgreSQL, got 'mysql'"),
         ("://", ServiceError, "no address of a database"),

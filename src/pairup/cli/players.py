@@ -25,7 +25,9 @@ def simulate_players(  # noqa: PLR0913 - a parameter is an option
     url: Annotated[str, typer.Option(help="Address of the service.")] = "http://localhost:8000",
     pool: Annotated[str, typer.Option(help="Pool to play in; made where there is none.")] = "demo",
     theta: Annotated[str, typer.Option(help="Acceptance rates, as 0.9,0.5,0.2.")] = "",
-    players: Annotated[int, typer.Option(help="In place of --theta, players.")] = 24,
+    players: Annotated[
+        int | None, typer.Option(help="In place of --theta, players.", show_default="24")
+    ] = None,
     law: Annotated[str, typer.Option(help="Their rates' law, and newcomers'.")] = "beta:2,3",
     churn: Annotated[float, typer.Option(help="Of a player in a round, to leave.")] = 0.01,
     away: Annotated[float, typer.Option(help="Of a player in a round, to be away.")] = 0.0,
@@ -47,6 +49,9 @@ def simulate_players(  # noqa: PLR0913 - a parameter is an option
     key: Annotated[
         str | None, typer.Option(envvar="PAIRUP_KEY", help="An API key, where one is needed.")
     ] = None,
+    among_others: Annotated[
+        bool, typer.Option("--among-others", help="Play in a pool that has other players too.")
+    ] = False,
     seed: Seed = 0,
 ) -> None:
     """Let simulated players join a service, play, leave, be late and contradict themselves.
@@ -60,16 +65,22 @@ def simulate_players(  # noqa: PLR0913 - a parameter is an option
     from pairup.simulated_players import Crowd, Habits, Pace, Simulation, parse_law
 
     habits = Habits(churn, late, twice, contradict, away, answers=not outcomes)
+    if theta and players is not None:
+        raise ExperimentError(
+            f"--theta says how many players there are: leave out --players {players}"
+        )
     shape = None if theta else parse_law(law)
-    rates = _rates(theta) if shape is None else Problem.random(players, seed, shape).rates
+    rates = _rates(theta) if shape is None else Problem.random(players or 24, seed, shape).rates
     crowd = Crowd([float(rate) for rate in rates], shape, seed)
     waiting = Patience(tries=1 + round(wait / 0.5), pause_s=0.5, longest_pause_s=0.5)
     with Client(url, key, waiting) as first:
         first.ready()
     with Client(url, key, Patience(tries=8)) as client:  # outlasts a restart of the service
         simulation = Simulation(client, pool, crowd, habits, Pace(pace, game, lifetime))
+        simulation.begin(among_others)
         show(f"{len(rates)} players in pool {pool!r}: {client.url}/pools/{pool}", soft_wrap=True)
         _watch(simulation, rounds)
+        simulation.end()
 
 
 def _rates(theta: str) -> list[float]:

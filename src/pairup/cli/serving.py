@@ -10,7 +10,7 @@ import typer
 
 from pairup.cli.app import AsJson, app, settings
 from pairup.cli.output import print_rows
-from pairup.errors import PairupError
+from pairup.errors import PairupError, ServiceError
 
 Database = Annotated[
     str | None, typer.Option(help="A file of SQLite, or postgresql://...; pairup.db.")
@@ -74,7 +74,7 @@ def create_key(
         from pairup.service import keys
         from pairup.service.clock import WallClock
 
-        with _store(database) as store:
+        with _store(database, make=True) as store:
             _, key = keys.create(store, name, keys.parsed(scope), WallClock().now())
         typer.echo(key)
 
@@ -130,11 +130,19 @@ def _refuse_to_serve(said: str, error: Exception) -> None:
 
 
 @contextmanager
-def _store(database: str | None, inspect: bool = False) -> Iterator[Any]:
+def _store(database: str | None, inspect: bool = False, make: bool = False) -> Iterator[Any]:
     from pairup.service.settings import read_settings
     from pairup.service.store import Store
+    from pairup.service.store.engine import missing
 
-    store = Store(read_settings(database=database).database, inspect)
+    named = read_settings(database=database).database
+    if missing(named):
+        if not make:
+            raise ServiceError(
+                f"there is no database {named!r}: correct the name, or make it with `pairup serve`"
+            )
+        typer.echo(f"a new database is made, {named}", err=True)
+    store = Store(named, inspect)
     try:
         yield store
     finally:

@@ -101,7 +101,8 @@ class Transport:
                 f"the address of a service begins with http:// or https://, got {url!r}: try "
                 "'http://localhost:8000'"
             )
-        self._parts, self._base = parts, parts.path.rstrip("/")
+        # Often given with the version that this client adds itself.
+        self._parts, self._base = parts, parts.path.rstrip("/").removesuffix("/v1")
         self.url = f"{parts.scheme}://{parts.netloc}{self._base}"
         self._headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._patience, self._sleep = patience, sleep

@@ -168,9 +168,21 @@ class RankOneThompson(Policy):
     def player_rates(self, state: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """See `Policy.player_rates`."""
         variance = np.maximum(state.square - state.mean**2, 0.0)
-        # A few draws do not show how far they spread: the prior's variance stands in for them.
+        # A few draws show neither where they lie nor how far they spread: what was heard stands in
+        # for their mean, and the prior's variance for theirs.
         few = np.maximum(1.0 - state.drawn / _FEW_DRAWS, 0.0)
-        return state.mean, np.sqrt((1.0 - few) * variance + few * _PRIOR_VARIANCE)
+        deviations = np.sqrt((1.0 - few) * variance + few * _PRIOR_VARIANCE)
+        return (1.0 - few) * state.mean + few * _at_first_sight(state), deviations
+
+
+def _at_first_sight(state: kernel.RankOneState) -> NDArray[np.float64]:
+    """Return each player's mean rate if its partners' rates are 1/2.
+
+    In a game that was missed it had then accepted with a chance of about 1/3.
+    """
+    missed = np.zeros(len(state.mean))
+    missed[: len(state.met)] = state.missed.sum(axis=1)
+    return (1 + state.accepted + missed / 3) / (2 + state.accepted + state.declined + missed)
 
 
 def _begin(state: kernel.RankOneState, slot: int) -> None:

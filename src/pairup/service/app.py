@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import signal
 import threading
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -13,30 +14,21 @@ from typing import Any
 import structlog
 from anyio import CapacityLimiter
 from anyio.to_thread import current_default_thread_limiter
-from fastapi import FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
+from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
-from starlette.exceptions import HTTPException
-from starlette.routing import Match
 
 from pairup.errors import ServiceError
 from pairup.service import dashboard, logs
 from pairup.service.clock import Clock
 from pairup.service.middleware import Limited, Observed
-from pairup.service.problems import RefusalError
+from pairup.service.refusing import HANDLERS
 from pairup.service.routes import games, health, insight, matchings, players, pools
 from pairup.service.service import Service
 from pairup.service.settings import Settings, read_settings
 from pairup.service.store import Store
-from pairup.service.store.failures import StoreFullError, StoreUnavailableError
-from pairup.service.web import refused
 
 log = structlog.get_logger()
 _FORGET_EVERY_S = 60.0
-_TROUBLE: dict[type, str] = {
-    StoreFullError: "store-full",
-    StoreUnavailableError: "store-unavailable",
-}
 _ABOUT = """Learns who to pair with whom, live.
 
 A backend says who waits, asks for the next games, and reports which were played. Every refusal is a
@@ -71,7 +63,7 @@ def create_app(
     for each in (pools, players, matchings, games, insight, health):
         app.include_router(each.router)
     app.include_router(dashboard.router)
-    for kind, handler in _HANDLERS.items():
+    for kind, handler in HANDLERS.items():
         app.add_exception_handler(kind, handler)
     if not settings.needs_keys:
         setattr(app, "openapi", lambda: _described_as_open(app))  # noqa: B010  # as FastAPI has it
@@ -115,7 +107,10 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     threading.Thread(target=_warm, args=(service, app.state.warm, stopping), daemon=True).start()
     sweeper = threading.Thread(target=_sweep, args=(service, stopping), daemon=True)
     sweeper.start()
-    log.info("started", database=service.store.name, keys=service.settings.needs_keys)
+    settings = service.settings
+    # How it is reached, if it listens on any port: uvicorn tells that one.
+    page = f"http://{settings.host}:{settings.port}/"
+    log.info("started", database=service.store.name, keys=settings.needs_keys, page=page)
     yield
     stopping.set()
     sweeper.join()
@@ -125,8 +120,10 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 def _warm(service: Service, warm: threading.Event, stopping: threading.Event) -> None:
+    began = time.monotonic()
     try:
         service.warm_up(stopping.is_set)
+        log.info("ready", seconds=round(time.monotonic() - began, 1))
     except ServiceError as error:  # a store in trouble, which each request will tell
         log.warning("warming up", why=str(error))
     finally:
@@ -161,63 +158,3 @@ def _sweep(service: Service, stopping: threading.Event) -> None:
             log.warning("sweep", why=str(error))
         except Exception:  # an error of ours, after which games must go on to expire
             log.exception("sweep")
-
-
-async def _on_problem(request: Request, problem: Exception) -> Response:
-    assert isinstance(problem, RefusalError)
-    return refused(problem, request.url.path)
-
-
-async def _on_invalid(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
-    found = [
-        {"where": ".".join(map(str, each["loc"])), "rule": each["msg"], "sent": _shown(each)}
-        for each in error.errors()[:20]
-    ]
-    first = found[0]
-    detail = f"{first['where']} breaks a rule, {first['rule']}, got {first['sent']}: correct it"
-    return refused(RefusalError("invalid-request", detail, {"errors": found}), request.url.path)
-
-
-def _shown(error: Any) -> str:
-    text = ascii(error.get("input"))
-    return text if len(text) <= 200 else f"{text[:200]}..."
-
-
-async def _on_http(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    if error.status_code == 404:
-        problem = RefusalError("no-such-page", f"nothing is at {request.url.path!r}: see /docs")
-    elif error.status_code == 405:
-        allowed = _allowed(request)
-        what = f"{request.url.path!r} does not take {request.method}: use {allowed}"
-        problem = RefusalError("method-not-allowed", what, headers={"Allow": allowed})
-    else:
-        problem = RefusalError("malformed-request", f"{error.detail}: send JSON as /docs says")
-    return refused(problem, request.url.path)
-
-
-def _allowed(request: Request) -> str:
-    """List the methods that are taken at the address of a request."""
-    found = set[str]()
-    for route in request.app.routes:
-        matches, _ = route.matches(request.scope)
-        if matches is not Match.NONE:
-            found |= getattr(route, "methods", None) or set()
-    return ", ".join(sorted(found))
-
-
-async def _on_store(request: Request, error: Exception) -> Response:
-    slug = _TROUBLE.get(type(error), "store-damaged")  # a log that makes no sense included
-    request.app.state.service.metrics.failures.labels(slug).inc()
-    log.error("store", problem=slug, why=str(error))
-    told = getattr(error, "told", "") or str(error)
-    return refused(RefusalError(slug, told, headers={"Retry-After": "5"}), request.url.path)
-
-
-_HANDLERS: dict[Any, Any] = {
-    RefusalError: _on_problem,
-    RequestValidationError: _on_invalid,
-    HTTPException: _on_http,
-    ServiceError: _on_store,
-}

@@ -58,7 +58,9 @@ class Observed:
         method = scope["method"] if known else "other"  # or anyone could make labels without end
         self._metrics.requests.labels(method, route, str(status)).inc()
         self._metrics.seconds.labels(method, route).observe(seconds)
-        say = log.info if status < 500 else log.error if status == 500 else log.warning
+        # Not yet to be ready is no trouble.
+        fine = status < 500 or scope["path"] == "/readyz"
+        say = log.info if fine else log.error if status == 500 else log.warning
         milliseconds = round(1000 * seconds, 2)
         say("request", method=scope["method"], path=scope["path"], status=status, ms=milliseconds)
 

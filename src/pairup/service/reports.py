@@ -103,6 +103,11 @@ def read(outcome: str | None, answers: Mapping[str, str], players: Sequence[str]
                 f"player {player!r} is not in this game: answer for {players[0]!r} and "
                 f"{players[1]!r}, the players who were proposed"
             )
+    if outcome is None and not answers:
+        raise InconsistentError(
+            "the report has neither `outcome` nor `answers`: say whether the game was played, or "
+            "what its players answered, if only unknown"
+        )
     known = {player: said for player, said in answers.items() if said != UNKNOWN}
     played = None if outcome is None else outcome == "played"
     return Report(played, dict(sorted(known.items()))).checked()

@@ -10,7 +10,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 SHOWN = r"^[^\x00-\x1f\x7f-\x9f\ufffd]+$"
 
 
-def _no_dots(player: str) -> str:
+def _sayable(player: str) -> str:
+    if player != player.strip():
+        raise ValueError("a player's name neither begins nor ends with a blank")
     if player in (".", ".."):  # paths of addresses that clients resolve before they send them
         raise ValueError("a player cannot be called . or .., which mean folders in an address")
     return player
@@ -21,12 +23,16 @@ PoolName = Annotated[str, StringConstraints(pattern=POOL_NAME), Field(examples=[
 PlayerId = Annotated[
     str,
     StringConstraints(min_length=1, max_length=128, pattern=SHOWN),
-    AfterValidator(_no_dots),
+    AfterValidator(_sayable),
     Field(examples=["ann"]),
 ]
-Id = Annotated[
-    str, StringConstraints(pattern=r"^[0-9a-f]{24}$"), Field(examples=["5f0c2b7e9a1d4c3e8b6f7a10"])
-]
+_ID = r"^[0-9a-f]{24}$"
+Id = Annotated[str, StringConstraints(pattern=_ID), Field(examples=["5f0c2b7e9a1d4c3e8b6f7a10"])]
+RULES = {  # what the patterns mean
+    POOL_NAME: "it has at most 64 lower-case letters, digits, - and _, the first no - or _",
+    SHOWN: "it has no control characters, and is text",
+    _ID: "it has 24 hexadecimal digits",
+}
 Time = Annotated[str, Field(examples=["2026-01-01T12:00:00.000000Z"])]
 Declared = Literal["waiting", "away"]
 Status = Literal["waiting", "proposed", "playing", "away"]

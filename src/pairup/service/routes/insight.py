@@ -74,7 +74,7 @@ async def list_events(
     """Read the log after an event: a page, or with `Accept: text/event-stream` as it grows."""
     id = await run_in_threadpool(caller.pool, pool, "read")
     if _STREAM in accept:
-        return _streaming(caller, pool, id, _resumed(after, last_event_id))
+        return await _streaming(caller, pool, id, _resumed(after, last_event_id))
     return await run_in_threadpool(_page, caller, id, after, limit)
 
 
@@ -86,13 +86,14 @@ async def stream_events(
 ) -> Response:
     """Send the events after one, and then those that happen, as server-sent events."""
     id = await run_in_threadpool(caller.pool, pool, "read")
-    return _streaming(caller, pool, id, _resumed(after, last_event_id))
+    return await _streaming(caller, pool, id, _resumed(after, last_event_id))
 
 
 def _page(caller: Caller, id: str, after: int, limit: int | None) -> Response:
     size = page_size(limit, caller.service.settings.most_page)
 
     def view(pool: Pool, transaction: Transaction) -> dict[str, Any]:
+        _check_happened(pool, after)
         rows = transaction.raw_events(id, after, size + 1)
         events = [views.event(row) for row in rows[:size]]
         last = events[-1]["seq"] if events else after
@@ -102,12 +103,30 @@ def _page(caller: Caller, id: str, after: int, limit: int | None) -> Response:
 
 
 def _resumed(after: int, last_event_id: str | None) -> int:
-    known = last_event_id or ""
-    ours = known.isascii() and known.isdigit() and int(known) < _MOST
-    return int(known) if ours else after
+    if last_event_id is None:
+        return after
+    ours = last_event_id.isascii() and last_event_id.isdigit() and int(last_event_id) < _MOST
+    if not ours:
+        raise RefusalError(
+            "invalid-request",
+            f"Last-Event-ID is the number of an event, got {last_event_id!r}: send the id of the "
+            "last event that came, or leave it out",
+        )
+    return int(last_event_id)
 
 
-def _streaming(caller: Caller, pool: str, id: str, after: int) -> Response:
+def _check_happened(pool: Pool, after: int) -> None:
+    if after > pool.seq:
+        raise RefusalError(
+            "invalid-request",
+            f"event {after} has not happened, the last one is {pool.seq}: go on from there, and if "
+            "you have seen it, a copy of the database was restored",
+            {"last": pool.seq},
+        )
+
+
+async def _streaming(caller: Caller, pool: str, id: str, after: int) -> Response:
+    await run_in_threadpool(caller.service.read, id, lambda found, _: _check_happened(found, after))
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(_events(caller, pool, id, after), 200, headers, _STREAM)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -37,10 +38,9 @@ def parsed(database: str) -> URL:
     >>> parsed("postgresql://db/pairup").drivername
     'postgresql+psycopg'
     """
-    if "://" not in database:
-        return URL.create("sqlite", database=database)
     try:
-        url = make_url(database)
+        local = "://" not in database
+        url = URL.create("sqlite", database=database) if local else make_url(database)
     except ArgumentError:
         raise ServiceError(
             f"{database!r} is no address of a database: give a file, sqlite:///file or "
@@ -53,9 +53,28 @@ def parsed(database: str) -> URL:
             f"a database must be SQLite or PostgreSQL, got {url.drivername!r}: give a file, "
             "sqlite:///file or postgresql://user@host/name"
         )
-    if url.drivername == "sqlite" and url.database in (None, "", ":memory:"):
-        raise ServiceError("a database in memory loses everything when it stops: give a file")
+    if url.drivername == "sqlite":
+        _check_file(url.database or ":memory:")
     return url
+
+
+def _check_file(name: str) -> None:
+    """Refuse what can be no file of a database."""
+    if name == ":memory:":
+        raise ServiceError("a database in memory loses everything when it stops: give a file")
+    file = Path(name)
+    if file.is_dir():
+        raise ServiceError(f"a database is a file, {name!r} is a folder: try {name}/pools.db")
+    if not file.parent.is_dir():
+        raise ServiceError(
+            f"the folder of the database {name!r} does not exist: make {str(file.parent)!r} first"
+        )
+
+
+def missing(database: str) -> bool:
+    """Whether the database is a file that does not exist yet."""
+    url = parsed(database)
+    return url.drivername == "sqlite" and not Path(str(url.database)).exists()
 
 
 def opened(url: URL) -> Engine:
@@ -93,11 +112,25 @@ def _set_up_sqlite(connection: Any, _: Any) -> None:
     cursor = connection.cursor()
     try:
         cursor.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
-        cursor.execute("PRAGMA journal_mode = WAL")
+        _keep_log(cursor)
         cursor.execute("PRAGMA synchronous = FULL")  # a commit is on the disk before it is answered
         cursor.execute("PRAGMA foreign_keys = ON")
     finally:
         cursor.close()
+
+
+def _keep_log(cursor: Any) -> None:
+    """Switch on the write-ahead log; while another does so, SQLite gives up at once."""
+    deadline = time.monotonic() + _BUSY_MS / 1000
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+            if not busy or time.monotonic() > deadline:
+                raise
+        time.sleep(0.02)
 
 
 def _set_up_postgresql(connection: Any, _: Any) -> None:

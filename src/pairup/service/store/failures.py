@@ -54,7 +54,7 @@ _POSTGRESQL = {
 _ADVICE: dict[type[StoreError], str] = {
     StoreUnavailableError: "look whether it runs, is reached and may be written, then try again",
     StoreFullError: "make room, then try again; nothing of this request was stored",
-    StoreDamagedError: "stop the service and restore a copy; nothing was changed",
+    StoreDamagedError: "restore a copy, or give another database; nothing was changed",
     StoreConflictError: "try again",
 }
 _WHAT: dict[type[StoreError], str] = {

@@ -53,8 +53,9 @@ class Store:
         """Check the database, and bring its schema up to date if need be."""
         if self._outdated():
             with self._telling(), self._begin(writes=True) as connection:
-                schema.take_turn(connection)  # then looked at again: another may have been faster
-                schema.check(connection, self.name)
+                schema.take_turn(connection)
+                if not schema.check(connection, self.name):
+                    return  # another was faster
                 found = schema.version(connection)
                 schema.migrate(connection)
             if found is not None:
