@@ -22,7 +22,7 @@ HABITS = Habits(churn=0.002, late=0.02, twice=0.01, contradict=0.01)
 
 
 def main() -> None:
-    """Play 250 rounds, and take the picture in the middle of the next one."""
+    """Play 450 rounds, and take the picture in the middle of the next one."""
     rates = Problem.random(24, seed=0, law=LAW).rates.tolist()
     with tempfile.TemporaryDirectory() as folder:
         running = Running(Path(folder))
@@ -30,7 +30,7 @@ def main() -> None:
             with Client(running.url) as client:
                 pace = Pace(lifetime_s=0.2)
                 simulation = Simulation(client, "chess", Crowd(rates, LAW), HABITS, pace)
-                list(itertools.islice(simulation, 250))
+                list(itertools.islice(simulation, 450))
                 client.change_pool("chess", lifetime_s=60)
                 client.propose("chess")
             _picture(f"{running.url}/pools/chess", HERE / "images" / "dashboard.png")

@@ -121,6 +121,7 @@ class ModelPool:
         said = {player: what for player, what in answers.items() if what != "unknown"}
         if not sensible(game, outcome, answers):
             return "invalid-request"
+        self.counts["reports"] += 1
         played = {None: None, "played": True, "cancelled": False}[outcome]
         if self._contradicts(game, played, said):
             self.feedback["contradicting"] += 1

@@ -12,7 +12,8 @@ import pytest
 
 import chromium
 from pairup.client import Client
-from pairup.service.dashboard import panels
+from pairup.service.dashboard import panels, words
+from pairup.service.rules import Rules
 from pairup.simulated_players import Crowd, Habits, Pace, Simulation
 from running import Running
 
@@ -36,7 +37,7 @@ WIDTHS, SCHEMES = (1280, 390), ("light", "dark")
 def service(tmp_path_factory):
     running = Running(tmp_path_factory.mktemp("service"))
     with Client(running.url) as client:
-        _simulate(client, "history", np.linspace(0.95, 0.05, 12), 60)
+        _simulate(client, "history", np.linspace(0.95, 0.05, 12), 90)
         client.propose("history")
         _simulate(client, "crowd", np.linspace(1.0, 0.1, 200), 3)
         client.create_pool("empty")
@@ -129,9 +130,17 @@ def test_the_numbers_are_those_of_the_api(service, client, opened):
     for status, count in stats["players"].items():
         assert shown.value(f"#count-{status}") == count
     assert stats["players"]["proposed"] > 0
-    assert shown.value("#played data") == stats["played_share"]["estimate"]
-    assert shown.value("#random data") == stats["random_share"]["estimate"]
-    assert shown.value("#explored data") == stats["exploration"]["share"]
+    found = stats["compared"]
+    assert found["games"] > 100
+    assert shown.value("#gain data") == found["gain"]["estimate"]
+    assert shown.value("#played data") == found["played"]["estimate"]
+    assert shown.value("#random data") == found["random"]
+    assert shown.value("#best") == found["best"]
+    assert f"{stats['played_share']['estimate']:.1%}" in shown.text("#played-ever")
+    assert shown.text("#verdict") == words.verdict(stats)
+    assert shown.text("#way") == words.way(stats)
+    assert shown.value("#explored data") == stats["exploration"]["latest"]["share"]
+    assert shown.value("#explored-ever data") == stats["exploration"]["share"]
     for part, counts in (
         ("cancelled", stats["games"]["cancelled"]),
         ("feedback", stats["feedback"]),
@@ -159,7 +168,8 @@ def test_the_charts_draw_the_same_numbers(service, client, opened):
         "each => [each.dataset.chart, each.data]))"
     )
     points = panels.points(stats["course"])
-    *_, random, played = drawn["course"]
+    *_, random, best, played = drawn["course"]
+    assert best["y"] == [round(each.best, 4) for each in points]
     assert played["y"] == [round(each.share, 4) for each in points]
     assert random["y"] == [round(each.random, 4) for each in points]
     assert sum(each.played for each in points) == stats["games"]["played"]
@@ -190,7 +200,7 @@ def test_what_happens_is_shown_at_once(service, client, opened):
     shown.until("document.getElementById('count-proposed').value === '2'")
     client.report(game["id"], "played")
     shown.until("document.querySelector('#played data')?.value === '1.0'")
-    shown.until("document.querySelector('[data-chart=course]').data?.length === 4")
+    shown.until("document.querySelector('[data-chart=course]').data?.length === 5")
     # What was opened stays open.
     assert shown.page.evaluate("document.querySelector('#rates ~ .card details').open")
     assert shown.said == []
@@ -389,7 +399,8 @@ def test_a_page_says_as_much_without_scripts(service, client, opened):
     shown.page.goto(f"{service.url}/pools/history")
     assert shown.text("h1") == "history"
     stats = client.stats("history")
-    assert f"{stats['played_share']['estimate']:.1%}" in shown.text("#played")
+    assert f"{stats['compared']['played']['estimate']:.1%}" in shown.text("#played")
+    assert re.search(r"in \d+ (s|min)", shown.text("#open-games tbody"))
     assert shown.text("#live") == "as of loading"
 
 
@@ -466,25 +477,204 @@ def test_another_host_is_refused_with_a_page(service):
 
 
 def test_points_join_buckets():
-    def bucket(index, games, played, random):
-        return {"index": index, "games": games, "played": played, "random": random}
+    def bucket(index, games, played, random, best=0.5):
+        counted = {"index": index, "games": games, "played": played}
+        return {**counted, "random": random, "best": best}
 
     assert panels.points({"width": 1, "buckets": []}) == []
     buckets = [bucket(k, 1, k % 2, None if k < 5 else 0.5) for k in range(12)]
     (only,) = panels.points({"width": 1, "buckets": buckets})
     assert (only.first, only.last, only.played, only.share, only.random) == (1, 12, 6, 0.5, 0.5)
+    assert only.best == 0.5
     many = [bucket(64 * k, 64, 16, 0.1) for k in range(128)]
     points = panels.points({"width": 64, "buckets": many})
-    assert len(points) == 32
-    assert [each.first for each in points[:3]] == [1, 257, 513]
-    assert {(each.played, each.share) for each in points} == {(64, 0.25)}
+    assert [each.first for each in points[:3]] == [1, 513, 1025]  # 8 buckets: 5 roots of 8,192
+    assert {(each.played, each.share) for each in points} == {(128, 0.25)}
+    huge = [bucket(4096 * k, 4096, 1024, 0.1) for k in range(128)]
+    assert len(panels.points({"width": 4096, "buckets": huge})) <= 24
+
+
+def _stats(games, gain, way=None):
+    low, high = gain
+    found = {"games": games, "gain": {"low": low, "estimate": (low + high) / 2, "high": high}}
+    return {
+        "policy": "rank_one_thompson",
+        "games": {"learnt": 2 * games},
+        "played_share": {"estimate": 0.5},
+        "compared": found | {"of_the_way": way},
+    }
 
 
 @pytest.mark.parametrize(
-    ("ours", "words"),
-    [(None, "No game"), ((0.6, 0.8), "More games"), ((0.1, 0.2), "Fewer"), ((0.3, 0.5), "overlap")],
+    ("stats", "said"),
+    [
+        (_stats(400, (0.1, 0.2)), "More games are played than random pairing of the same players"),
+        (_stats(400, (-0.2, -0.1)), "Fewer games"),
+        (_stats(400, (-0.1, 0.2)), "No difference"),
+        (_stats(400, (0.1, 0.2)), "the latest 400 of 800 games"),
+        (_stats(99, (0.1, 0.2)), "Too early"),
+        (_stats(400, (0.1, 0.2)) | {"compared": None}, "Nothing is claimed"),
+        (_stats(0, (0, 0)) | {"played_share": None, "compared": None}, "No game"),
+    ],
 )
-def test_the_verdict_goes_by_the_intervals(ours, words):
-    share = ours and {"low": ours[0], "estimate": sum(ours) / 2, "high": ours[1]}
-    random = {"low": 0.35, "estimate": 0.4, "high": 0.45}
-    assert words in panels.verdict({"played_share": share, "random_share": random})
+def test_the_verdict_goes_by_the_interval_of_the_gain(stats, said):
+    assert said in words.verdict(stats)
+
+
+@pytest.mark.parametrize(
+    ("way", "said"),
+    [(None, "too early"), (0.643, "64% of the way"), (-0.2, "0% of"), (1.1, "all the way")],
+)
+def test_how_far_it_came_is_said(way, said):
+    assert said in words.way(_stats(400, (0.1, 0.2), way))
+
+
+def test_shares_of_feedback_are_of_what_it_is_about():
+    stats = {
+        "reports": 40,
+        "games": {"proposed": 10, "expired": 4, "released": {"released": 1, "left": 1}},
+        "feedback": {"late": 3, "repeated": 30, "contradicting": 1, "missing": 2, "noted": 0},
+    }
+    shares = {each.name: each.share for each in panels.feedback(stats)}
+    expected = {"late": 3 / 6, "twice": 30 / 40, "contradicting": 1 / 40, "missing": 2 / 4}
+    assert shares == {**expected, "added later": 0.0}
+
+
+def test_a_game_that_is_reported_often_fills_no_bar_beyond_its_end(service, client, opened):
+    client.create_pool("eager", lifetime_s=3600)
+    for player in ("ann", "bob"):
+        client.join("eager", player)
+    (game,) = client.propose("eager")["games"]
+    for _ in range(5):
+        client.report(game["id"], "played")
+    shown = opened().go(f"{service.url}/pools/eager")
+    shares = shown.page.eval_on_selector_all(
+        "#feedback tr td:nth-child(3)", "all => all.map(e => e.textContent)"
+    )
+    assert shares == ["0.0%", "80.0%", "0.0%", "0.0%", "0.0%"]
+    assert shown.text("#verdict").startswith("Too early to say: 1 games")
+
+
+def test_the_rules_of_the_pool_are_said(service, client, opened):
+    client.create_pool("ruled", lifetime_s=45)
+    shown = opened().go(f"{service.url}/pools/ruled")
+    assert words.rules(Rules(lifetime_s=45)) in " ".join(shown.text("#about").split())
+    assert "discards games that expire" in shown.text("#cancelled")
+    news = {"unreported": "cancelled", "after_game": "playing", "timeout_declines": True}
+    client.change_pool("ruled", **news)
+    shown.until("document.getElementById('cancelled').innerText.includes('counts that as')")
+    told = " ".join(shown.text("#about").split())
+    for each in (
+        "open for 45 s",
+        "counted as cancelled",
+        "play until",
+        "is taken to have declined",
+    ):
+        assert each in told
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_moves_when_a_matching_ends(service, client, opened, width):
+    still = f"still-{width}"
+    client.create_pool(still, lifetime_s=3600)
+    for number in range(24):
+        client.join(still, f"p{number}")
+    for game in client.propose(still)["games"]:
+        client.report(game["id"], "played")
+    games = client.propose(still)["games"]
+    shown = opened(width).go(f"{service.url}/pools/{still}")
+    top = "Math.round(document.getElementById('rates').getBoundingClientRect().top + scrollY)"
+    before = shown.page.evaluate(top)
+    assert shown.page.evaluate("document.querySelectorAll('#open-games .over').length") == 0
+    box = "document.querySelector('#open-games .scroll')"
+    assert shown.page.evaluate(f"{box}.scrollHeight > {box}.clientHeight")
+    shades = shown.page.evaluate(f"getComputedStyle({box}).backgroundAttachment")
+    assert shades.startswith("local, local, scroll, scroll")
+    for count, game in enumerate(games, 1):
+        client.report(game["id"], "cancelled")
+        if count in (5, 12):
+            rows = "document.querySelectorAll('#open-games .over').length"
+            shown.until(f"{rows} === {count}")
+            assert shown.page.evaluate(top) == before
+    assert "None is open: the last matching." in shown.text("#open-games")
+    states = shown.page.eval_on_selector_all(
+        "#open-games tr.over td:last-child", "all => all.map(e => e.textContent)"
+    )
+    assert states == ["cancelled (unstated)"] * 12
+
+
+def test_open_games_of_earlier_matchings_are_listed_first(service, client, opened):
+    client.create_pool("two", lifetime_s=3600)
+    for player in "abcd":
+        client.join("two", player)
+    client.propose("two", available=["a", "b"])
+    client.propose("two", available=["c", "d"])
+    shown = opened().go(f"{service.url}/pools/two")
+    couples = shown.page.eval_on_selector_all(
+        "#open-games tbody th", "all => all.map(e => e.textContent)"
+    )
+    assert couples == ["a – b", "c – d"]
+
+
+def test_it_is_counted_how_long_a_game_is_open_still(service, client, opened):
+    client.create_pool("brief", lifetime_s=60)
+    for player in ("ann", "bob"):
+        client.join("brief", player)
+    (game,) = client.propose("brief")["games"]
+    shown = opened().go(f"{service.url}/pools/brief")
+    left = "Number(document.querySelector('#open-games time').textContent.match(/in (\\d+) s/)[1])"
+    first = shown.page.evaluate(left)
+    assert 0 < first <= 60
+    shown.until(f"{left} < {first}")
+    expiry = game["expires_at"]
+    title = shown.page.get_attribute("#open-games time", "title")
+    assert title == f"expires {expiry[:10]} {expiry[11:19]} UTC"
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_charts_say_what_they_show(service, opened, scheme):
+    shown = opened(scheme=scheme).go(f"{service.url}/pools/history")
+    chart = "document.querySelector('[data-chart={}]')"
+    for name, title in (("course", "share of games"), ("rates", "acceptance rate")):
+        axis = f"{chart.format(name)}.layout.yaxis"
+        assert shown.page.evaluate(f"{axis}.title.text") == title
+    assert shown.page.evaluate(f"{chart.format('rates')}.layout.xaxis.zeroline") is False
+    names = shown.page.eval_on_selector_all(
+        "[data-chart=course] .legendtext", "all => all.map(e => e.textContent)"
+    )
+    assert sorted(names) == ["best matching", "played", "random pairing"]
+    shown.page.check("input[value=played]")
+    (map_,) = shown.page.evaluate(f"{chart.format('couples')}.data")
+    zero, _, least, most = (colour for _, colour in map_["colorscale"])
+    card = shown.page.evaluate("getComputedStyle(document.querySelector('.card')).backgroundColor")
+    seen = [_luminance(_written(colour)) for colour in (zero, least, most)] + [_luminance(card)]
+    assert len({round(each, 2) for each in seen}) == 4
+    assert 0 in [value for row in map_["z"] for value in row]
+    assert map_["colorbar"]["title"]["text"] == "games played"
+    ticks = shown.page.eval_on_selector_all(
+        "[data-chart=couples] .cbaxis text", "all => all.map(e => e.textContent)"
+    )
+    assert len(ticks) > 1
+    assert all(each.isdigit() for each in ticks)
+    assert "Empty: never proposed" in shown.text("#map-key")
+
+
+def _written(colour):
+    return " ".join(str(int(colour[place : place + 2], 16)) for place in (1, 3, 5))
+
+
+def test_a_phone_has_room_for_the_tables(service, opened):
+    shown = opened(390).go(service.url)
+    box = "document.querySelector('#pools .scroll')"
+    assert shown.page.evaluate(f"{box}.scrollWidth <= {box}.clientWidth")
+    shown.go(f"{service.url}/pools/history")
+    box = "document.querySelector('#open-games .scroll')"
+    assert shown.page.evaluate(f"{box}.scrollWidth <= {box}.clientWidth")
+    lines = shown.page.eval_on_selector_all(
+        "#open-games bdi", "all => all.map(e => e.getClientRects().length)"
+    )
+    assert set(lines) == {1}
+    shown.go(f"{service.url}/pools/crowd")
+    titles = "[data-chart=couples] .xtitle, [data-chart=couples] .ytitle"
+    told = shown.page.eval_on_selector_all(titles, "all => all.map(e => e.textContent)")
+    assert told == ["players, the best first"] * 2

@@ -217,6 +217,7 @@ class Machine(RuleBasedStateMachine):
         for name in ("proposed", "played", "expired", "learnt"):
             assert games[name] == model.counts[name], name
         assert stats["matchings"] == model.counts["matchings"]
+        assert stats["reports"] == model.counts["reports"]
         assert {c: n for c, n in games["cancelled"].items() if n} == dict(model.causes)
         assert {c: n for c, n in games["released"].items() if n} == dict(model.taken_back)
 

@@ -331,7 +331,7 @@ def test_events_are_written_the_same_way():
         assert unpacked("p", 1, recorded.event.kind, body) == recorded.event
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"[]", b"{}", b'{"format":2}', b"\xff"])
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b"{}", b'{"format":3}', b"\xff"])
 def test_a_snapshot_that_cannot_be_read_is_refused(data):
     with pytest.raises(ServiceError, match="snapshot of pool p cannot be read"):
         Pool.from_bytes("p", data)

@@ -191,12 +191,32 @@ class Feedback(TypedDict):
     noted: int
 
 
+class ExploredOfLate(TypedDict):
+    """The same of the games decided last, 100 or a little more."""
+
+    explored: int
+    games: int
+    share: float | None
+
+
 class Exploration(TypedDict):
     """Proposed couples that are none of the matching that looked best at that moment."""
 
     explored: int
     proposed: int
     share: float | None
+    latest: ExploredOfLate
+
+
+class Compared(TypedDict):
+    """The latest half of the games with a forecast, against other pairings of the same players."""
+
+    games: int
+    played: Interval
+    random: float
+    best: float | None
+    gain: Interval
+    of_the_way: float | None
 
 
 class BucketView(TypedDict):
@@ -206,8 +226,10 @@ class BucketView(TypedDict):
     games: int
     played: int
     share: Interval
+    explored: int
     expected: float | None
     random: float | None
+    best: float | None
 
 
 class Course(TypedDict):
@@ -227,10 +249,12 @@ class StatsView(TypedDict):
     matchings: int
     players: Counts
     games: GamesStats
+    reports: int
     feedback: Feedback
     exploration: Exploration
     played_share: Interval | None
     random_share: Interval | None
+    compared: Compared | None
     course: Course
     open_games: list[GameView]
 

@@ -86,6 +86,7 @@ def propose(
         }
         for couple, chance in zip(matching, chances, strict=True)
     ]
+    forecast = estimates.pairings(pool.learner, pool.met, players)
     event = happened.Proposed(
         matching=new_id(),
         games=games,
@@ -93,7 +94,9 @@ def propose(
         available=available,
         apart=together,
         expires_at=pool.rules.expiry(changes.now),
-        random=estimates.random_chance(pool.learner, players),
+        random=forecast.random,
+        random_deviation=forecast.deviation,
+        best=forecast.best,
     )
     changes.add(event)
     return event

@@ -67,9 +67,14 @@ def _no_surer(told: Rate, met: int) -> PlayerRate:
 
     A policy may estimate deviations from few draws; after one of them it sees no spread at all.
     """
-    share = (told.rate * met + 1) / (met + 2)
-    least = math.sqrt(share * (1 - share) / (met + 3))
+    least = float(_least_deviation(np.float64(told.rate), met))
     return PlayerRate(str(told.player), told.rate, max(told.deviation, least))
+
+
+def _least_deviation(rates: Any, met: Any) -> Any:
+    """Return the deviation of rates that as many answers show: of one, or of an array of them."""
+    share = (rates * met + 1) / (met + 2)
+    return np.sqrt(share * (1 - share) / (met + 3))
 
 
 def _fitted(
@@ -110,26 +115,61 @@ def random_pairing(rates: Sequence[PlayerRate]) -> Chance | None:
     The mean of r[i] r[j] over all couples, a polynomial of the rates; its deviation follows from
     theirs to first order, taken as independent.
     """
-    count = len(rates)
-    if count < 2:
+    if len(rates) < 2:
         return None
-    values = np.array([each.rate for each in rates])
+    mean, slopes = _at_random(np.array([each.rate for each in rates]))
     deviations = np.array([each.deviation for each in rates])
-    total = values.sum()
-    couples = count * (count - 1)
-    mean = float((total**2 - (values**2).sum()) / couples)
-    slopes = 2 * (total - values) / couples
     spread = _TWO_SIDED * float(np.sqrt(((slopes * deviations) ** 2).sum()))
     return Chance(mean, max(0.0, mean - spread), min(1.0, mean + spread))
 
 
-def random_chance(learner: Learner, players: Sequence[str]) -> float | None:
-    """Estimate the chance of a couple of `players` drawn at random.
+def _at_random(rates: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    """Return the mean chance of all couples, and its slopes by the players' rates."""
+    total, couples = rates.sum(), len(rates) * (len(rates) - 1)
+    mean = max(0.0, float((total**2 - (rates**2).sum()) / couples))
+    return mean, 2 * (total - rates) / couples
+
+
+def best_pairing(rates: NDArray[np.float64]) -> float:
+    """Return the mean chance in the best matching of players with these rates, two or more.
+
+    Neighbours in the order of the rates, the best first; an odd player, the last one, waits.
+
+    Examples
+    --------
+    >>> best_pairing(np.array([0.5, 1.0, 0.2, 0.4, 1.0]))
+    0.6
+    """
+    ordered = np.sort(rates)[::-1]
+    even = len(ordered) // 2 * 2
+    return float((ordered[0:even:2] * ordered[1:even:2]).mean())
+
+
+@dataclass(frozen=True)
+class Pairings:
+    """What ways to pair some players would give, as a mean chance of a couple to play."""
+
+    random: float | None = None
+    deviation: float | None = None  # of `random`, the pull of what is guessed at first included
+    best: float | None = None
+
+
+def pairings(learner: Learner, met: Mapping[str, int], players: Sequence[str]) -> Pairings:
+    """Estimate what random pairing of `players` would give, and the best matching.
 
     None where the policy has no rates of its own: to fit them at every proposal would cost more
     than the proposal.
     """
     present = set(players)
-    own = [PlayerRate(str(each.player), *each[1:]) for each in learner.rates()]
-    chance = random_pairing([each for each in own if each.player in present])
-    return None if chance is None else chance.estimate
+    own = [each for each in learner.rates() if each.player in present]
+    if len(own) < 2:
+        return Pairings()
+    rates = np.array([each.rate for each in own])
+    outcomes = np.array([met[str(each.player)] for each in own])
+    deviations = np.array([each.deviation for each in own])
+    random, slopes = _at_random(rates)
+    spread = slopes * np.maximum(deviations, _least_deviation(rates, outcomes))
+    # Estimates start at 1/2 and are still drawn there, all of them alike: as by two outcomes more.
+    pull = slopes @ (2 * (rates - 0.5) / np.maximum(outcomes, 1))
+    deviation = math.hypot(float(np.sqrt((spread**2).sum())), float(pull))
+    return Pairings(random, deviation, best_pairing(rates))

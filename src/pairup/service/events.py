@@ -87,6 +87,8 @@ class Proposed:
     apart: list[list[str]]
     expires_at: Moment
     random: float | None  # estimated chance of a couple of these players drawn at random
+    random_deviation: float | None = None  # of that estimate; None here and below in logs of old
+    best: float | None = None  # mean chance in the best matching of these players by the estimates
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
@@ -82,12 +82,48 @@ class Feedback(BaseModel):
     noted: int
 
 
+class ExploredOfLate(BaseModel):
+    """The same of the games decided last, 100 or a little more."""
+
+    explored: int
+    games: int
+    share: Share | None
+
+
 class Exploration(BaseModel):
     """Proposed couples that are none of the matching that looked best at that moment."""
 
     explored: int
     proposed: int
     share: Share | None
+    latest: ExploredOfLate
+
+
+Difference = Annotated[float, Field(ge=-1, le=1)]
+
+
+class Gain(BaseModel):
+    """A difference of shares with its 95% interval."""
+
+    estimate: Difference
+    low: Difference
+    high: Difference
+
+
+class Compared(BaseModel):
+    """The latest half of the games with a forecast, against other pairings of the same players."""
+
+    games: int
+    played: Interval
+    random: Share = Field(
+        description="What random pairing would have given, by the estimates of each moment."
+    )
+    best: Share | None = Field(description="The same of the best matching.")
+    gain: Gain = Field(description="Played less random; the interval covers both.")
+    of_the_way: float | None = Field(
+        description="Part of the way from random pairing to the best; null while it says nothing: "
+        "too few games, too little room, or a gain too unsure."
+    )
 
 
 class BucketView(BaseModel):
@@ -97,8 +133,10 @@ class BucketView(BaseModel):
     games: int
     played: int
     share: Interval = Field(description="Played, with its Wilson interval.")
+    explored: int = Field(description="Of couples that were not of the leader.")
     expected: Share | None = Field(description="Mean chance by the estimates of the moment.")
     random: Share | None = Field(description="The same of couples drawn at random.")
+    best: Share | None = Field(description="The same in the best matching by those estimates.")
 
 
 class Course(BaseModel):
@@ -118,12 +156,16 @@ class StatsView(BaseModel):
     matchings: int
     players: Counts
     games: GamesStats
+    reports: int = Field(description="All that came and could be read, of a game each.")
     feedback: Feedback
     exploration: Exploration
     played_share: Interval | None = Field(description="Of the games learnt, Wilson interval.")
     random_share: Interval | None = Field(
         description="What random pairing of the players present would give, by the estimates of "
         "now; interval to first order from those of the players' rates, taken as independent."
+    )
+    compared: Compared | None = Field(
+        description="Null where no game has a forecast, as under policies without players' rates."
     )
     course: Course
     open_games: list[GameView] = Field(description="The matching now; at most a page of it.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Any, NamedTuple
 
 from pairup.errors import PairupError, ServiceError
@@ -20,10 +20,11 @@ from pairup.service.clock import Moment
 from pairup.service.events import Event, Recorded, dumps
 from pairup.service.reports import Report
 from pairup.service.rules import Rules
-from pairup.service.tally import Tally, count
+from pairup.service.tally import Forecast, Tally, count
 
 WAITING, AWAY, PLAYING, PROPOSED = "waiting", "away", "playing", "proposed"
-_FORMAT = 2
+_FORMAT = 3
+_REPORTS = {"answered", "decided", "noted", "late", "contradicted"}  # each is of one
 
 
 @dataclass
@@ -32,8 +33,8 @@ class OpenGame:
 
     matching: str
     players: tuple[str, str]
-    chance: float | None
-    random: float | None
+    forecast: Forecast
+    explores: bool
     expires_at: Moment
     answers: dict[str, str] = field(default_factory=dict)
 
@@ -47,8 +48,8 @@ class OpenGame:
         return [
             self.matching,
             list(self.players),
-            self.chance,
-            self.random,
+            list(astuple(self.forecast)),
+            self.explores,
             self.expires_at,
             self.answers,
         ]
@@ -56,8 +57,8 @@ class OpenGame:
     @classmethod
     def from_json(cls, stored: list[Any]) -> OpenGame:
         """Read a game back."""
-        matching, (one, other), *rest = stored
-        return cls(matching, (one, other), *rest)
+        matching, (one, other), forecast, *rest = stored
+        return cls(matching, (one, other), Forecast(*forecast), *rest)
 
 
 class Draft(NamedTuple):
@@ -96,6 +97,7 @@ class Pool:
         self.players: dict[str, str] = {}  # waiting, away or playing, if no game is proposed
         self.busy: dict[str, str] = {}  # the open game of each player who has one
         self.games: dict[str, OpenGame] = {}
+        self.matching: str | None = None  # the latest
         self.met: dict[str, int] = {}  # how many outcomes of each player were learnt
         self.tally = Tally()
         self.learner = Rules().make_policy().learner(())
@@ -149,6 +151,7 @@ class Pool:
                 f"happened before it, {error}: the log is damaged, or a pairup of another version "
                 "wrote it and was not shut down in order"
             ) from error
+        self.tally.reports += recorded.event.kind in _REPORTS
         self.seq, self.at = recorded.seq, recorded.at
 
     def _created(self, event: happened.Created) -> None:
@@ -183,11 +186,13 @@ class Pool:
             raise ServiceError(f"{drafted.matching} is proposed instead of {told}")
         for game in event.games:
             one, other = game["players"]
+            forecast = Forecast(game["chance"], event.random, event.random_deviation, event.best)
             self.games[game["id"]] = OpenGame(
-                event.matching, (one, other), game["chance"], event.random, event.expires_at
+                event.matching, (one, other), forecast, game["explores"], event.expires_at
             )
             self.busy[one] = self.busy[other] = game["id"]
             self.tally.explored += game["explores"]
+        self.matching = event.matching
         self.tally.matchings += 1
         self.tally.proposed += len(event.games)
 
@@ -216,6 +221,7 @@ class Pool:
 
     def _repeated(self, event: happened.Repeated) -> None:
         self.tally.repeated += len(event.games)
+        self.tally.reports += len(event.games)
 
     def _contradicted(self, event: happened.Contradicted) -> None:
         self.tally.contradicting += 1
@@ -246,7 +252,7 @@ class Pool:
         self.tally.learnt += 1
         for player in game.players:
             self.met[player] += 1
-        self.tally.decide(played, game.chance, game.random)
+        self.tally.decide(played, game.explores, game.forecast)
 
     def to_bytes(self) -> bytes:
         """Save the pool: the same bytes for the same events."""
@@ -262,6 +268,7 @@ class Pool:
             # In the order in which they came, as the fold has them: what is read goes on alike.
             "players": list(self.players.items()),
             "games": [[id, game.as_json()] for id, game in self.games.items()],
+            "matching": self.matching,
             "met": list(self.met.items()),
             "tally": self.tally.as_json(),
             "learner": base64.b64encode(self.learner.to_bytes()).decode(),
@@ -289,6 +296,7 @@ class Pool:
         self.players = dict(state["players"])
         self.games = {id: OpenGame.from_json(game) for id, game in state["games"]}
         self.busy = {player: id for id, game in self.games.items() for player in game.players}
+        self.matching = state["matching"]
         self.met = dict(state["met"])
         self.tally = Tally.from_json(state["tally"])
         self.learner = Learner.from_bytes(base64.b64decode(state["learner"]))

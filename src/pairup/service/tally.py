@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 _MOST_BUCKETS = 128
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Chances of a game to be played, by the estimates when it was proposed, if there were any."""
+
+    chance: float | None = None
+    random: float | None = None  # of a couple drawn at random from the same players instead
+    deviation: float | None = None  # of `random`
+    best: float | None = None  # the mean in the best matching of the same players
 
 
 @dataclass
@@ -14,26 +24,50 @@ class Bucket:
 
     games: int = 0
     played: int = 0
-    expected: float = 0.0  # sum of the estimated chances, where there were any
-    estimated: int = 0  # games with an estimated chance
-    random: float = 0.0  # sum of the chances of couples drawn at random instead
+    explored: int = 0  # games of couples that were not of the leader
+    estimated: int = 0  # games with a forecast; the sums below are over them
+    estimated_played: int = 0
+    expected: float = 0.0
+    random: float = 0.0
+    deviation: float = 0.0
+    with_best: int = 0  # of those with a forecast: logs of old have none of the best
+    best: float = 0.0
 
-    def add(self, played: bool, chance: float | None, random: float | None) -> None:
+    def add(self, played: bool, explored: bool, forecast: Forecast) -> None:
         """Count a game."""
         self.games += 1
         self.played += played
-        if chance is not None and random is not None:
-            self.estimated += 1
-            self.expected += chance
-            self.random += random
+        self.explored += explored
+        if forecast.chance is None or forecast.random is None:
+            return
+        self.estimated += 1
+        self.estimated_played += played
+        self.expected += forecast.chance
+        self.random += forecast.random
+        self.deviation += forecast.deviation or 0.0
+        self.with_best += forecast.best is not None
+        self.best += forecast.best or 0.0
 
     def absorb(self, other: Bucket) -> None:
         """Add another bucket to this one."""
-        self.games += other.games
-        self.played += other.played
-        self.expected += other.expected
-        self.estimated += other.estimated
-        self.random += other.random
+        for each in fields(self):
+            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
+
+    @property
+    def mean_expected(self) -> float | None:
+        """The mean chance of the games, by the estimates of the moment."""
+        return self.expected / self.estimated if self.estimated else None
+
+    @property
+    def mean_random(self) -> float | None:
+        """The same of couples drawn at random from the same players."""
+        return self.random / self.estimated if self.estimated else None
+
+    @property
+    def mean_best(self) -> float | None:
+        """The same in the best matchings of the same players; None if it is of other games."""
+        whole = self.estimated and self.with_best == self.estimated
+        return self.best / self.estimated if whole else None
 
 
 @dataclass
@@ -43,6 +77,7 @@ class Tally:
     matchings: int = 0
     proposed: int = 0
     explored: int = 0
+    reports: int = 0
     played: int = 0
     cancelled: dict[str, int] = field(default_factory=dict)  # by cause
     released: dict[str, int] = field(default_factory=dict)  # by cause
@@ -56,13 +91,13 @@ class Tally:
     width: int = 1  # games in a bucket
     buckets: list[Bucket] = field(default_factory=list)
 
-    def decide(self, played: bool, chance: float | None, random: float | None) -> None:
+    def decide(self, played: bool, explored: bool, forecast: Forecast) -> None:
         """Count a game in the course of things; where room runs out, two buckets become one."""
         if not self.buckets or self.buckets[-1].games >= self.width:
             if len(self.buckets) == _MOST_BUCKETS:
                 self._halve()
             self.buckets.append(Bucket())
-        self.buckets[-1].add(played, chance, random)
+        self.buckets[-1].add(played, explored, forecast)
 
     def _halve(self) -> None:
         pairs = zip(self.buckets[::2], self.buckets[1::2], strict=True)

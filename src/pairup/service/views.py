@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import Any
 
-from pairup.service import estimates
+from pairup.service import estimates, shares
 from pairup.service.clock import written
 from pairup.service.pool import OpenGame, Pool
 from pairup.service.records import GameRecord
+from pairup.service.shares import wilson
 from pairup.service.store.transaction import MatchingRow
 from pairup.service.tally import Bucket
 
 _CANCELLED = ("declined", "timed_out", "unstated", "unreported")
 _RELEASED = ("released", "left", "deleted")
-_Z = 1.959963984540054
 
 
 def pool(of: Pool) -> dict[str, Any]:
@@ -66,7 +65,8 @@ def game(of: GameRecord) -> dict[str, Any]:
 
 def open_game(of: Pool, id: str, open: OpenGame) -> dict[str, Any]:
     """Show a game that is open."""
-    record = GameRecord(id, of.id, open.matching, open.players, open.chance, open.expires_at)
+    chance = open.forecast.chance
+    record = GameRecord(id, of.id, open.matching, open.players, chance, open.expires_at)
     return {**game(record), "answers": open.answers}
 
 
@@ -88,6 +88,7 @@ def stats(of: Pool, most_games: int) -> dict[str, Any]:
     """Show everything that a page about a pool needs."""
     tally = of.tally
     random = estimates.random_pairing(estimates.player_rates(of.learner, of.met))
+    compared = shares.compared(tally.buckets)
     open_games = list(of.games.items())[:most_games]
     return {
         "pool": of.name,
@@ -105,6 +106,7 @@ def stats(of: Pool, most_games: int) -> dict[str, Any]:
             "expired": tally.expired,
             "learnt": tally.learnt,
         },
+        "reports": tally.reports,
         "feedback": {
             "late": tally.late,
             "repeated": tally.repeated,
@@ -116,12 +118,20 @@ def stats(of: Pool, most_games: int) -> dict[str, Any]:
             "explored": tally.explored,
             "proposed": tally.proposed,
             "share": tally.explored / tally.proposed if tally.proposed else None,
+            "latest": _explored_of_late(tally.buckets),
         },
         "played_share": wilson(tally.played, tally.learnt) if tally.learnt else None,
         "random_share": None if random is None else random.as_json(),
+        "compared": None if compared is None else compared.as_json(),
         "course": {"width": tally.width, "buckets": _course(tally.width, tally.buckets)},
         "open_games": [open_game(of, id, each) for id, each in open_games],
     }
+
+
+def _explored_of_late(buckets: list[Bucket]) -> dict[str, Any]:
+    of = shares.latest(buckets)
+    share = of.explored / of.games if of.games else None
+    return {"explored": of.explored, "games": of.games, "share": share}
 
 
 def _course(width: int, buckets: list[Bucket]) -> list[dict[str, Any]]:
@@ -131,27 +141,13 @@ def _course(width: int, buckets: list[Bucket]) -> list[dict[str, Any]]:
             "games": each.games,
             "played": each.played,
             "share": wilson(each.played, each.games),
-            "expected": each.expected / each.estimated if each.estimated else None,
-            "random": each.random / each.estimated if each.estimated else None,
+            "explored": each.explored,
+            "expected": each.mean_expected,
+            "random": each.mean_random,
+            "best": each.mean_best,
         }
         for place, each in enumerate(buckets)
     ]
-
-
-def wilson(played: int, games: int) -> dict[str, float]:
-    """Return a share with its 95% interval by Wilson's score.
-
-    Examples
-    --------
-    >>> interval = wilson(8, 10)
-    >>> round(interval["low"], 3), interval["estimate"], round(interval["high"], 3)
-    (0.49, 0.8, 0.943)
-    """
-    share, spread = played / games, _Z * _Z / games
-    middle = (share + spread / 2) / (1 + spread)
-    reach = _Z * math.sqrt(share * (1 - share) / games + spread / (4 * games)) / (1 + spread)
-    low, high = max(0.0, middle - reach), min(1.0, middle + reach)
-    return {"estimate": share, "low": min(low, share), "high": max(high, share)}
 
 
 def event(row: Any) -> dict[str, Any]:

@@ -66,6 +66,7 @@
     } else {
       document.querySelectorAll("[data-live]").forEach((piece) => swap(piece, found));
     }
+    count();
     draw();
   }
 
@@ -92,6 +93,23 @@
     if (field) field.focus();
   }
 
+  // How long games are open still: counted from when the page came, whatever the clock here says.
+  function left(seconds) {
+    for (const [unit, size] of [["s", 1], ["min", 60]]) {
+      if (seconds < 90 * size) return `in ${Math.max(1, Math.round(seconds / size))} ${unit}`;
+    }
+    return `in ${Math.max(1, Math.round(seconds / 3600))} h`;
+  }
+
+  const ends = new WeakMap();
+  function count() {
+    document.querySelectorAll("time[data-left]").forEach((each) => {
+      if (!ends.has(each)) ends.set(each, performance.now() + 1000 * Number(each.dataset.left));
+      const told = left((ends.get(each) - performance.now()) / 1000);
+      if (each.textContent !== told) each.textContent = told;
+    });
+  }
+
   // Charts
 
   // Plotly reads a little HTML in texts: names of players are shown as they are.
@@ -103,7 +121,7 @@
     const style = getComputedStyle(document.documentElement);
     const of = (name) => style.getPropertyValue(`--${name}`).trim();
     return Object.fromEntries(
-      ["ink", "soft", "rule", "ours", "random", "cold", "hot", "card"].map((name) => [name, of(name)]));
+      ["ink", "soft", "rule", "ours", "random", "good", "zero", "cold", "hot", "card"].map((name) => [name, of(name)]));
   }
 
   function layout(look, more) {
@@ -120,23 +138,28 @@
   }
 
   function course(all, look) {
-    const { games, low, share, high, random } = all.course;
+    const { games, low, share, high, random, best } = all.course;
     if (!games.length) return null;
-    const flat = games.map(() => all.random);
-    const told = random.some((each) => each !== null) ? random : flat;
-    const line = (y, more) => ({ type: "scatter", x: games, y, mode: "lines", ...more });
+    const told = random.some((each) => each !== null);
+    const mode = games.length > 1 ? "lines" : "markers";
+    const line = (y, more) => ({ type: "scatter", x: games, y, mode, ...more });
     const traces = [
       line(high, { line: { width: 0 }, hoverinfo: "skip" }),
       line(low, { line: { width: 0 }, fill: "tonexty", fillcolor: faded(look.ours), hoverinfo: "skip" }),
-      line(told, { name: "random pairing", line: { color: look.random, dash: "dash", width: 2 },
+      line(told ? random : games.map(() => all.random), {
+        name: told ? "random pairing" : "random pairing of the players of now",
+        line: { color: look.random, dash: "dash", width: 2 }, marker: { color: look.random },
         hovertemplate: "random pairing %{y:.1%}<extra></extra>" }),
+      line(best, { name: "best matching", line: { color: look.good, dash: "dot", width: 2 },
+        marker: { color: look.good }, hovertemplate: "best matching %{y:.1%}<extra></extra>",
+        visible: best.some((each) => each !== null) }),
       line(share, { name: "played", mode: "lines+markers", line: { color: look.ours, width: 2.5 },
-        marker: { size: 6 }, hovertemplate: "played %{y:.1%}<extra></extra>" }),
+        marker: { size: 6, color: look.ours }, hovertemplate: "played %{y:.1%}<extra></extra>" }),
     ];
     return [traces.map((each) => ({ showlegend: Boolean(each.name), ...each })), layout(look, {
-      hovermode: "x unified", showlegend: true, legend: { orientation: "h", y: 1.12, x: 0 },
+      hovermode: "x unified", showlegend: true, legend: { orientation: "h", x: 0, y: 1.03, yanchor: "bottom" },
       xaxis: { title: { text: "games decided" }, rangemode: "tozero" },
-      yaxis: { tickformat: percent, rangemode: "tozero" },
+      yaxis: { title: { text: "share of games", standoff: 12 }, tickformat: percent, rangemode: "tozero" },
     })];
   }
 
@@ -159,9 +182,9 @@
       hovertemplate: "%{text}<br>%{y:.1%} (%{customdata[0]:.1%} to %{customdata[1]:.1%})<extra></extra>",
     }], layout(look, {
       xaxis: few
-        ? { tickvals: place, ticktext: players.map((each) => plain(short(each))), tickangle: -45, showgrid: false }
-        : { title: { text: "players, the best first" }, showgrid: false },
-      yaxis: { tickformat: percent, range: [0, 1.02] },
+        ? { tickvals: place, ticktext: players.map((each) => plain(short(each))), tickangle: -45, showgrid: false, zeroline: false }
+        : { title: { text: "players, the best first" }, showgrid: false, zeroline: false, rangemode: "tozero" },
+      yaxis: { title: { text: "acceptance rate", standoff: 12 }, tickformat: percent, range: [0, 1.02] },
     })];
   }
 
@@ -192,15 +215,29 @@
     const named = group === 1 && width / size >= 22, place = rows.map((x) => x * group + (group + 1) / 2);
     const ticks = named ? { tickvals: place, ticktext: players.map((each) => plain(short(each))) } : {};
     const gap = size <= 30 ? 1 : 0, most = what === "share" ? 1 : Math.max(1, ...z.flat());
+    // 0 has a colour of its own: else it looks like a couple that was never proposed.
+    const zero = (what === "share" ? 1e-9 : 0.5) / most;
+    const told = { proposed: "games proposed", played: "games played", share: "share played" }[what];
+    const scale = what === "share" ? { tickformat: percent, dtick: 0.25 } : { tickformat: "d", dtick: whole(most) };
+    const bar = width < 480 ? { orientation: "h", x: 0.5, y: -0.03, yanchor: "top", len: 0.9,
+      title: { text: told, side: "bottom" } } : { len: 0.6, title: { text: told, side: "right" } };
+    const title = named ? {} : { title: { text: "players, the best first" } };
     return [[{
       type: "heatmap", x: place, y: place, z, text, hoverongaps: false, xgap: gap, ygap: gap,
       zmin: 0, zmax: most, hovertemplate: "%{text}<extra></extra>",
-      colorscale: [[0, look.cold], [1, look.hot]],
-      colorbar: { thickness: 12, outlinewidth: 0, len: 0.6, ...(what === "share" ? { tickformat: percent } : {}) },
+      colorscale: [[0, look.zero], [zero, look.zero], [zero, look.cold], [1, look.hot]],
+      colorbar: { thickness: 12, outlinewidth: 0, tick0: 0, ...bar, ...scale },
     }], layout(look, {
-      xaxis: { side: "top", showgrid: false, zeroline: false, tickangle: named ? -45 : 0, ...ticks },
-      yaxis: { autorange: "reversed", showgrid: false, zeroline: false, ...ticks },
+      xaxis: { side: "top", showgrid: false, zeroline: false, tickangle: named ? -45 : 0, ...ticks, ...title },
+      yaxis: { autorange: "reversed", showgrid: false, zeroline: false, ...ticks, ...title },
     })];
+  }
+
+  // A step between ticks that is whole, so that there are at most six: 1, 2, 5, 10, 20 and so on.
+  function whole(most) {
+    for (let ten = 1; ; ten *= 10) {
+      for (const step of [1, 2, 5]) if (most <= 5 * step * ten) return step * ten;
+    }
   }
 
   const charts = { course, rates, couples };
@@ -246,6 +283,8 @@
   });
 
   begin();
+  count();
+  setInterval(count, 500);
   draw();
   if (document.body.dataset.page !== "key" || key()) refresh();
   else say("still", "waits for a key");

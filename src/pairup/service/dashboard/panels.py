@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
-from pairup.service.views import wilson
+from pairup.service.clock import SECOND, Moment, written
+from pairup.service.dashboard import words
+from pairup.service.pool import Pool
+from pairup.service.records import GameRecord
+from pairup.service.rules import Rules
+from pairup.service.shares import wilson
 
-_MOST_POINTS = 32  # of the curve: fewer games a point than that show noise, not the course
-_LEAST_GAMES = 10  # of a point
+_MOST_POINTS = 24  # of the curve
+_LEAST_GAMES = 50  # of a point: fewer show noise, not the course
 _MOST_DRAWN = 200  # players of the heat map
 MOST_RATES = 1_000  # players whose rates the page shows
 MOST_OPEN = 60  # games of the matching now that the page lists
@@ -18,14 +24,17 @@ _CANCELLED = {
     "declined": ("declined", "a player said no"),
     "timed_out": ("timed out", "a player said nothing in time"),
     "unstated": ("unstated", "cancelled, nobody said why"),
-    "unreported": ("unreported", "expired; this pool counts that as cancelled"),
 }
 _FEEDBACK = {
-    "late": ("late", "came after the game was over: stored, not learnt"),
-    "repeated": ("twice", "said again what was known: no effect"),
-    "contradicting": ("contradicting", "said otherwise than before: refused"),
-    "missing": ("missing", "expired, and no report came so far"),
-    "noted": ("added later", "answers that agree with the outcome"),
+    "late": (
+        "late",
+        "stored, not learnt; of the {:,} games that ended without an outcome",
+        "ended",
+    ),
+    "repeated": ("twice", "said again what was known; of {:,} reports", "reports"),
+    "contradicting": ("contradicting", "refused; of {:,} reports", "reports"),
+    "missing": ("missing", "no report came so far; of the {:,} games that expired", "expired"),
+    "noted": ("added later", "answers that agree; of {:,} reports", "reports"),
 }
 
 
@@ -50,6 +59,7 @@ class Point:
     share: float
     high: float
     random: float | None
+    best: float | None
 
     @property
     def middle(self) -> float:
@@ -57,21 +67,71 @@ class Point:
         return (self.first + self.last) / 2
 
 
-def cancellations(stats: dict[str, Any]) -> list[Bar]:
+@dataclass(frozen=True)
+class Row:
+    """A game of the matching now, or of the last one."""
+
+    players: tuple[str, str]
+    chance: float | None
+    answers: dict[str, str]
+    state: str
+    left: float | None  # seconds, of an open game
+    expires_at: str
+
+
+def cancellations(stats: dict[str, Any], rules: Rules) -> list[Bar]:
     """List the causes of cancellations with their shares."""
-    return _bars(_CANCELLED, stats["games"]["cancelled"], sum(stats["games"]["cancelled"].values()))
+    counts = stats["games"]["cancelled"]
+    whole = sum(counts.values())
+    about = _CANCELLED | {"unreported": ("unreported", words.unreported(rules))}
+    return [_bar(name, what, counts[key], whole) for key, (name, what) in about.items()]
 
 
 def feedback(stats: dict[str, Any]) -> list[Bar]:
-    """List what is odd about the reports, as shares of the games proposed."""
-    return _bars(_FEEDBACK, stats["feedback"], stats["games"]["proposed"])
-
-
-def _bars(names: dict[str, tuple[str, str]], counts: dict[str, int], whole: int) -> list[Bar]:
+    """List what is odd about the reports, as shares of what each is about."""
+    games, counts = stats["games"], stats["feedback"]
+    wholes = {
+        "reports": stats["reports"],
+        "expired": games["expired"],
+        "ended": games["expired"] + sum(games["released"].values()),
+    }
     return [
-        Bar(name, about, counts[key], min(1.0, counts[key] / whole) if whole else 0.0)
-        for key, (name, about) in names.items()
+        _bar(name, about.format(wholes[whole]), counts[key], wholes[whole])
+        for key, (name, about, whole) in _FEEDBACK.items()
     ]
+
+
+def _bar(name: str, about: str, count: int, whole: int) -> Bar:
+    return Bar(name, about, count, count / whole if whole else 0.0)
+
+
+def matching(pool: Pool, latest: list[GameRecord], now: Moment) -> list[Row]:
+    """List the open games of earlier matchings, then the latest matching whatever became of it."""
+    earlier = [
+        GameRecord(id, pool.id, game.matching, game.players, game.forecast.chance, game.expires_at)
+        for id, game in pool.games.items()
+        if game.matching != pool.matching
+    ]
+    return [_row(each, pool, now) for each in [*earlier, *latest][:MOST_OPEN]]
+
+
+def _row(game: GameRecord, pool: Pool, now: Moment) -> Row:
+    found = pool.games.get(game.id)
+    answers = found.answers if found else (game.answers or {})
+    why = f" ({game.cause.replace('_', ' ')})" if game.cause and game.state == "cancelled" else ""
+    left = max(0.0, (game.expires_at - now) / SECOND) if found else None
+    return Row(game.players, game.chance, answers, game.state + why, left, written(game.expires_at))
+
+
+def room(players: int) -> int:
+    """Return for how many games the page keeps room, lest it jumps whenever a matching ends.
+
+    Examples
+    --------
+    >>> room(24), room(23), room(25), room(2)
+    (12, 12, 12, 4)
+    """
+    return 4 * max(1, -(-(players // 2) // 4))
 
 
 def points(course: dict[str, Any]) -> list[Point]:
@@ -79,13 +139,16 @@ def points(course: dict[str, Any]) -> list[Point]:
 
     Examples
     --------
-    >>> bucket = {"games": 4, "played": 1, "random": 0.25}
-    >>> joined = points({"width": 4, "buckets": [bucket | {"index": 4 * k} for k in range(5)]})
-    >>> [(each.first, each.last, each.played, each.random) for each in joined]
-    [(1, 12, 3, 0.25), (13, 20, 2, 0.25)]
+    >>> bucket = {"games": 20, "played": 5, "random": 0.25, "best": 0.5}
+    >>> joined = points({"width": 20, "buckets": [bucket | {"index": 20 * k} for k in range(5)]})
+    >>> [(each.first, each.last, each.played, each.random, each.best) for each in joined]
+    [(1, 60, 15, 0.25, 0.5), (61, 100, 10, 0.25, 0.5)]
     """
     buckets, width = course["buckets"], course["width"]
-    size = max(-(-len(buckets) // _MOST_POINTS), -(-_LEAST_GAMES // width))
+    games = sum(each["games"] for each in buckets)
+    # With the root of the games: more points as time goes by, each with a narrower interval.
+    wanted = max(_LEAST_GAMES, games / _MOST_POINTS, 5 * math.sqrt(games))
+    size = math.ceil(wanted / width)
     groups = [buckets[start : start + size] for start in range(0, len(buckets), size)]
     if len(groups) > 1 and sum(each["games"] for each in groups[-1]) < size * width / 2:
         groups[-2:] = [groups[-2] + groups[-1]]  # a few games at the end would be all noise
@@ -95,24 +158,16 @@ def points(course: dict[str, Any]) -> list[Point]:
 def _point(buckets: list[dict[str, Any]]) -> Point:
     games = sum(each["games"] for each in buckets)
     played = sum(each["played"] for each in buckets)
-    told = [each for each in buckets if each["random"] is not None]
-    known = sum(each["games"] for each in told)
-    random = sum(each["random"] * each["games"] for each in told) / known if known else None
+    random, best = _mean(buckets, "random"), _mean(buckets, "best")
     share, first = wilson(played, games), buckets[0]["index"] + 1
     last = first + games - 1
-    return Point(first, last, played, share["low"], share["estimate"], share["high"], random)
+    return Point(first, last, played, share["low"], share["estimate"], share["high"], random, best)
 
 
-def verdict(stats: dict[str, Any]) -> str:
-    """Say in a sentence how the pool fares."""
-    ours, random = stats["played_share"], stats["random_share"]
-    if ours is None or random is None:
-        return "No game has been decided yet."
-    if ours["low"] > random["high"]:
-        return "More games are played than random pairing of these players would give."
-    if ours["high"] < random["low"]:
-        return "Fewer games are played than random pairing of these players would give."
-    return "No difference from random pairing is shown so far: the intervals overlap."
+def _mean(buckets: list[dict[str, Any]], name: str) -> float | None:
+    told = [each for each in buckets if each[name] is not None]
+    known = sum(each["games"] for each in told)
+    return sum(each[name] * each["games"] for each in told) / known if known else None
 
 
 def pause(players: int) -> int:
@@ -142,7 +197,7 @@ def charts(stats: dict[str, Any], learnt: dict[str, Any]) -> dict[str, Any]:
             "games": [each.middle for each in found],
             **{
                 name: [_round(getattr(each, name)) for each in found]
-                for name in ("low", "share", "high", "random")
+                for name in ("low", "share", "high", "random", "best")
             },
         },
         "random": stats["random_share"] and _round(stats["random_share"]["estimate"]),

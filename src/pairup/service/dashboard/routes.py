@@ -15,9 +15,10 @@ from fastapi import APIRouter, Request, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from pairup.service import views
-from pairup.service.dashboard import panels
+from pairup.service.dashboard import panels, words
 from pairup.service.pool import Pool
 from pairup.service.problems import RefusalError
+from pairup.service.records import GameRecord
 from pairup.service.routes.pools import Cursor
 from pairup.service.schemas import POOL_NAME
 from pairup.service.service import no_pool
@@ -111,30 +112,37 @@ def _pool(caller: Caller, name: str) -> Response:
         raise no_pool(name)
     id, most = caller.pool(name, "read"), caller.service.settings.most_couples
 
-    def view(pool: Pool, _: Transaction) -> tuple[str, dict[str, Any], dict[str, Any]] | str:
+    def view(pool: Pool, transaction: Transaction) -> tuple[str, dict[str, Any]]:
         tag = _tag(pool.id, str(pool.seq))
         if _known(caller, tag):
-            return tag
-        return tag, views.stats(pool, panels.MOST_OPEN), views.learnt(pool, most)
+            return tag, {}
+        now, latest = caller.service.clock.now(), list[GameRecord]()
+        if pool.matching is not None:
+            latest = transaction.games_of(pool.matching, panels.MOST_OPEN)
+        return tag, {
+            "stats": views.stats(pool, panels.MOST_OPEN),
+            "learnt": views.learnt(pool, most),
+            "rules": pool.rules,
+            "matching": panels.matching(pool, latest, now),
+        }
 
-    found = caller.service.read(id, view)
-    if isinstance(found, str):
-        return Response(status_code=304, headers={**_HEADERS, "ETag": found})
-    tag, stats, learnt = found
+    tag, found = caller.service.read(id, view)
+    if not found:
+        return Response(status_code=304, headers={**_HEADERS, "ETag": tag})
+    stats, learnt = found["stats"], found["learnt"]
     return _page(
         caller,
         "pool.html",
         tag,
         page="pool",
-        stats=stats,
-        learnt=learnt,
+        **found,
+        room=panels.room(len(learnt["players"])),
         pause=panels.pause(len(learnt["players"])),
         rates=learnt["players"][: panels.MOST_RATES],
         couples=learnt["couples"][: panels.MOST_COUPLES],
         points=panels.points(stats["course"]),
-        cancellations=panels.cancellations(stats),
+        cancellations=panels.cancellations(stats, found["rules"]),
         feedback=panels.feedback(stats),
-        verdict=panels.verdict(stats),
         charts=panels.charts(stats, learnt),
     )
 
@@ -145,6 +153,7 @@ def _page(caller: Caller, template: str, tag: str | None = None, **values: Any) 
         "drawn": caller.request.url.path != "/",
         "keys": caller.service.settings.needs_keys,
         "pause": panels.pause(0),
+        "words": words,
         "version": version("pairup"),
     }
     body = _templates().get_template(template).render(shared | values)
@@ -171,6 +180,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     made.filters["share"] = lambda value: "–" if value is None else f"{value:.1%}"
+    made.filters["points"] = words.in_points
     made.filters["count"] = lambda value: f"{value:,}"
     return made
 

@@ -203,10 +203,11 @@ class Transaction:
             return None
         return MatchingRow(row.id, row.pool_id, row.at, row.expires_at, json.loads(row.waiting))
 
-    def games_of(self, matching_id: str) -> list[GameRecord]:
-        """List the games of a matching in their order."""
+    def games_of(self, matching_id: str, most: int | None = None) -> list[GameRecord]:
+        """List the games of a matching in their order, `most` of them if that is given."""
         table = tables.games.c
         query = select(tables.games).where(table.matching_id == matching_id).order_by(table.place)
+        query = query.limit(most)
         return [_record_of(row) for row in self._connection.execute(query)]
 
     def games_in(self, pool_id: str) -> dict[str, GameRecord]:

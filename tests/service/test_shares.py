@@ -1,0 +1,215 @@
+"""What was played against random pairing and the best matching of the players who were there."""
+
+import itertools
+import random
+
+import pytest
+
+from pairup.policies import RankOneThompson
+from pairup.service.dashboard import words
+from pairup.service.estimates import pairings
+from pairup.service.events import packed, unpacked
+from pairup.service.pool import replayed
+from pairup.service.shares import compared, latest
+from pairup.service.tally import Bucket, Forecast, Tally
+
+
+class Evening:
+    """Players with true rates who answer every proposal at once."""
+
+    def __init__(self, api, seed=0, **rules):
+        self.api, self.draw, self.rates = api, random.Random(seed), {}
+        api.pool(**rules)
+
+    def come(self, prefix, rates):
+        for number, rate in enumerate(rates):
+            self.rates[f"{prefix}{number}"] = rate
+            self.api.join(f"{prefix}{number}")
+
+    def go(self):
+        for player in self.rates:
+            self.api("DELETE", f"/v1/pools/chess/players/{player}", 204)
+        self.rates.clear()
+
+    def play(self, rounds):
+        for _ in range(rounds):
+            sent = [
+                {"game": game["id"], "answers": {p: self._answer(p) for p in game["players"]}}
+                for game in self.api.propose()["games"]
+            ]
+            self.api.json("POST", "/v1/pools/chess/outcomes", json={"outcomes": sent})
+        return self.api.stats()
+
+    def _answer(self, player):
+        return "accepted" if self.draw.random() < self.rates[player] else "declined"
+
+
+def log_of(api):
+    with api.service.store.reading() as transaction:
+        return list(transaction.events(api.service.find("chess")))
+
+
+def test_a_proposal_tells_what_other_pairings_would_give(lone):
+    evening = Evening(lone)
+    evening.come("p", [0.9, 0.7, 0.5, 0.3, 0.1])
+    evening.play(6)
+    assert lone.propose()["waiting"] != []
+    players = lone.json("GET", "/v1/pools/chess/estimates")["players"]
+    rates = [each["rate"] for each in players]
+    event = log_of(lone)[-1].event
+    couples = [one * other for one, other in itertools.combinations(rates, 2)]
+    assert event.random == pytest.approx(sum(couples) / 10)
+    assert event.best == pytest.approx((rates[0] * rates[1] + rates[2] * rates[3]) / 2)
+    assert 0 < event.random_deviation < 0.3
+
+
+def test_the_course_sums_up_what_the_log_tells(lone):
+    evening = Evening(lone)
+    evening.come("p", [0.9, 0.7, 0.5, 0.3])
+    stats = evening.play(100)
+    told, rows = {}, []
+    for _, _, event in log_of(lone):
+        if event.kind == "proposed":
+            told |= {each["id"]: (event, each["explores"]) for each in event.games}
+        if event.kind == "decided":
+            proposed, explores = told[event.game]
+            rows.append((event.played, explores, proposed.random, proposed.best))
+    buckets = stats["course"]["buckets"]
+    assert stats["course"]["width"] == 2
+    assert len(rows) == 200
+    for each in buckets:
+        played, explored, at_random, best = zip(
+            *rows[each["index"] :][: each["games"]], strict=True
+        )
+        assert (each["played"], each["explored"]) == (sum(played), sum(explored))
+        assert each["random"] == pytest.approx(sum(at_random) / len(played))
+        assert each["best"] == pytest.approx(sum(best) / len(played))
+    explored = sum(row[1] for row in rows[-100:])
+    assert stats["exploration"]["latest"] == {
+        "explored": explored,
+        "games": 100,
+        "share": explored / 100,
+    }
+    found = stats["compared"]
+    assert found["games"] == 100
+    assert found["played"]["estimate"] == pytest.approx(sum(row[0] for row in rows[-100:]) / 100)
+    assert found["random"] == pytest.approx(sum(row[2] for row in rows[-100:]) / 100)
+    assert found["best"] == pytest.approx(sum(row[3] for row in rows[-100:]) / 100)
+    assert found["gain"]["estimate"] == pytest.approx(found["played"]["estimate"] - found["random"])
+
+
+def test_other_players_than_before_are_no_gain(lone):
+    evening = Evening(lone)
+    evening.come("good", [0.95] * 8)
+    evening.play(60)
+    evening.go()
+    evening.come("bad", [0.1] * 8)
+    stats = evening.play(20)
+    # Against random pairing of those who are here now, all games ever would look splendid.
+    assert stats["played_share"]["low"] > stats["random_share"]["high"] + 0.3
+    gain = stats["compared"]["gain"]
+    assert gain["low"] < 0 < gain["high"]
+    assert "No difference" in words.verdict(stats)
+
+
+@pytest.mark.parametrize("rate", [0.2, 0.5, 0.8, 0.95])
+def test_where_all_are_alike_hardly_ever_is_a_gain_claimed(rate):
+    """Nobody gains there; that 1/2 is guessed of players at first must not look like it."""
+    claims = 0
+    for seed in range(20):
+        gain = compared(_alike(rate, seed, rounds=40).buckets).gain
+        claims += not gain["low"] < 0 < gain["high"]
+    assert claims <= 2
+
+
+def _alike(rate, seed, rounds):
+    draw, tally, met = random.Random(seed), Tally(), dict.fromkeys("abcdefghijklmnop", 0)
+    learner = RankOneThompson().learner(list(met), seed=seed)
+    for _ in range(rounds):
+        matching = learner.propose()
+        told = pairings(learner, met, list(met))
+        forecast = Forecast(0.0, told.random, told.deviation, told.best)
+        for couple in matching:
+            accepted = {player: draw.random() < rate for player in couple}
+            played = all(accepted.values())
+            learner.observe([couple], [played], accepted=accepted)
+            tally.decide(played, False, forecast)
+            for player in couple:
+                met[player] += 1
+    return tally
+
+
+def test_where_players_differ_a_gain_is_shown(lone):
+    evening = Evening(lone)
+    evening.come("p", [0.95] * 6 + [0.05] * 6)
+    stats = evening.play(80)
+    found = stats["compared"]
+    assert words.verdict(stats).startswith("More games are played")
+    assert found["games"] == 240
+    assert found["gain"]["low"] > 0.1
+    assert found["best"] > found["random"] + 0.15
+    assert found["of_the_way"] == pytest.approx(
+        found["gain"]["estimate"] / (found["best"] - found["random"])
+    )
+    assert 0.7 < found["of_the_way"] < 1.2
+
+
+def test_a_policy_without_rates_of_players_is_not_compared(lone):
+    evening = Evening(lone, policy="unimodal")
+    evening.come("p", [0.9, 0.7, 0.5, 0.3])
+    stats = evening.play(5)
+    assert stats["compared"] is None
+    assert "Nothing is claimed: policy unimodal" in words.verdict(stats)
+    assert {each["best"] for each in stats["course"]["buckets"]} == {None}
+
+
+def test_logs_without_the_best_are_read(lone):
+    evening = Evening(lone)
+    evening.come("p", [0.9, 0.7, 0.5, 0.3])
+    evening.play(3)
+    id, log = lone.service.find("chess"), []
+    for recorded in log_of(lone):
+        body = packed(recorded.event)
+        if recorded.event.kind == "proposed":
+            body = body[: body.index(',"random_deviation"')] + "}"
+        event = unpacked(id, recorded.seq, recorded.event.kind, body)
+        log.append(recorded._replace(event=event))
+    pool = replayed(id, log)
+    assert {bucket.mean_best for bucket in pool.tally.buckets} == {None}
+    assert pool.tally.buckets[0].mean_random is not None
+    found = compared(pool.tally.buckets)
+    assert (found.games, found.best, found.of_the_way) == (3, None, None)
+
+
+def test_games_without_a_forecast_are_on_neither_side():
+    without = Bucket(games=80, played=80)
+    forecast = Bucket(games=40, played=25, estimated=30, estimated_played=15, random=6.0)
+    found = compared([without, forecast])
+    assert (found.games, found.played, found.random) == (30, 15, 0.2)
+    assert compared([without]) is None
+
+
+def test_the_doubt_about_random_pairing_widens_the_interval():
+    sure = compared([Bucket(200, 100, 0, 200, 100, 80.0, 80.0, 0.0)]).gain
+    unsure = compared([Bucket(200, 100, 0, 200, 100, 80.0, 80.0, 20.0)]).gain
+    assert sure["estimate"] == unsure["estimate"] == pytest.approx(0.1)
+    assert sure["low"] > 0 > unsure["low"]
+    assert unsure["high"] > sure["high"]
+
+
+def test_the_latest_games_are_whole_buckets():
+    buckets = [Bucket(games=60, explored=each) for each in (50, 6, 3)]
+    assert (latest(buckets).games, latest(buckets).explored) == (120, 9)
+    assert latest(buckets[:1]).games == 60
+    assert latest([]).games == 0
+
+
+def test_reports_are_counted(lone):
+    lone.pool(players="abcd", lifetime_s=10)
+    one, other = lone.propose()["games"]
+    lone.report(one, "played")
+    lone.report(one, "played")
+    lone.report(one, "cancelled", status=409)
+    lone.clock.advance(20)
+    lone.report(other, "cancelled")
+    assert lone.stats()["reports"] == 4
