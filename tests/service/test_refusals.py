@@ -281,7 +281,7 @@ def test_a_commit_of_which_nothing_was_heard(lone, monkeypatch):
 def test_an_error_of_ours_is_a_problem_and_changes_nothing(lone, monkeypatch):
     lone.pool(players="ab")
     with monkeypatch.context() as trouble:
-        trouble.setattr("pairup.service.estimates.random_chance", lambda *_: 1 / 0)
+        trouble.setattr("pairup.service.estimates.pairings", lambda *_: 1 / 0)
         answer = lone("POST", "/v1/pools/chess/matchings", 500)
     told = assert_problem(answer, 500, "internal-error")
     assert told["request_id"] == answer.headers["x-request-id"]  # by which the log tells it
