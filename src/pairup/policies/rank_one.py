@@ -162,8 +162,8 @@ class RankOneThompson(Policy):
 
     def statistics(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """See `Policy.statistics`."""
-        slots = len(state.met)
-        return np.triu(state.tries)[:, :slots].astype(np.int64), state.games[:, :slots]
+        used = _used(state)
+        return np.triu(state.tries[used]), state.games[used]
 
     def player_rates(self, state: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """See `Policy.player_rates`."""
@@ -175,13 +175,19 @@ class RankOneThompson(Policy):
         return (1.0 - few) * state.mean + few * _at_first_sight(state), deviations
 
 
+def _used(state: kernel.RankOneState) -> tuple[slice, slice]:
+    """Return which rows and columns are in use; the rest may be large, and was never touched."""
+    slots = slice(min(state.now[USED], len(state.met)))
+    return slots, slots
+
+
 def _at_first_sight(state: kernel.RankOneState) -> NDArray[np.float64]:
     """Return each player's mean rate if its partners' rates are 1/2.
 
     In a game that was missed it had then accepted with a chance of about 1/3.
     """
-    missed = np.zeros(len(state.mean))
-    missed[: len(state.met)] = state.missed.sum(axis=1)
+    by_slot = state.missed[_used(state)].sum(axis=1)
+    missed = np.pad(by_slot, (0, len(state.mean) - len(by_slot)))
     return (1 + state.accepted + missed / 3) / (2 + state.accepted + state.declined + missed)
 
 
@@ -207,7 +213,8 @@ def _load_couples(state: kernel.RankOneState, arrays: Arrays) -> None:
     missed, told = numbers(arrays, "missed"), numbers(arrays, "told")
     lengths = {len(each) for each in (low, high, tries, games, missed, told)}
     require(len(lengths) == 1, "its couples are incomplete")
-    require(np.all((low < high) & (high < len(state.met) - 1)), "it has couples of nobody")
+    used = min(state.now[USED], len(state.met) - 1)
+    require(np.all((low < high) & (high < used)), "it has couples of nobody")
     require(np.all(tries <= np.iinfo(np.int32).max), "it has more proposals than it can count")
     require(np.all(games + missed <= tries), "it has more outcomes than proposals")
     require(np.all(told <= games), "it was told of more games than were played")
