@@ -6,8 +6,9 @@ from pairup.policies.comb_ucb import CombUCB
 from pairup.policies.ends import Oracle, Uniform
 from pairup.policies.epsilon_greedy import EpsilonGreedy
 from pairup.policies.escb import ESCB
+from pairup.policies.estimates import Estimate, Rate
 from pairup.policies.explore_then_commit import ExploreThenCommit
-from pairup.policies.learner import Estimate, Learner, Rate
+from pairup.policies.learner import Learner
 from pairup.policies.osub import OSUB
 from pairup.policies.rank_one import RankOneThompson
 from pairup.policies.sam import SAM

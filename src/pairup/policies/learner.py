@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,31 +17,10 @@ from pairup.policies import archive
 from pairup.policies.answers import Answers
 from pairup.policies.apart import kept_apart
 from pairup.policies.base import Arrays, Policy, Terms, check_seed, get_policy
+from pairup.policies.estimates import Couple, Estimate, Rate, known_couples
 from pairup.policies.roster import Roster, Row
 
-Couple = tuple[Hashable, Hashable]
 _LEAST_ROOM = 4
-
-
-class Estimate(NamedTuple):
-    """What is known of a couple: how often it was proposed with known outcome, and played."""
-
-    couple: Couple
-    proposed: int
-    played: int
-
-    @property
-    def rate(self) -> float:
-        """Share of the proposals that were played."""
-        return self.played / self.proposed
-
-
-class Rate(NamedTuple):
-    """What is known of a player: its acceptance rate, and how far off that may be."""
-
-    player: Hashable
-    rate: float
-    deviation: float  # one standard deviation
 
 
 class Learner:
@@ -269,16 +248,7 @@ class Learner:
         statistics = self._policy.statistics(self._state)
         if statistics is None:
             return []
-        tries, games = statistics
-        rows = np.flatnonzero(tries)
-        if most is not None and most < len(rows):
-            rows = np.sort(_most_often(rows, tries.ravel()[rows], games.ravel()[rows], most))
-        name = self._roster.name
-        known = [
-            Estimate((name(i), name(j)), int(tries[i, j]), int(games[i, j]))
-            for i, j in zip(*(x.tolist() for x in np.unravel_index(rows, tries.shape)), strict=True)
-        ]
-        return sorted(known, key=lambda estimate: estimate.rate, reverse=True)
+        return known_couples(*statistics, self._roster.name, most)
 
     @property
     def couples_known(self) -> int:
@@ -485,14 +455,6 @@ def _couples(what: str, couples: Iterable[Iterable[Hashable]]) -> list[Iterable[
     if isinstance(couples, str | bytes) or not isinstance(couples, Iterable):
         raise MatchingError(f"{what} must be a list of couples, got {couples!r}: write [(a, b)]")
     return list(couples)
-
-
-def _most_often(rows: np.ndarray, tries: np.ndarray, games: np.ndarray, most: int) -> np.ndarray:
-    """Pick the rows tried most often; of those tried equally often, which were played most."""
-    least = np.partition(tries, len(rows) - most)[len(rows) - most] if most else tries.max() + 1
-    sure, rest = rows[tries > least], np.flatnonzero(tries == least)
-    by_games = rest[np.argsort(-games[rest], kind="stable")]
-    return np.concatenate([sure, rows[by_games[: most - len(sure)]]])
 
 
 def _slots(outcomes: list[tuple[Row, bool]]) -> np.ndarray:
