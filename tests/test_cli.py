@@ -14,6 +14,7 @@ import pytest
 from pairup import load_experiment, run_experiment
 from pairup.cli import main
 from pairup.results import read_runs
+from pairup.sweep import dask_executor
 
 ROOT = Path(__file__).parent.parent
 SMALL = ("--rounds", "2000", "--replications", "3")
@@ -220,6 +221,8 @@ def test_lists(call, command):
 )
 def test_an_error_is_one_line(call, arguments, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    # Where no scheduler is, none answers, however long one waits.
+    monkeypatch.setattr(dask_executor.__wrapped__, "__defaults__", (1.0,))
     done = call(*arguments)
     assert done.returncode == 1
     assert said in done.stderr
