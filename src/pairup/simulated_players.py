@@ -239,11 +239,11 @@ class Simulation:
         self._look()
         self._begun = True
 
-    def end(self) -> None:
+    def end(self, client: Client | None = None) -> None:
         """Let everyone be away: known still, and proposed to nobody."""
         if self._begun:
             for player in self._crowd.rates:
-                self._client.join(self._pool, player, "away")
+                (client or self._client).join(self._pool, player, "away")
 
     def _leave(self, player: str) -> None:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -60,7 +61,7 @@ def simulate_players(  # noqa: PLR0913 - a parameter is an option
 
     Example: pairup simulate-players --url http://localhost:8000 --theta 0.9,0.8,0.5,0.3,0.2,0.1
     """
-    from pairup.client import Client, Patience
+    from pairup.client import Client, Patience, UnreachableError
     from pairup.problem import Problem
     from pairup.simulated_players import Crowd, Habits, Pace, Simulation, parse_law
 
@@ -80,7 +81,9 @@ def simulate_players(  # noqa: PLR0913 - a parameter is an option
         simulation.begin(among_others)
         show(f"{len(rates)} players in pool {pool!r}: {client.url}/pools/{pool}", soft_wrap=True)
         _watch(simulation, rounds)
-        simulation.end()
+    # Ctrl-C may have ended the service too: then nobody is left who could be proposed to anyone.
+    with Client(url, key, Patience(tries=1)) as last, suppress(UnreachableError):
+        simulation.end(last)
 
 
 def _rates(theta: str) -> list[float]:
