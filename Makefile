@@ -10,13 +10,12 @@ PORT ?= 8000
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 18
 
-# Built anew, not patched, so that a dependency taken out is really gone. Modules are compiled when
-# they are first imported: to compile all of them, most in vain, takes most of a minute.
+# Built anew, not patched, so that a dependency taken out is really gone.
 $(READY): pyproject.toml requirements/dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "pairup needs Python 3.11 or later: make PYTHON=/path/to/python3.11 ..."; exit 1; }
 	$(PYTHON) -m venv --clear .venv
-	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 		-c requirements/dev.txt -e '.[dev]'
 	@touch $@
 
