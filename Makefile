@@ -4,6 +4,9 @@ BIN := .venv/bin
 READY := .venv/.ready
 PORT ?= 8000
 
+# Of the many processes that tests start each would compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help test browser lint format docs demo serve-demo bench clean
 
@@ -15,7 +18,7 @@ $(READY): pyproject.toml requirements/dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "pairup needs Python 3.11 or later: make PYTHON=/path/to/python3.11 ..."; exit 1; }
 	$(PYTHON) -m venv --clear .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check \
 		-c requirements/dev.txt -e '.[dev]'
 	@touch $@
 
