@@ -32,18 +32,22 @@ def measure(quick: bool) -> list[dict[str, object]]:
 
 
 def _row(what: str, seconds: list[float], bare: list[float] | None = None) -> dict[str, object]:
-    ordered = sorted(seconds)
-    at = lambda share: round(1e3 * ordered[min(int(share * len(ordered)), len(ordered) - 1)], 1)  # noqa: E731
     ratio = round(sum(seconds) / sum(bare), 2) if bare else ""
     return {
         "what": what,
         "requests": len(seconds),
         "a second": round(len(seconds) / sum(seconds), 1),
-        "p50, ms": at(0.5),
-        "p99, ms": at(0.99),
+        "p50, ms": _quantile(seconds, 0.5),
+        "p99, ms": _quantile(seconds, 0.99),
         "times a bare route": ratio,
         "note": "",
     }
+
+
+def _quantile(seconds: list[float], share: float) -> float:
+    """Return milliseconds."""
+    place = min(int(share * len(seconds)), len(seconds) - 1)
+    return round(1e3 * sorted(seconds)[place], 1)
 
 
 def _timed(ask: Any, *arguments: Any, **options: Any) -> tuple[float, Any]:

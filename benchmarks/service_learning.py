@@ -59,7 +59,7 @@ def _options():
 
 
 def _rounds(options, law, habits):
-    with tempfile.TemporaryDirectory() as folder, _service(folder) as client:
+    with tempfile.TemporaryDirectory() as folder, _Service(folder) as client:
         rates = Problem.random(options.players, options.seed, law).rates
         crowd = Crowd(rates.tolist(), law, options.seed)
         drawing = {"options": {"period": options.period}} if options.period else {}
@@ -68,7 +68,7 @@ def _rounds(options, law, habits):
         return list(itertools.islice(simulation, options.rounds))
 
 
-class _service:  # noqa: N801 - used as a function
+class _Service:
     """A service in a process of its own; gives a client of it."""
 
     def __init__(self, folder):

@@ -11,6 +11,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 
+# After it is known where the modules of the tests are.
 import chromium  # noqa: E402
 from pairup import Problem  # noqa: E402
 from pairup.client import Client  # noqa: E402

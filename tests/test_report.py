@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 import chromium
+from contrast import contrast
 from pairup import SAM, Oracle, Problem, Uniform, load_experiment, load_results, run_experiment
 from pairup.bounds import lower
 from pairup.costs import Cost
@@ -265,26 +266,9 @@ def test_the_page_in_a_real_browser(browser, report, tmp_path, width, scheme):
     assert outside == 0
     assert said == []
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
-    assert _contrast(page, "body") > 7
-    assert _contrast(page, ".small") > 4.5
+    assert contrast(page, "body") > 7
+    assert contrast(page, ".small") > 4.5
     shot = tmp_path / "report.png"
     page.screenshot(path=shot, full_page=True)
     assert shot.stat().st_size > 20_000
     page.close()
-
-
-def _contrast(page, selector):
-    """Contrast of the text against the page, as the accessibility guidelines count it."""
-    colours = page.evaluate(
-        "s => [getComputedStyle(document.querySelector(s)).color,"
-        " getComputedStyle(document.body).backgroundColor]",
-        selector,
-    )
-    low, high = sorted(_luminance(colour) for colour in colours)
-    return (high + 0.05) / (low + 0.05)
-
-
-def _luminance(colour):
-    parts = [int(each) / 255 for each in re.findall(r"\d+", colour)[:3]]
-    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

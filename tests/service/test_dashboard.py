@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import chromium
+from contrast import contrast, luminance
 from pairup.client import Client
 from pairup.service.dashboard import panels, words
 from pairup.service.rules import Rules
@@ -243,7 +244,7 @@ def test_it_goes_on_after_a_restart(tmp_path, opened):
         ),
     ],
 )
-def test_every_page_has_room_and_contrast(service, opened, path, width, scheme, tmp_path):
+def test_every_page_has_room_andcontrast(service, opened, path, width, scheme, tmp_path):
     shown = opened(width, scheme).go(service.url + path)
     page = shown.page
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -254,7 +255,7 @@ def test_every_page_has_room_and_contrast(service, opened, path, width, scheme, 
     assert outside == []
     for selector in ("body", ".brand", "#live", "footer p", "a", ".soft", "summary"):
         if page.query_selector(selector):
-            assert _contrast(page, selector) > 4.5, selector
+            assert contrast(page, selector) > 4.5, selector
     missing = "status of 404 (Not Found)"
     assert [said for said in shown.said if missing not in said or path != "/pools/none"] == []
     assert {url.split("/")[2] for url in shown.asked if url.startswith("http")} == {
@@ -262,28 +263,6 @@ def test_every_page_has_room_and_contrast(service, opened, path, width, scheme, 
     }
     page.screenshot(path=tmp_path / "page.png", full_page=True)
     assert (tmp_path / "page.png").stat().st_size > 5_000
-
-
-def _contrast(page, selector):
-    """Contrast of the text against what is behind it, as the accessibility guidelines count it."""
-    colours = page.evaluate(
-        """selector => {
-            const element = document.querySelector(selector);
-            let behind = element;
-            while (getComputedStyle(behind).backgroundColor === "rgba(0, 0, 0, 0)")
-                behind = behind.parentElement;
-            return [getComputedStyle(element).color, getComputedStyle(behind).backgroundColor];
-        }""",
-        selector,
-    )
-    low, high = sorted(_luminance(colour) for colour in colours)
-    return (high + 0.05) / (low + 0.05)
-
-
-def _luminance(colour):
-    parts = [int(each) / 255 for each in re.findall(r"\d+", colour)[:3]]
-    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def test_a_change_of_scheme_is_drawn(service, opened):
@@ -647,7 +626,7 @@ def test_charts_say_what_they_show(service, opened, scheme):
     (map_,) = shown.page.evaluate(f"{chart.format('couples')}.data")
     zero, _, least, most = (colour for _, colour in map_["colorscale"])
     card = shown.page.evaluate("getComputedStyle(document.querySelector('.card')).backgroundColor")
-    seen = [_luminance(_written(colour)) for colour in (zero, least, most)] + [_luminance(card)]
+    seen = [luminance(_written(colour)) for colour in (zero, least, most)] + [luminance(card)]
     assert len({round(each, 2) for each in seen}) == 4
     assert 0 in [value for row in map_["z"] for value in row]
     assert map_["colorbar"]["title"]["text"] == "games played"

@@ -66,7 +66,8 @@ def create_app(
     for kind, handler in HANDLERS.items():
         app.add_exception_handler(kind, handler)
     if not settings.needs_keys:
-        setattr(app, "openapi", lambda: _described_as_open(app))  # noqa: B010  # as FastAPI has it
+        # As FastAPI would have it replaced; a plain assignment to a method is none to mypy.
+        setattr(app, "openapi", lambda: _described_as_open(app))  # noqa: B010
     app.add_middleware(Limited, most=settings.most_body)
     app.add_middleware(Observed, metrics=service.metrics)
     return app
