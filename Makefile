@@ -26,7 +26,7 @@ test: lint browser  ## lint, then run tests and doctests
 	$(BIN)/pytest -n 2
 
 browser: $(READY)  ## find a Chromium for the tests, or fetch one into build
-	$(BIN)/python tests/chromium.py
+	$(BIN)/python -m tests.support.browser.chromium
 
 lint: $(READY)  ## check style, types and layers
 	$(BIN)/ruff check .

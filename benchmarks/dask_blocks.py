@@ -16,9 +16,9 @@ import numpy as np
 from distributed import Client, LocalCluster
 
 from pairup import Problem, Uniform, load_experiment, run_experiment
-from pairup.blocks import cut
-from pairup.experiment import Entry, Experiment, Posed
-from pairup.results import write_part
+from pairup.experiments.spec import Entry, Experiment, Posed
+from pairup.experiments.storage import write_part
+from pairup.experiments.work_units import cut
 
 BLOCKS = 4_000
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.workloads import LIMIT_BUDGET, POLICIES, Replication, nanoseconds, problem_of
-from pairup.kernels.rng import POLICY, stream_key, word
-from pairup.world import new_world
+from pairup.kernels.runtime.randomness import POLICY, stream_key, word
+from pairup.simulation.replication import new_world
 
 _SOURCE = Path(__file__).with_name("limit.c")
 _BUILT = Path("build/limit.so")

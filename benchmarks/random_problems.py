@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.table import Table
 
 from pairup import SAM, Problem, RankOneThompson, Unimodal, UnimodalThompson, bounds, load_results
-from pairup.experiment import Entry, Experiment, FigureSpec, Posed
-from pairup.statistics import final, mean_intervals
-from pairup.sweep import run_experiment
+from pairup.analysis.statistics import final, mean_intervals
+from pairup.experiments.runner import run_experiment
+from pairup.experiments.spec import Entry, Experiment, FigureSpec, Posed
 
 OURS = "Rank one"
 ENTRIES = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import sqlite3
-import sys
 import tempfile
 import threading
 import time
@@ -17,7 +16,6 @@ import psutil
 import uvicorn
 from fastapi import Depends, FastAPI, Request, Response
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 _PLAYERS, _BATCH, _MANY = 200, 100, 5_000
 
 
@@ -59,7 +57,7 @@ def _timed(ask: Any, *arguments: Any, **options: Any) -> tuple[float, Any]:
 
 
 def _started(folder: Path, **settings: Any) -> Any:
-    from processes import Process
+    from tests.support.service.processes import Process
 
     process = Process(str(folder / "pools.db"), folder / "log", log_level="error", **settings)
     process.start()

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import tempfile
 import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 _A_DATABASE = 30  # kills
 
 
@@ -23,7 +21,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=300, help="at random moments, in all")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    from postgres import Server
+    from tests.support.service.postgres import Server
 
     server = Server()
     try:
@@ -45,7 +43,7 @@ def main() -> None:
 
 def _at_commits(server: Any) -> dict[str, float]:
     """Die at each pass by a commit of a scripted history; the learner ends up the same."""
-    from kills import Script
+    from tests.support.service.kills import Script
 
     began, die_at, learners, kills = time.perf_counter(), 0, set(), 0
     while True:
@@ -64,7 +62,7 @@ def _at_commits(server: Any) -> dict[str, float]:
 
 
 def _random(kills: int, seed: int, server: Any) -> dict[str, float]:
-    from kills import Campaign
+    from tests.support.service.kills import Campaign
 
     began, counted = time.perf_counter(), Counter[str]()
     while counted["kills"] < kills:

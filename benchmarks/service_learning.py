@@ -27,7 +27,7 @@ from matplotlib.ticker import PercentFormatter
 
 from pairup import Problem
 from pairup.client import Client, Patience
-from pairup.simulated_players import Crowd, Habits, Pace, Simulation, parse_law
+from pairup.client.simulated_players import Crowd, Habits, Pace, Simulation, parse_law
 
 WINDOW = 20  # rounds of the running mean of the games played
 

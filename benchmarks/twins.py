@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from benchmarks.workloads import POLICIES, Replication, best_of, nanoseconds, problem_of
-from pairup.kernels.rng import POLICY, stream_key
-from pairup.world import new_world
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+from pairup.kernels.runtime.randomness import POLICY, stream_key
+from pairup.simulation.replication import new_world
 
 
 def measure(quick: bool) -> list[dict[str, object]]:
-    import naive
+    from tests.support.twins import unimodal_and_sam as naive
 
     rounds, pairs = 100 if quick else 300, 10
     key = stream_key(0, 0, POLICY)

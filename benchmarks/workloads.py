@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pairup import SAM, Oracle, Policy, Problem, Uniform, Unimodal
-from pairup.kernels.play import new_tally
-from pairup.kernels.play import play as play_on
-from pairup.kernels.rng import POLICY, stream_key
-from pairup.kernels.steps import FULL, seat_step
-from pairup.policies.base import Terms
-from pairup.simulate import play_block
-from pairup.world import new_world
+from pairup.kernels.runtime.dispatch import FULL, set_available_step
+from pairup.kernels.runtime.loop import new_tally
+from pairup.kernels.runtime.loop import play as play_on
+from pairup.kernels.runtime.randomness import POLICY, stream_key
+from pairup.policies.base import StartContext
+from pairup.simulation.replication import new_world
+from pairup.simulation.simulate import play_block
 
 Run = Callable[[int], object]  # plays on to a round
 
@@ -70,9 +70,9 @@ class Replication:
         self.policy, self.world = policy, new_world(problem, 0, 0)
         self.tally = new_tally(problem.players)
         key = np.uint64(stream_key(0, 0, POLICY))
-        self.state = policy.start(Terms(problem.players, key, rounds, self.world.rates))
-        policy.welcome(self.state, present)
-        seat_step(self.state, present)
+        self.state = policy.start(StartContext(problem.players, key, rounds, self.world.rates))
+        policy.set_present(self.state, present)
+        set_available_step(self.state, present)
 
     def __call__(self, until: int) -> tuple[int, float]:
         while play_on(self.state, self.world, self.tally, until) == FULL:

@@ -4,20 +4,16 @@ python docs/make_dashboard_picture.py
 """
 
 import itertools
-import sys
 import tempfile
 from pathlib import Path
 
+from pairup import Problem
+from pairup.client import Client
+from pairup.client.simulated_players import Crowd, Habits, Pace, Simulation
+from tests.support.browser import chromium
+from tests.support.service.running import Running
+
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "tests"))
-
-# After it is known where the modules of the tests are.
-import chromium  # noqa: E402
-from pairup import Problem  # noqa: E402
-from pairup.client import Client  # noqa: E402
-from pairup.simulated_players import Crowd, Habits, Pace, Simulation  # noqa: E402
-from running import Running  # noqa: E402
-
 LAW = (0.7, 0.7)
 HABITS = Habits(churn=0.002, late=0.02, twice=0.01, contradict=0.01)
 

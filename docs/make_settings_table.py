@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pairup.service.settings import Settings
+from pairup.service.operations.settings import Settings
 
 PAGE = Path(__file__).with_name("service.md")
 _HEAD = "| setting | default | meaning |\n| --- | --- | --- |\n"

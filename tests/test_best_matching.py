@@ -4,8 +4,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-import naive_matching
 from pairup import Matching, MatchingError, Problem, best_matching
+from tests.support.twins import matching as naive_matching
 
 
 def symmetric(weights):

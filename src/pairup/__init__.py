@@ -30,7 +30,10 @@ from pairup.errors import (
     ServiceError,
     SimulationError,
 )
-from pairup.experiment import Experiment, load_experiment, shipped_experiments
+from pairup.experiments.runner import dask_executor, run_experiment
+from pairup.experiments.spec import Experiment, load_experiment, shipped_experiments
+from pairup.experiments.storage import load_results
+from pairup.learning import Estimate, Learner, Rate
 from pairup.matching import Matching
 from pairup.policies import (
     ESCB,
@@ -39,13 +42,10 @@ from pairup.policies import (
     CombThompson,
     CombUCB,
     EpsilonGreedy,
-    Estimate,
     ExploreThenCommit,
-    Learner,
     Oracle,
     Policy,
     RankOneThompson,
-    Rate,
     Uniform,
     Unimodal,
     UnimodalThompson,
@@ -53,10 +53,8 @@ from pairup.policies import (
     policy_names,
 )
 from pairup.problem import Problem
-from pairup.results import load_results
-from pairup.run import Run
-from pairup.simulate import simulate
-from pairup.sweep import dask_executor, run_experiment
+from pairup.simulation.result import Run
+from pairup.simulation.simulate import simulate
 
 __all__ = [
     "ESCB",

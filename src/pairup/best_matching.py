@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairup.errors import MatchingError
-from pairup.kernels.max_matching import SOLVED, new_max_matching, solve
+from pairup.kernels.exact_matching.max_matching import SOLVED, new_max_matching, solve
 from pairup.matching import Matching
 
 Weights = NDArray[np.float64]

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-import naive
-import naive_comb
-from kernels.duel import ExactDuel
-from kernels.rate_families import FAMILIES
 from pairup import CombThompson, Problem, simulate
+from tests.support.twins import comb as naive_comb
+from tests.support.twins import unimodal_and_sam as naive
+from tests.support.twins.duel import ExactDuel
+from tests.support.twins.rate_families import FAMILIES
 
 every_prior = pytest.mark.parametrize("prior", ["beta", "gaussian"])
 

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-import naive_comb
-from kernels.duel import ExactDuel
-from kernels.rate_families import FAMILIES
 from pairup import CombUCB, Problem, simulate
+from tests.support.twins import comb as naive_comb
+from tests.support.twins.duel import ExactDuel
+from tests.support.twins.rate_families import FAMILIES
 
 every_index = pytest.mark.parametrize("index", ["ucb", "kl"])
 

@@ -3,10 +3,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-import naive_baselines
-from kernels.duel import Duel, policy_key
-from kernels.rate_families import FAMILIES
 from pairup import EpsilonGreedy, Problem, Uniform, simulate
+from tests.support.twins import baselines as naive_baselines
+from tests.support.twins.duel import Duel, policy_key
+from tests.support.twins.rate_families import FAMILIES
 
 OPTIONS = [("decaying", 4.0), ("constant", 0.3), ("constant", 1.0)]
 every_option = pytest.mark.parametrize("options", OPTIONS, ids=str)
@@ -40,7 +40,7 @@ def test_equals_its_twin_when_outcomes_come_late_and_in_any_order(options):
 def test_equals_its_twin_with_room_for_more_players():
     both = duel(OPTIONS[0], FAMILIES["random"](9), seed=4)
     for present in ([0, 2, 3, 5, 8], [1, 2, 3, 5, 6, 8]):
-        both.welcome(present)
+        both.set_present(present)
         both.play(60)
 
 

@@ -5,13 +5,13 @@ from random import Random
 import numpy as np
 import pytest
 
-import naive
-import naive_escb
-from brute_escb import best_index
-from kernels import duel as duels
-from kernels.compiled import Compiled
-from kernels.rate_families import FAMILIES
 from pairup import ESCB
+from tests.support.twins import duel as duels
+from tests.support.twins import escb as naive_escb
+from tests.support.twins import unimodal_and_sam as naive
+from tests.support.twins.brute_escb import best_index
+from tests.support.twins.compiled import Compiled
+from tests.support.twins.rate_families import FAMILIES
 
 SEARCHES = ("exact", "approximate")
 

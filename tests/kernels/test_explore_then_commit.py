@@ -3,11 +3,11 @@ from itertools import combinations
 
 import pytest
 
-import naive_baselines
-from kernels.compiled import Compiled
-from kernels.duel import Duel, policy_key
-from kernels.rate_families import FAMILIES
 from pairup import ExploreThenCommit, Problem, simulate
+from tests.support.twins import baselines as naive_baselines
+from tests.support.twins.compiled import Compiled
+from tests.support.twins.duel import Duel, policy_key
+from tests.support.twins.rate_families import FAMILIES
 
 
 def duel(cycles, rates, seed):
@@ -33,7 +33,7 @@ def test_equals_its_twin_when_outcomes_come_late_and_in_any_order():
 def test_equals_its_twin_with_room_for_more_players():
     both = duel(4, FAMILIES["random"](9), seed=4)
     for present in ([0, 2, 3, 5, 8], [1, 2, 3, 5, 6, 8]):
-        both.welcome(present)
+        both.set_present(present)
         both.play(60)
 
 

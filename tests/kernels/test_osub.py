@@ -3,10 +3,10 @@ from random import Random
 import numpy as np
 import pytest
 
-import naive_osub
-from kernels import duel as duels
-from kernels.rate_families import FAMILIES
 from pairup import OSUB, Problem, simulate
+from tests.support.twins import duel as duels
+from tests.support.twins import osub as naive_osub
+from tests.support.twins.rate_families import FAMILIES
 
 
 class Duel(duels.Duel):
@@ -70,14 +70,14 @@ def test_equals_its_twin_when_outcomes_come_late(whole):
 def test_equals_its_twin_with_room_for_more_players():
     duel = Duel(FAMILIES["random"](9), seed=4)
     for present in ([0, 2, 3, 5, 8], [1, 2, 3, 5, 6, 8]):
-        duel.compiled.welcome(present)
-        duel.twin.welcome(present)
+        duel.compiled.set_present(present)
+        duel.twin.set_present(present)
         duel.play(100)
 
 
 def test_the_first_arm_after_someone_left_is_the_greedy_matching():
     duel = Duel([0.9, 0.9, 0.8, 0.1, 0.1, 0.1], seed=0).play(300)
-    duel.compiled.welcome(range(4))
+    duel.compiled.set_present(range(4))
     assert duel.compiled.leader == tuple(duel.twin.leader(range(4)))
 
 

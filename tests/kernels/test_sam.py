@@ -3,11 +3,11 @@ from random import Random
 
 import pytest
 
-import naive
-from kernels import duel as duels
-from kernels.compiled import Compiled
-from kernels.rate_families import FAMILIES
 from pairup import SAM
+from tests.support.twins import duel as duels
+from tests.support.twins import unimodal_and_sam as naive
+from tests.support.twins.compiled import Compiled
+from tests.support.twins.rate_families import FAMILIES
 
 # Kinds of players in even numbers, so that clusters can part.
 SEPARATED = {

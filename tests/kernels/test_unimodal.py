@@ -3,10 +3,10 @@ from random import Random
 
 import pytest
 
-import naive
-from kernels import duel as duels
-from kernels.rate_families import FAMILIES
 from pairup import Unimodal
+from tests.support.twins import duel as duels
+from tests.support.twins import unimodal_and_sam as naive
+from tests.support.twins.rate_families import FAMILIES
 
 OPTIONS = [
     dict(zip(("compare", "index", "clock"), values, strict=True))
@@ -93,8 +93,8 @@ def test_equals_its_twin_with_room_for_more_players(options):
     rates = FAMILIES["random"](9)
     duel = Duel(options, rates, seed=4)
     for present in ([0, 2, 3, 5, 8], [1, 2, 3, 5, 6, 8]):
-        duel.compiled.welcome(present)
-        duel.twin.welcome(present)
+        duel.compiled.set_present(present)
+        duel.twin.set_present(present)
         duel.play(100)
 
 

@@ -2,10 +2,10 @@ from random import Random
 
 import pytest
 
-import naive_thompson
-from kernels import duel as duels
-from kernels.rate_families import FAMILIES
 from pairup import Problem, UnimodalThompson, simulate
+from tests.support.twins import duel as duels
+from tests.support.twins import unimodal_thompson as naive_thompson
+from tests.support.twins.rate_families import FAMILIES
 
 OPTIONS = [{"compare": "players"}, {"compare": "matchings"}, {"compare": "players", "period": 5}]
 every_option = pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_equals_its_twin_when_outcomes_come_late_and_in_any_order(options):
 def test_equals_its_twin_with_room_for_more_players():
     duel = Duel({}, FAMILIES["random"](9), seed=4)
     for present in ([0, 2, 3, 5, 8], [1, 2, 3, 5, 6, 8]):
-        duel.compiled.welcome(present)
-        duel.twin.welcome(present)
+        duel.compiled.set_present(present)
+        duel.twin.set_present(present)
         duel.play(100)
 
 

@@ -17,8 +17,16 @@ from pairup import (
     Problem,
     simulate,
 )
-from pairup.world import new_world
-from serving import CHAINS, WITHOUT_DRAWS, outcomes, served, simulated, size, variants
+from pairup.simulation.replication import new_world
+from tests.support.policy_variants import (
+    CHAINS,
+    WITHOUT_DRAWS,
+    outcomes,
+    served,
+    simulated,
+    size,
+    variants,
+)
 
 SIZES = range(2, 14)
 
@@ -108,7 +116,7 @@ def test_saving_keeps_what_is_awaited_and_who_is_present(variant):
     learner.join("h")
     late = [learner.propose(), learner.propose("bdeh"[:3].__iter__()), learner.propose()]
     twin = Learner.from_bytes(learner.to_bytes())
-    assert twin.awaited == learner.awaited
+    assert twin.pending == learner.pending
     assert twin.players == learner.players
     assert twin.leader == learner.leader
     assert twin.estimates() == learner.estimates()
@@ -144,8 +152,8 @@ def test_outcomes_that_never_come_stay_bounded(variant):
     learner = variant.learner(range(7))
     for _ in range(300):
         learner.propose()
-    assert len(learner.awaited) <= 7 * 6 // 2
-    assert sum(learner.awaited.values()) == 300 * 3
+    assert len(learner.pending) <= 7 * 6 // 2
+    assert sum(learner.pending.values()) == 300 * 3
 
 
 @pytest.mark.parametrize(
@@ -205,7 +213,7 @@ def test_a_look_at_the_leader_changes_nothing(variant):
         assert play(looked, 1, available=available) == play(twin, 1, available=available)
         if looked.leader is not None:
             assert_full(looked.leader, range(7))
-        looked.estimates(), looked.awaited, looked.to_bytes()
+        looked.estimates(), looked.pending, looked.to_bytes()
     assert looked.to_bytes() == twin.to_bytes()
 
 
@@ -223,7 +231,7 @@ def test_outcomes_come_late_in_any_order_and_in_parts(variant):
     for part in range(0, len(known), 7):
         couples = [random.Random(part).sample(couple, 2) for couple, _ in known[part : part + 7]]
         twin.observe(couples, (played for _, played in known[part : part + 7]))
-    assert learner.awaited == twin.awaited == {}
+    assert learner.pending == twin.pending == {}
     assert sorted(learner.estimates()) == sorted(twin.estimates())
     assert_same_future(learner, twin)
 
@@ -233,9 +241,9 @@ def test_a_mapping_may_leave_outcomes_out(variant):
     matching = learner.propose()
     (a, b), (c, d) = matching
     learner.observe(matching, {(b, a): np.True_})
-    assert learner.awaited == {(c, d): 1}
+    assert learner.pending == {(c, d): 1}
     learner.observe(matching, {frozenset((c, d)): False})
-    assert learner.awaited == {}
+    assert learner.pending == {}
 
 
 def test_players_join_and_leave_midway(variant):
@@ -305,7 +313,7 @@ def test_a_new_player_inherits_nothing(variant):
         learner.join("z")
         assert learner.players[0] == "z"  # in the slot of "a"
         assert "z" not in {player for each in learner.estimates() for player in each.couple}
-        assert learner.awaited == {}
+        assert learner.pending == {}
         futures.append(learner)
     if variant.name in CHAINS:
         assert len({known["z"] for known in map(rates_by_player, futures)}) == 1

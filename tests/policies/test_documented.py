@@ -1,14 +1,14 @@
 """Every registered policy has its row and its section in docs/policies.md."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from pairup import get_policy, policy_names
+from tests.support.paths import DOCS
 
-DOCS = (Path(__file__).parents[2] / "docs" / "policies.md").read_text("utf-8")
-TABLE = DOCS.split("## ")[0]
+PAGE = (DOCS / "policies.md").read_text("utf-8")
+TABLE = PAGE.split("## ")[0]
 
 
 @pytest.mark.parametrize("name", policy_names())
@@ -24,9 +24,9 @@ def test_a_policy_has_a_row_in_the_table(name):
 @pytest.mark.parametrize("name", policy_names())
 def test_a_policy_has_a_section(name):
     policy = get_policy(name, **({"rates": [0.5, 0.5]} if name == "oracle" else {}))
-    heads = [head for head in DOCS.splitlines() if head.startswith("## ")]
+    heads = [head for head in PAGE.splitlines() if head.startswith("## ")]
     (head,) = (head for head in heads if f"`{type(policy).__name__}(" in head)
-    section = DOCS.split(f"{head}\n")[1].split("\n## ")[0]
+    section = PAGE.split(f"{head}\n")[1].split("\n## ")[0]
     assert re.search("cost|takes", section)
     assert re.search(r"[Uu]se ", section)
     for option in policy.options:

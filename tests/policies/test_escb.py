@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from pairup import ESCB, ArchiveError, Learner, PolicyError, Problem, simulate
-from pairup.policies import archive
+from pairup.learning import serialization
 
 
 @pytest.mark.parametrize(
@@ -90,15 +90,15 @@ FORGED = {
 
 @pytest.mark.parametrize("name", FORGED)
 def test_what_would_lead_the_search_astray_is_refused(name):
-    header, arrays = archive.unpack(played(5))
-    assert Learner.from_bytes(archive.pack(header, arrays)).to_bytes() == played(5)
+    header, arrays = serialization.unpack(played(5))
+    assert Learner.from_bytes(serialization.pack(header, arrays)).to_bytes() == played(5)
     assert arrays[name].shape == FORGED[name].shape
     with pytest.raises(ArchiveError):
-        Learner.from_bytes(archive.pack(header, arrays | {name: FORGED[name]}))
+        Learner.from_bytes(serialization.pack(header, arrays | {name: FORGED[name]}))
 
 
 def test_matchings_of_others_are_refused():
-    header, arrays = archive.unpack(played(5))
+    header, arrays = serialization.unpack(played(5))
     others = np.array([1, 0, -1, -1, -1, -1])
     with pytest.raises(ArchiveError, match="of others"):
-        Learner.from_bytes(archive.pack(header, arrays | {"fewer": others}))
+        Learner.from_bytes(serialization.pack(header, arrays | {"fewer": others}))

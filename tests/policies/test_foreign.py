@@ -10,12 +10,12 @@ RESTING = """
 
     import numpy as np
     from pairup import Policy, Problem, simulate
-    from pairup.kernels.steps import OK, provide
+    from pairup.kernels.runtime.dispatch import OK, provide
 
     class FixedState(NamedTuple):
         players: np.ndarray
 
-    def seat(state, players):
+    def set_available(state, players):
         for x in range(len(players)):
             state.players[x] = players[x]
 
@@ -29,7 +29,7 @@ RESTING = """
     def observe(state, couples, played):
         pass
 
-    provide(FixedState, seat=seat, propose=propose, observe=observe)
+    provide(FixedState, set_available=set_available, propose=propose, observe=observe)
 
     @dataclass(frozen=True)
     class Fixed(Policy):
@@ -38,7 +38,7 @@ RESTING = """
         def start(self, terms):
             return FixedState(np.zeros(terms.slots, np.int64))
 
-        def welcome(self, state, present):
+        def set_present(self, state, present):
             pass
 
         def saved(self, state):

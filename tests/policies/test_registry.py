@@ -6,7 +6,7 @@ import pytest
 
 from pairup import SAM, Oracle, PolicyError, Uniform, Unimodal, get_policy, policy_names
 from pairup.policies import base
-from serving import variants
+from tests.support.policy_variants import variants
 
 
 def test_finds_every_policy_by_its_name():

@@ -2,8 +2,8 @@ import gc
 
 import pytest
 
-from pools import Api
-from postgres import Server
+from tests.support.service.pools import Api
+from tests.support.service.postgres import Server
 
 
 @pytest.fixture(scope="session", autouse=True)

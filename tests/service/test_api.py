@@ -2,7 +2,7 @@
 
 import pytest
 
-from pools import couples_of
+from tests.support.service.pools import couples_of
 
 
 def test_a_pool_is_made_shown_changed_and_deleted(api):

@@ -10,13 +10,13 @@ import urllib.request
 import numpy as np
 import pytest
 
-import chromium
-from contrast import contrast, luminance
 from pairup.client import Client
+from pairup.client.simulated_players import Crowd, Habits, Pace, Simulation
 from pairup.service.dashboard import panels, words
-from pairup.service.rules import Rules
-from pairup.simulated_players import Crowd, Habits, Pace, Simulation
-from running import Running
+from pairup.service.domain.rules import Rules
+from tests.support.browser import chromium
+from tests.support.browser.contrast import contrast, luminance
+from tests.support.service.running import Running
 
 HABITS = Habits(churn=0.01, late=0.05, twice=0.1, contradict=0.1, away=0.02)
 HOSTILE = [

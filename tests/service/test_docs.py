@@ -5,9 +5,9 @@ import json
 import re
 import runpy
 import shlex
-from pathlib import Path
 
-DOCS = Path(__file__).parents[2] / "docs"
+from tests.support.paths import DOCS
+
 PAGE = (DOCS / "service.md").read_text()
 
 
@@ -52,21 +52,21 @@ def _parsed(command, ids):
 def test_every_state_of_a_game_is_in_the_diagram():
     from typing import get_args
 
-    from pairup.service.schemas import GameState
+    from pairup.service.api.schemas import GameState
 
     diagram = PAGE.partition("```mermaid")[2].partition("```")[0]
     assert set(re.findall(r"--> (\w+)", diagram)) == set(get_args(GameState))
 
 
 def test_every_rule_of_a_pool_is_documented():
-    from pairup.service.rules import Rules
+    from pairup.service.domain.rules import Rules
 
     for name in Rules().as_json():
         assert f"`{name}`" in PAGE
 
 
 def test_every_event_is_documented():
-    from pairup.service import events
+    from pairup.service.domain import events
 
     rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| (.*) \|$", PAGE, re.MULTILINE)
     documented = {kind: body for kinds, body in rows for kind in re.findall(r"\w+", kinds)}

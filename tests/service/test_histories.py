@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from pairup.service.pool import replayed
-from pairup.service.records import project
-from pairup.service.verify import verify
-from pools import Api
+from pairup.service.domain.pool import replayed
+from pairup.service.domain.records import project
+from pairup.service.operations.verify import verify
+from tests.support.service.pools import Api
 
 ANSWERS = ("accepted", "declined", "timed_out", "unknown")
 
@@ -155,7 +155,7 @@ def test_a_restart_reads_the_end_of_the_log_only(tmp_path, monkeypatch):
         History(api, 1).go_on(40)
         api.restart()
         applied = []
-        monkeypatch.setattr("pairup.service.pool.Pool.apply", lambda *_: applied.append(1))
+        monkeypatch.setattr("pairup.service.domain.pool.Pool.apply", lambda *_: applied.append(1))
         served(api)
         assert applied == []
     finally:

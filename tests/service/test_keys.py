@@ -5,12 +5,12 @@ import threading
 import pytest
 
 from pairup.errors import ServiceError
-from pairup.service import keys
-from pairup.service.routes import insight
+from pairup.service.api.routes import insight
+from pairup.service.operations import keys
+from pairup.service.operations.settings import Settings, read_settings
 from pairup.service.server import opened
-from pairup.service.settings import Settings, read_settings
 from pairup.service.store import Store
-from pools import Api
+from tests.support.service.pools import Api
 
 
 @pytest.fixture

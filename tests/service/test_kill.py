@@ -2,7 +2,7 @@
 
 import pytest
 
-from kills import Campaign, Script
+from tests.support.service.kills import Campaign, Script
 
 
 @pytest.mark.parametrize(("processes", "kills"), [(1, 6), (2, 3)], ids=["sqlite", "postgresql"])

@@ -13,13 +13,13 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from journal import check_replayed
-from model_pool import ModelPool, most_couples
-from pairup.service import commands
-from pairup.service.clock import SetClock
-from pairup.service.service import Service
+from pairup.service.domain.clock import SetClock
 from pairup.service.store import Store
-from pools import Api
+from pairup.service.use_cases import commands
+from pairup.service.use_cases.service import Service
+from tests.support.service.journal import check_replayed
+from tests.support.service.model_pool import ModelPool, max_couples
+from tests.support.service.pools import Api
 
 NAMES = st.sampled_from("abcdef")
 SAID = st.sampled_from(["accepted", "declined", "timed_out", "unknown"])
@@ -98,7 +98,7 @@ class Machine(RuleBasedStateMachine):
         games = {game["id"]: tuple(sorted(game["players"])) for game in matching["games"]}
         forbidden = {frozenset(couple) for couple in apart}
         assert not forbidden & {frozenset(couple) for couple in games.values()}
-        assert len(games) == most_couples(players, forbidden)
+        assert len(games) == max_couples(players, forbidden)
         coupled = [player for couple in games.values() for player in couple]
         assert sorted(coupled + matching["waiting"]) == sorted(players)
         self.model.propose(matching["id"], games)

@@ -13,11 +13,11 @@ import httpx
 import pytest
 
 from pairup.cli import main
-from pairup.service.clock import WallClock
+from pairup.service.domain.clock import WallClock
+from pairup.service.operations.verify import verify
 from pairup.service.store import Store
-from pairup.service.verify import verify
-from pools import Api
-from running import free_port
+from tests.support.service.pools import Api
+from tests.support.service.running import free_port
 
 
 class Process:
@@ -234,7 +234,7 @@ def test_what_cannot_start_says_why(run, tmp_path):
         ),
         (["--workers", "2", "--database", tmp_path / "x.db"], {}, "2 processes need PostgreSQL"),
         (["--port", "99999"], {}, "the setting port cannot be 99999"),
-        ([], {"PAIRUP_MOST_BODY": "x"}, "PAIRUP_MOST_BODY"),
+        ([], {"PAIRUP_MAX_BODY": "x"}, "PAIRUP_MAX_BODY"),
         (["--host", "192.0.2.1", "--database", tmp_path / "x.db"], {}, "'192.0.2.1' cannot be"),
         (["--port", taken.getsockname()[1]], {}, "cannot be listened on (Address already in use)"),
     ]:

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from pairup.service.problems import KINDS
+from pairup.service.problem_details import KINDS
 from pairup.service.store.failures import StoreDamagedError, StoreFullError, StoreUnavailableError
-from pools import Api
+from tests.support.service.pools import Api
 
 JSON = {"headers": {"Content-Type": "application/json"}}
 
@@ -111,11 +111,11 @@ def test_every_type_is_explained_at_its_address(lone, slug):
 def small(tmp_path):
     running = Api(
         str(tmp_path / "pools.db"),
-        most_body=1000,
-        most_players=3,
-        most_outcomes=2,
-        most_apart=1,
-        most_page=2,
+        max_body_bytes=1000,
+        max_players=3,
+        max_outcomes=2,
+        max_apart=1,
+        max_page_items=2,
     )
     yield running
     running.stop()
@@ -281,7 +281,7 @@ def test_a_commit_of_which_nothing_was_heard(lone, monkeypatch):
 def test_an_error_of_ours_is_a_problem_and_changes_nothing(lone, monkeypatch):
     lone.pool(players="ab")
     with monkeypatch.context() as trouble:
-        trouble.setattr("pairup.service.estimates.pairings", lambda *_: 1 / 0)
+        trouble.setattr("pairup.service.analytics.estimates.pairings", lambda *_: 1 / 0)
         answer = lone("POST", "/v1/pools/chess/matchings", 500)
     told = assert_problem(answer, 500, "internal-error")
     assert told["request_id"] == answer.headers["x-request-id"]  # by which the log tells it

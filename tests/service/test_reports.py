@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from pairup.service.reports import InconsistentError, Report, read
+from pairup.service.domain.reports import InconsistentError, Report, read
 
 SAID = (None, "accepted", "declined", "timed_out", "unknown")
 

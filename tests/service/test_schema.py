@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from pairup.service.app import create_app
-from pairup.service.settings import Settings
+from pairup.service.operations.settings import Settings
 
 CHECKS = [
     not_a_server_error,

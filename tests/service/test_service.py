@@ -5,9 +5,9 @@ import threading
 import pytest
 from sqlalchemy import text
 
+from pairup.service.operations.verify import verify
 from pairup.service.store import Store, StoredAnswer
-from pairup.service.verify import verify
-from pools import Api
+from tests.support.service.pools import Api
 
 
 def test_the_same_request_at_the_same_moment_is_done_once(api):
@@ -142,7 +142,7 @@ def test_it_is_ready_when_all_is_compiled_and_read(lone, monkeypatch):
         held.set()
         assert let_go.wait(60)
 
-    monkeypatch.setattr("pairup.service.service.warm", slowly)
+    monkeypatch.setattr("pairup.service.use_cases.service.warm", slowly)
     lone.restart()
     assert held.wait(60)
     refused = lone("GET", "/readyz", 503)

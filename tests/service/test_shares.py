@@ -6,12 +6,12 @@ import random
 import pytest
 
 from pairup.policies import RankOneThompson
+from pairup.service.analytics.estimates import pairings
+from pairup.service.analytics.shares import compared, latest
 from pairup.service.dashboard import words
-from pairup.service.estimates import pairings
-from pairup.service.events import packed, unpacked
-from pairup.service.pool import replayed
-from pairup.service.shares import compared, latest
-from pairup.service.tally import Bucket, Forecast, Tally
+from pairup.service.domain.events import packed, unpacked
+from pairup.service.domain.pool import replayed
+from pairup.service.domain.tally import Bucket, Forecast, Tally
 
 
 class Evening:

@@ -10,10 +10,10 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import create_engine, text
 
 from pairup.errors import ServiceError
-from pairup.service import events as happened
-from pairup.service.events import KINDS, Recorded, packed, unpacked
-from pairup.service.pool import Pool, replayed
-from pairup.service.rules import Rules
+from pairup.service.domain import events as happened
+from pairup.service.domain.events import KINDS, Recorded, packed, unpacked
+from pairup.service.domain.pool import Pool, replayed
+from pairup.service.domain.rules import Rules
 from pairup.service.store import Store, StoredAnswer, schema
 from pairup.service.store.engine import parsed
 from pairup.service.store.failures import (

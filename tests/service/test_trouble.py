@@ -10,11 +10,11 @@ import httpx
 import pytest
 
 from pairup.cli import main
+from pairup.service.operations.verify import verify
 from pairup.service.store import Store
-from pairup.service.verify import verify
-from pools import Api
-from processes import Process
-from small_disk import needs_mounts, own_mounts, run_python
+from tests.support.service.pools import Api
+from tests.support.service.processes import Process
+from tests.support.service.small_disk import needs_mounts, own_mounts, run_python
 
 
 @pytest.fixture
@@ -108,7 +108,11 @@ def test_a_folder_that_cannot_be_written(tmp_path):
         lib += "os.setuid(65534); sys.argv = ['pairup', *sys.argv[2:]];"
         lib += "from pairup.cli import main; main()"
         # All is imported before the rights are gone: nobody may not read this tree.
-        command = [sys.executable, "-c", "import pairup.cli, pairup.service.server;" + lib]
+        command = [
+            sys.executable,
+            "-c",
+            "import pairup.cli, pairup.service.server;" + lib,
+        ]
         command += [str(folder), "serve", "--port", "0", "--database", "pools.db"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
     assert done.returncode == 2, done.stderr
@@ -149,8 +153,8 @@ def test_a_full_disk_is_told_and_survived(tmp_path, file):
 SMALL_DISK = """
 import subprocess, sys
 import structlog
-from pairup.service.verify import verify
-from pools import Api
+from pairup.service.operations.verify import verify
+from tests.support.service.pools import Api
 structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
 disk = sys.argv[1]
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", disk], check=True)

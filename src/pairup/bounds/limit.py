@@ -2,10 +2,10 @@
 
 The theorem is of Graves and Lai (1997): a policy whose regret grows slower than every power of T
 on *every* problem must, on the problem at hand, gather enough information to tell its rates from
-all confusing ones (`pairup.bounds.confusing`), and that costs c ln T at least. c is the value of a
-linear program with infinitely many constraints, solved by cutting planes: `pairup.bounds.master`
-finds the cheapest exploration against the confusing rates met so far, `Confusions.nearest` those
-that it tells least well.
+all confusing ones (`pairup.bounds.confusing_rates`), and that costs c ln T at least. c is the
+value of a linear program with infinitely many constraints, solved by cutting planes:
+`pairup.bounds.linear_program` finds the cheapest exploration against the confusing rates met so
+far, `Confusions.nearest` those that it tells least well.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pairup.bounds.confusing import Confusions, Nearest
+from pairup.bounds.confusing_rates import Confusions, Nearest
 from pairup.bounds.information import Floats
-from pairup.bounds.master import Master
+from pairup.bounds.linear_program import Master
 from pairup.errors import ProblemError
 from pairup.matching import Matching
 from pairup.problem import Problem

@@ -20,7 +20,7 @@ from pairup.cli.output import print_rows, show, show_finals, show_race
 from pairup.errors import ExperimentError
 
 if TYPE_CHECKING:
-    from pairup.experiment import Experiment
+    from pairup.experiments.spec import Experiment
 
 _PAPER = ("experiment-1", "experiment-2")
 _PROBLEM = "around:mean=0.5,pairs=4,gap=0.1"  # of a race where none is given
@@ -45,7 +45,7 @@ def reproduce(
 
     Example: pairup reproduce --quick --out results
     """
-    from pairup.experiment import load_experiment
+    from pairup.experiments.spec import load_experiment
 
     experiments = [load_experiment(name) for name in _PAPER]
     if quick:
@@ -68,8 +68,8 @@ def run(
 
     Example: pairup run my-experiment.toml --out results/mine
     """
-    from pairup.experiment import load_experiment
-    from pairup.results import load_results
+    from pairup.experiments.spec import load_experiment
+    from pairup.experiments.storage import load_results
 
     experiment = load_experiment(file)
     with _engine(dask) as executor:
@@ -119,9 +119,9 @@ def race(  # noqa: PLR0913 - a parameter is an option
 
     Example: pairup race --all --rounds 20000 --out results/field
     """
-    from pairup.costs import measure_costs, write_costs
-    from pairup.race import field_race, race_of
-    from pairup.results import load_results
+    from pairup.experiments.race import field_race, race_of
+    from pairup.experiments.storage import load_results
+    from pairup.experiments.timing import measure_costs, write_costs
 
     posed = f"rates:rates=[{rates}]" if rates else problem
     left_out: dict[str, str] = {}
@@ -158,8 +158,8 @@ def plot(
 
     Example: pairup plot results/experiment-1
     """
-    from pairup.figures import draw
-    from pairup.results import load_results, read_experiment
+    from pairup.experiments.storage import load_results, read_experiment
+    from pairup.reporting.figures import draw
 
     target = out or folder / "figures"
     for picture in draw(read_experiment(folder), load_results(folder), target):
@@ -196,13 +196,13 @@ def problems(as_json: AsJson = False) -> None:
 
     Example: pairup problems
     """
-    from pairup.families import describe_families
+    from pairup.experiments.families import describe_families
 
     print_rows(describe_families(), ("family", "parameters", "about"), as_json)
 
 
 def _run(experiment: Experiment, folder: Path, executor: Executor | None) -> Any:
-    from pairup.sweep import run_experiment
+    from pairup.experiments.runner import run_experiment
 
     return run_experiment(experiment, folder, executor, progress=True)
 
@@ -214,9 +214,9 @@ def _report(folders: Sequence[Path], out: Path) -> None:
 
 
 def _write_report(folders: Sequence[Path], out: Path) -> Path:
-    from pairup.costs import read_costs
-    from pairup.report import Making, write_report
-    from pairup.results import load_results, read_experiment
+    from pairup.experiments.storage import load_results, read_experiment
+    from pairup.experiments.timing import read_costs
+    from pairup.reporting.page import Making, write_report
 
     results = [(read_experiment(folder), load_results(folder)) for folder in folders]
     costs = {
@@ -243,7 +243,7 @@ def _command() -> str:
 
 def _seconds(folders: Sequence[Path]) -> float | None:
     """Add up the time that all runs into the folders took, if none was killed."""
-    from pairup.results import read_runs
+    from pairup.experiments.storage import read_runs
 
     times = [run["seconds"] for folder in folders for run in read_runs(folder)]
     return sum(times) if times and None not in times else None
@@ -254,7 +254,7 @@ def _engine(address: str) -> Iterator[Executor | None]:
     if not address:
         yield None
         return
-    from pairup.sweep import dask_executor
+    from pairup.experiments.runner import dask_executor
 
     with dask_executor(address) as executor:
         yield executor

@@ -15,9 +15,9 @@ from rich.table import Table
 if TYPE_CHECKING:
     import polars as pl
 
-    from pairup.costs import Costs
-    from pairup.experiment import Experiment
-    from pairup.standings import Standing
+    from pairup.analysis.standings import Standing
+    from pairup.experiments.spec import Experiment
+    from pairup.experiments.timing import Costs
 
 _WIDE = 100  # letters of a terminal in which curves have room
 
@@ -42,7 +42,7 @@ def print_rows(rows: Sequence[dict[str, Any]], columns: Sequence[str], as_json: 
 
 def show_finals(frame: pl.DataFrame, as_json: bool) -> None:
     """Print mean final regret of each policy on each problem."""
-    from pairup.statistics import final, mean_intervals
+    from pairup.analysis.statistics import final, mean_intervals
 
     means = mean_intervals(final(frame)).select("problem", "policy", "estimate", "low", "high")
     if as_json:
@@ -63,8 +63,8 @@ def show_finals(frame: pl.DataFrame, as_json: bool) -> None:
 
 def show_race(experiment: Experiment, frame: pl.DataFrame, costs: Costs, as_json: bool) -> None:
     """Print a table of each problem, the best policy first."""
-    from pairup.race import sparklines
-    from pairup.standings import COSTS_MEASURED, standings
+    from pairup.analysis.standings import COSTS_MEASURED, standings
+    from pairup.cli.sparklines import sparklines
 
     tables, curves = standings(experiment, frame, costs), sparklines(frame)
     if as_json:
@@ -84,7 +84,7 @@ def show_race(experiment: Experiment, frame: pl.DataFrame, costs: Costs, as_json
 def _show_standings(
     title: str, rows: Sequence[Standing], curves: Mapping[tuple[str, str], str]
 ) -> None:
-    from pairup.standings import ties
+    from pairup.analysis.standings import ties
 
     wide = Console().width >= _WIDE
     table = Table(title=title)

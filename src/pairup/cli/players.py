@@ -16,7 +16,7 @@ from pairup.cli.output import show
 from pairup.errors import ExperimentError
 
 if TYPE_CHECKING:
-    from pairup.simulated_players import Played
+    from pairup.client.simulated_players import Played
 
 _SAY_EVERY_S = 10.0  # where no terminal shows a line that changes
 
@@ -62,8 +62,8 @@ def simulate_players(  # noqa: PLR0913 - a parameter is an option
     Example: pairup simulate-players --url http://localhost:8000 --theta 0.9,0.8,0.5,0.3,0.2,0.1
     """
     from pairup.client import Client, Patience, UnreachableError
+    from pairup.client.simulated_players import Crowd, Habits, Pace, Simulation, parse_law
     from pairup.problem import Problem
-    from pairup.simulated_players import Crowd, Habits, Pace, Simulation, parse_law
 
     habits = Habits(churn, late, twice, contradict, away, answers=not outcomes)
     if theta and players is not None:

@@ -34,8 +34,8 @@ def serve(
     Example: pairup serve --database pools.db
     """
     with _serving():
+        from pairup.service.operations.settings import read_settings
         from pairup.service.server import serve as serve_pools
-        from pairup.service.settings import read_settings
 
         serve_pools(read_settings(host=host, port=port, database=database, workers=workers))
 
@@ -49,7 +49,7 @@ def verify(database: Database = None, as_json: AsJson = False) -> None:
     Example: pairup verify --database pools.db
     """
     with _serving():
-        from pairup.service.verify import verify as verify_pools
+        from pairup.service.operations.verify import verify as verify_pools
 
         with _store(database, inspect=True) as store:
             rows = [verdict.as_json() for verdict in verify_pools(store)]
@@ -71,8 +71,8 @@ def create_key(
     Example: pairup keys create backend --scope chess:write
     """
     with _serving():
-        from pairup.service import keys
-        from pairup.service.clock import WallClock
+        from pairup.service.domain.clock import WallClock
+        from pairup.service.operations import keys
 
         with _store(database, make=True) as store:
             _, key = keys.create(store, name, keys.parsed(scope), WallClock().now())
@@ -86,7 +86,7 @@ def list_keys(database: Database = None, as_json: AsJson = False) -> None:
     Example: pairup keys list
     """
     with _serving():
-        from pairup.service import keys
+        from pairup.service.operations import keys
 
         with _store(database) as store:
             rows = keys.listed(store)
@@ -103,8 +103,8 @@ def revoke_key(
     Example: pairup keys revoke 3f9a0c51be77
     """
     with _serving():
-        from pairup.service import keys
-        from pairup.service.clock import WallClock
+        from pairup.service.domain.clock import WallClock
+        from pairup.service.operations import keys
 
         with _store(database) as store:
             keys.revoke(store, key, WallClock().now())
@@ -131,7 +131,7 @@ def _refuse_to_serve(said: str, error: Exception) -> None:
 
 @contextmanager
 def _store(database: str | None, inspect: bool = False, make: bool = False) -> Iterator[Any]:
-    from pairup.service.settings import read_settings
+    from pairup.service.operations.settings import read_settings
     from pairup.service.store import Store
     from pairup.service.store.engine import missing
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, cast
 from urllib.parse import quote
 
-from pairup.client import answers
+from pairup.client import types
 from pairup.client.transport import Patience, RefusedError, Transport, UnreachableError
 
 __all__ = ["Client", "Patience", "RefusedError", "UnreachableError", "answers"]
@@ -63,19 +63,19 @@ class Client:
 
     # Pools
 
-    def create_pool(self, name: str, **rules: Any) -> answers.PoolView:
+    def create_pool(self, name: str, **rules: Any) -> types.PoolView:
         """Make a pool; `rules` are its policy, options, seed, lifetime_s and so on."""
         return self._transport.send("POST", "/v1/pools", {"name": name, **rules})
 
-    def pools(self) -> Iterator[answers.PoolItem]:
+    def pools(self) -> Iterator[types.PoolItem]:
         """List the pools that the key may read, page after page."""
         return self._pages("/v1/pools", "pools")
 
-    def pool(self, pool: str) -> answers.PoolView:
+    def pool(self, pool: str) -> types.PoolView:
         """Show a pool."""
         return self._transport.send("GET", _path("pools", pool))
 
-    def change_pool(self, pool: str, **rules: Any) -> answers.PoolView:
+    def change_pool(self, pool: str, **rules: Any) -> types.PoolView:
         """Change rules of a pool."""
         return self._transport.send("PATCH", _path("pools", pool), rules)
 
@@ -87,7 +87,7 @@ class Client:
 
     def join(
         self, pool: str, player: str, status: Literal["waiting", "away"] = "waiting"
-    ) -> answers.PlayerView:
+    ) -> types.PlayerView:
         """Let a player join, wait again or be away."""
         path = _path("pools", pool, "players", player)
         return self._transport.send("PUT", path, {"status": status})
@@ -96,13 +96,11 @@ class Client:
         """Let a player leave; what was learnt about it is forgotten."""
         self._transport.send("DELETE", _path("pools", pool, "players", player))
 
-    def player(self, pool: str, player: str) -> answers.PlayerView:
+    def player(self, pool: str, player: str) -> types.PlayerView:
         """Show a player."""
         return self._transport.send("GET", _path("pools", pool, "players", player))
 
-    def players(
-        self, pool: str, status: answers.Status | None = None
-    ) -> Iterator[answers.PlayerView]:
+    def players(self, pool: str, status: types.Status | None = None) -> Iterator[types.PlayerView]:
         """List the players of a pool, page after page, all or those who do this."""
         return self._pages(_path("pools", pool, "players"), "players", status=status)
 
@@ -113,31 +111,31 @@ class Client:
         pool: str,
         available: Sequence[str] | None = None,
         apart: Iterable[Sequence[str]] = (),
-    ) -> answers.MatchingView:
+    ) -> types.MatchingView:
         """Ask for the next games, of everyone who waits or of those who are available."""
         body: dict[str, Any] = {"apart": [list(couple) for couple in apart]}
         if available is not None:
             body["available"] = list(available)
         return self._transport.send("POST", _path("pools", pool, "matchings"), body)
 
-    def matching(self, matching: str) -> answers.MatchingView:
+    def matching(self, matching: str) -> types.MatchingView:
         """Show a matching with what became of its games."""
         return self._transport.send("GET", _path("matchings", matching))
 
-    def release(self, matching: str) -> answers.MatchingView:
+    def release(self, matching: str) -> types.MatchingView:
         """Take back the games of a matching that are open still: nothing is learnt of them."""
         return self._transport.send("POST", _path("matchings", matching, "release"))
 
-    def game(self, game: str) -> answers.GameView:
+    def game(self, game: str) -> types.GameView:
         """Show a game."""
         return self._transport.send("GET", _path("games", game))
 
     def report(
         self,
         game: str,
-        outcome: answers.Outcome | None = None,
-        answers: Mapping[str, answers.Said] | None = None,
-    ) -> answers.ReceiptView:
+        outcome: types.Outcome | None = None,
+        answers: Mapping[str, types.Said] | None = None,
+    ) -> types.ReceiptView:
         """Report whether a game was played, what its players answered, or both."""
         body: dict[str, Any] = {"answers": dict(answers or {})}
         if outcome is not None:
@@ -145,25 +143,25 @@ class Client:
         return self._transport.send("PUT", _path("games", game, "outcome"), body)
 
     def report_all(
-        self, pool: str, reports: Iterable[answers.ReportedGame]
-    ) -> list[answers.ReceiptView | answers.RefusedGame]:
+        self, pool: str, reports: Iterable[types.ReportedGame]
+    ) -> list[types.ReceiptView | types.RefusedGame]:
         """Report several games at once; each gets its answer, in order."""
         body = {"outcomes": list(reports)}
         return self._transport.send("POST", _path("pools", pool, "outcomes"), body)["results"]
 
     # Insight
 
-    def estimates(self, pool: str, limit: int | None = None) -> answers.EstimatesView:
+    def estimates(self, pool: str, limit: int | None = None) -> types.EstimatesView:
         """Show the players' estimated rates, and at most `limit` couples."""
         return self._transport.send(
             "GET", _path("pools", pool, "estimates"), query={"limit": limit}
         )
 
-    def stats(self, pool: str) -> answers.StatsView:
+    def stats(self, pool: str) -> types.StatsView:
         """Show what the pool counted, and how it fares against random pairing."""
         return self._transport.send("GET", _path("pools", pool, "stats"))
 
-    def events(self, pool: str, after: int = 0) -> Iterator[answers.EventView]:
+    def events(self, pool: str, after: int = 0) -> Iterator[types.EventView]:
         """Read the log after an event, page after page, up to now."""
         while True:
             query = {"after": after}
@@ -173,14 +171,14 @@ class Client:
                 return
             after = page["last"]
 
-    def follow(self, pool: str, after: int = 0) -> Iterator[answers.EventView]:
+    def follow(self, pool: str, after: int = 0) -> Iterator[types.EventView]:
         """Yield the events after one and then each as it happens, until the stream ends.
 
         It ends when the service stops or the pool is deleted: ask again with the last `seq`.
         """
         for line in self._transport.stream(_path("pools", pool, "events"), {"after": after}):
             if line.startswith("data:"):
-                yield cast(answers.EventView, json.loads(line[5:]))
+                yield cast(types.EventView, json.loads(line[5:]))
 
     def ready(self) -> bool:
         """Whether requests can be served."""

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels.book import Book, record
-from pairup.kernels.compile import kernel, slot
-from pairup.kernels.max_matching import MaxMatching, solve_seated
-from pairup.kernels.rng import word
-from pairup.kernels.sampling import fill_beta, fill_normal
-from pairup.kernels.seated import Seated, seat_even, write_couples
-from pairup.kernels.steps import OK, provide
+from pairup.kernels.couple_statistics import Book, record
+from pairup.kernels.exact_matching.max_matching import MaxMatching, solve_seated
+from pairup.kernels.exact_matching.participants import Seated, seat_even, write_couples
+from pairup.kernels.runtime.compilation import kernel, slot
+from pairup.kernels.runtime.dispatch import OK, provide
+from pairup.kernels.runtime.distributions import fill_beta, fill_normal
+from pairup.kernels.runtime.randomness import word
 
 ROUND, GAUSSIAN, NUMBERS = 0, 1, 2  # where the numbers of `CombThompsonState.now` stand
 
@@ -37,13 +37,13 @@ class CombThompsonState(NamedTuple):
     draws: np.ndarray
 
 
-def seat(state, players):
-    """See `steps.seat`."""
+def set_available(state, players):
+    """See `dispatch.set_available`."""
     seat_even(state.seated, players, len(state.book.tries) - 1)
 
 
 def propose(state, couples):
-    """See `steps.propose`."""
+    """See `dispatch.propose`."""
     players = state.seated.players[: state.seated.seats[0]]
     key = word(state.key[0], state.now[ROUND])
     state.now[ROUND] += 1
@@ -57,7 +57,7 @@ def propose(state, couples):
 
 
 def observe(state, couples, played):
-    """See `steps.observe`."""
+    """See `dispatch.observe`."""
     for c in range(len(played)):
         i, j = slot(couples[c, 0]), slot(couples[c, 1])
         mean = record(state.book, i, j, played[c])
@@ -70,7 +70,7 @@ def observe(state, couples, played):
             state.second[i, j] += 1.0
 
 
-provide(CombThompsonState, seat=seat, propose=propose, observe=observe)
+provide(CombThompsonState, set_available=set_available, propose=propose, observe=observe)
 
 
 @kernel

@@ -17,13 +17,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels.book import PHANTOM_MEAN, Book, record
-from pairup.kernels.compile import kernel, slot
-from pairup.kernels.kl import exploration_level, kl_index, slope_at
-from pairup.kernels.logarithm import log
-from pairup.kernels.max_matching import MaxMatching, solve_seated
-from pairup.kernels.seated import Seated, seat_even, write_couples
-from pairup.kernels.steps import OK, provide
+from pairup.kernels.couple_statistics import PHANTOM_MEAN, Book, record
+from pairup.kernels.exact_matching.max_matching import MaxMatching, solve_seated
+from pairup.kernels.exact_matching.participants import Seated, seat_even, write_couples
+from pairup.kernels.kl_index import exploration_level, kl_index, slope_at
+from pairup.kernels.runtime.compilation import kernel, slot
+from pairup.kernels.runtime.dispatch import OK, provide
+from pairup.kernels.runtime.logarithm import log
 
 ROUND, KL, NUMBERS = 0, 1, 2  # where the numbers of `CombUCBState.now` stand
 _MARGIN = 1e-13  # a bound nearer to its index than this is as good as the index
@@ -41,13 +41,13 @@ class CombUCBState(NamedTuple):
     solved: np.ndarray  # KL: the round in which the index was last solved
 
 
-def seat(state, players):
-    """See `steps.seat`."""
+def set_available(state, players):
+    """See `dispatch.set_available`."""
     seat_even(state.seated, players, len(state.book.tries) - 1)
 
 
 def propose(state, couples):
-    """See `steps.propose`."""
+    """See `dispatch.propose`."""
     state.now[ROUND] += 1
     players = state.seated.players[: state.seated.seats[0]]
     x = _exploration(state)
@@ -61,7 +61,7 @@ def propose(state, couples):
 
 
 def observe(state, couples, played):
-    """See `steps.observe`."""
+    """See `dispatch.observe`."""
     for c in range(len(played)):
         i, j = slot(couples[c, 0]), slot(couples[c, 1])
         mean = record(state.book, i, j, played[c])
@@ -71,7 +71,7 @@ def observe(state, couples, played):
             state.base[i, j], state.slope[i, j] = mean, 1.0 / math.sqrt(state.book.tries[i, j])
 
 
-provide(CombUCBState, seat=seat, propose=propose, observe=observe)
+provide(CombUCBState, set_available=set_available, propose=propose, observe=observe)
 
 
 @kernel

@@ -4,14 +4,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels import leader as leading
-from pairup.kernels.book import Book, record
-from pairup.kernels.compile import kernel, slot
-from pairup.kernels.ends import draw_matching
-from pairup.kernels.leader import Leader, note_mean
+from pairup.kernels import greedy_leader as leading
+from pairup.kernels.baselines import draw_matching
+from pairup.kernels.couple_statistics import Book, record
+from pairup.kernels.greedy_leader import Leader, note_mean
 from pairup.kernels.neighbours import write
-from pairup.kernels.rng import MANTISSA, mantissa, word
-from pairup.kernels.steps import OK, provide
+from pairup.kernels.runtime.compilation import kernel, slot
+from pairup.kernels.runtime.dispatch import OK, provide
+from pairup.kernels.runtime.randomness import MANTISSA, mantissa, word
 
 ROUND, SEATED, DECAYS, NUMBERS = 0, 1, 2, 3  # where the numbers of `EpsilonGreedyState.now` stand
 
@@ -28,8 +28,8 @@ class EpsilonGreedyState(NamedTuple):
     shuffled: np.ndarray
 
 
-def seat(state, players):
-    """See `steps.seat`."""
+def set_available(state, players):
+    """See `dispatch.set_available`."""
     state.now[SEATED] = len(players)
     for x in range(len(players)):
         state.players[x] = players[x]
@@ -37,7 +37,7 @@ def seat(state, players):
 
 
 def propose(state, couples):
-    """See `steps.propose`."""
+    """See `dispatch.propose`."""
     now = state.now
     now[ROUND] += 1
     draw = mantissa(word(state.keys[1], now[ROUND]))
@@ -51,14 +51,14 @@ def propose(state, couples):
 
 
 def observe(state, couples, played):
-    """See `steps.observe`."""
+    """See `dispatch.observe`."""
     for c in range(len(played)):
         i, j = slot(couples[c, 0]), slot(couples[c, 1])
         mean = record(state.book, i, j, played[c])
         note_mean(state.leader, state.keys[0], i, j, mean)
 
 
-provide(EpsilonGreedyState, seat=seat, propose=propose, observe=observe)
+provide(EpsilonGreedyState, set_available=set_available, propose=propose, observe=observe)
 
 
 @kernel

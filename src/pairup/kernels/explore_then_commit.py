@@ -4,14 +4,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels import circle
-from pairup.kernels import leader as leading
-from pairup.kernels.book import Book, record
-from pairup.kernels.compile import kernel, slot
-from pairup.kernels.leader import Leader, note_mean
+from pairup.kernels import circle_method
+from pairup.kernels import greedy_leader as leading
+from pairup.kernels.couple_statistics import Book, record
+from pairup.kernels.greedy_leader import Leader, note_mean
 from pairup.kernels.neighbours import write
-from pairup.kernels.rng import shuffle
-from pairup.kernels.steps import OK, provide
+from pairup.kernels.runtime.compilation import kernel, slot
+from pairup.kernels.runtime.dispatch import OK, provide
+from pairup.kernels.runtime.randomness import shuffle
 
 # Where the numbers of `ExploreThenCommitState.now` stand: turns played, how many turns to explore,
 # members of the tournament of those seated, the phantom included, and rounds to come, if known.
@@ -28,8 +28,8 @@ class ExploreThenCommitState(NamedTuple):
     members: np.ndarray
 
 
-def seat(state, players):
-    """See `steps.seat`."""
+def set_available(state, players):
+    """See `dispatch.set_available`."""
     phantom, seated = len(state.leader.place) - 1, len(players)
     state.now[MEMBERS] = seated + seated % 2
     state.members[seated] = phantom
@@ -40,7 +40,7 @@ def seat(state, players):
 
 
 def propose(state, couples):
-    """See `steps.propose`."""
+    """See `dispatch.propose`."""
     if state.now[TURN] < state.now[TURNS]:
         _play_turn(state, couples)
         state.now[TURN] += 1
@@ -51,14 +51,14 @@ def propose(state, couples):
 
 
 def observe(state, couples, played):
-    """See `steps.observe`: all that is seen counts, after the commitment too."""
+    """See `dispatch.observe`: all that is seen counts, after the commitment too."""
     for c in range(len(played)):
         i, j = slot(couples[c, 0]), slot(couples[c, 1])
         mean = record(state.book, i, j, played[c])
         note_mean(state.leader, state.keys[0], i, j, mean)
 
 
-provide(ExploreThenCommitState, seat=seat, propose=propose, observe=observe)
+provide(ExploreThenCommitState, set_available=set_available, propose=propose, observe=observe)
 
 
 @kernel
@@ -73,5 +73,5 @@ def _play_turn(state, couples):
         if j != phantom:
             couples[row, 0], couples[row, 1] = i, j
             row += 1
-        up, down = circle.step(up, down, last)
+        up, down = circle_method.step(up, down, last)
         partner = down

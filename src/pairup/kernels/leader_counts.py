@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels.compile import kernel
-from pairup.kernels.rng import word
+from pairup.kernels.runtime.compilation import kernel
+from pairup.kernels.runtime.randomness import word
 
 _EMPTY = np.uint64(0)
 

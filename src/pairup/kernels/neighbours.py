@@ -6,9 +6,9 @@ k) + (side in couple k + 1), so that a swap makes the cross pairs `swap` and 3 -
 number 2 k + `swap` swaps at k; -1 is the leader itself.
 """
 
-from pairup.kernels import leader as leading
+from pairup.kernels import greedy_leader as leading
 from pairup.kernels import leader_counts
-from pairup.kernels.compile import kernel
+from pairup.kernels.runtime.compilation import kernel
 
 # Where the numbers of a state's `now` stand: proposals so far, the leader's cell in the table of
 # counts, how many players are present and how many are seated. A policy's own follow.

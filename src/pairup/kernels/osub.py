@@ -10,16 +10,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels import leader as leading
+from pairup.kernels import greedy_leader as leading
 from pairup.kernels import leader_counts
-from pairup.kernels.book import Book, record
-from pairup.kernels.compile import kernel, slot
-from pairup.kernels.kl import exploration_level, kl, kl_index
-from pairup.kernels.leader import Leader, beats, note_mean
+from pairup.kernels.couple_statistics import Book, record
+from pairup.kernels.greedy_leader import Leader, beats, note_mean
+from pairup.kernels.kl_index import exploration_level, kl, kl_index
 from pairup.kernels.leader_counts import LeaderCounts
 from pairup.kernels.neighbours import cross_pair, write
-from pairup.kernels.rng import below, word
-from pairup.kernels.steps import OK, provide
+from pairup.kernels.runtime.compilation import kernel, slot
+from pairup.kernels.runtime.dispatch import OK, provide
+from pairup.kernels.runtime.randomness import below, word
 
 # Where the numbers of `OsubState.now` stand.
 ROUND, PRESENT, SEATED, ARMS, MOST, TOP, NUMBERS = 0, 1, 2, 3, 4, 5, 6
@@ -55,14 +55,14 @@ class OsubState(NamedTuple):
     present: np.ndarray  # the players of every arm, the first `now[PRESENT]`
 
 
-def seat(state, players):
-    """See `steps.seat`."""
+def set_available(state, players):
+    """See `dispatch.set_available`."""
     state.now[SEATED] = len(players)
     leading.seat_players(state.greedy, state.book, players, len(state.greedy.place) - 1)
 
 
 def propose(state, couples):
-    """See `steps.propose`."""
+    """See `dispatch.propose`."""
     now, arms = state.now, state.arms
     now[ROUND] += 1
     if now[SEATED] != now[PRESENT]:
@@ -84,7 +84,7 @@ def propose(state, couples):
 
 
 def observe(state, couples, played):
-    """See `steps.observe`."""
+    """See `dispatch.observe`."""
     key, games = _EMPTY, 0
     for c in range(len(played)):
         i, j = slot(couples[c, 0]), slot(couples[c, 1])
@@ -97,7 +97,7 @@ def observe(state, couples, played):
         _reward(state, arm, games, len(played))
 
 
-provide(OsubState, seat=seat, propose=propose, observe=observe)
+provide(OsubState, set_available=set_available, propose=propose, observe=observe)
 
 
 @kernel

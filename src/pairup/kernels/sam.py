@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels import circle
-from pairup.kernels.book import Book
-from pairup.kernels.compile import kernel, slot
-from pairup.kernels.steps import OK, provide
+from pairup.kernels import circle_method
+from pairup.kernels.couple_statistics import Book
+from pairup.kernels.runtime.compilation import kernel, slot
+from pairup.kernels.runtime.dispatch import OK, provide
 
 CLUSTERS, MEMBERS, AWAY = 0, 1, 2  # where the numbers of `SamState.now` stand
 
@@ -43,8 +43,8 @@ class SamState(NamedTuple):
     lower: np.ndarray
 
 
-def seat(state, players):
-    """See `steps.seat`."""
+def set_available(state, players):
+    """See `dispatch.set_available`."""
     state.seated[:] = False
     for i in players:
         state.seated[i] = True
@@ -52,7 +52,7 @@ def seat(state, players):
 
 
 def propose(state, couples):
-    """See `steps.propose`."""
+    """See `dispatch.propose`."""
     row = c = 0
     while c < state.now[CLUSTERS]:
         start, size = state.start[c], state.start[c + 1] - state.start[c]
@@ -71,7 +71,7 @@ def propose(state, couples):
 
 
 def observe(state, couples, played):
-    """See `steps.observe`."""
+    """See `dispatch.observe`."""
     for c in range(len(played)):
         i, j, game = slot(couples[c, 0]), slot(couples[c, 1]), np.int64(played[c])
         below = state.cluster[i] - state.cluster[j]
@@ -85,7 +85,7 @@ def observe(state, couples, played):
             state.new_games[j] += game
 
 
-provide(SamState, seat=seat, propose=propose, observe=observe)
+provide(SamState, set_available=set_available, propose=propose, observe=observe)
 
 
 @kernel
@@ -189,7 +189,7 @@ def _play_turn(state, c, couples, row):
     partner = last
     for _ in range(size // 2):
         row = _write(state, start + up, start + partner, couples, row)
-        up, down = circle.step(up, down, last)
+        up, down = circle_method.step(up, down, last)
         partner = down
     state.turn[c] += 1
     return row

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pairup.kernels import neighbours
-from pairup.kernels.book import PHANTOM_MEAN, Book, record
-from pairup.kernels.compile import kernel, slot
-from pairup.kernels.kl import (
+from pairup.kernels.couple_statistics import PHANTOM_MEAN, Book, record
+from pairup.kernels.greedy_leader import Leader, note_blocked
+from pairup.kernels.kl_index import (
     exploration_level,
     fine_lower_bound,
     kl,
@@ -24,12 +24,12 @@ from pairup.kernels.kl import (
     lower_bound,
     slope_at,
 )
-from pairup.kernels.leader import Leader, note_blocked
 from pairup.kernels.leader_counts import LeaderCounts
-from pairup.kernels.logarithm import log
 from pairup.kernels.neighbours import OWN, ROUND, cross_pair, seat_players, times_led, write
-from pairup.kernels.rng import word
-from pairup.kernels.steps import FULL, OK, provide
+from pairup.kernels.runtime.compilation import kernel, slot
+from pairup.kernels.runtime.dispatch import FULL, OK, provide
+from pairup.kernels.runtime.logarithm import log
+from pairup.kernels.runtime.randomness import word
 
 # Where the numbers of `UnimodalState.now` stand, after those of `neighbours`.
 PLAYERS, KL, ROUND_CLOCK, NUMBERS = OWN, OWN + 1, OWN + 2, OWN + 3
@@ -55,14 +55,14 @@ class UnimodalState(NamedTuple):
     ahead: np.ndarray  # the clock of the next round, most likely, and its x
 
 
-def seat(state, players):
-    """See `steps.seat`."""
+def set_available(state, players):
+    """See `dispatch.set_available`."""
     seat_players(state, players)
     _load(state, 0, state.leader.couples[0] - 1)
 
 
 def propose(state, couples):
-    """See `steps.propose`."""
+    """See `dispatch.propose`."""
     settle(state)
     led = times_led(state)
     if led < 0:
@@ -76,7 +76,7 @@ def propose(state, couples):
 
 
 def observe(state, couples, played):
-    """See `steps.observe`."""
+    """See `dispatch.observe`."""
     place, tangents = state.leader.place, state.now[KL] != 0
     for c in range(len(played)):
         i, j = slot(couples[c, 0]), slot(couples[c, 1])
@@ -94,7 +94,7 @@ def observe(state, couples, played):
             _note_cross(state, i, j, mean, rad)
 
 
-provide(UnimodalState, seat=seat, propose=propose, observe=observe)
+provide(UnimodalState, set_available=set_available, propose=propose, observe=observe)
 
 
 @kernel

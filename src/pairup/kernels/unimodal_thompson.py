@@ -10,14 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from pairup.kernels import neighbours
-from pairup.kernels.book import PHANTOM_MEAN, Book, record
-from pairup.kernels.compile import kernel, slot
-from pairup.kernels.leader import Leader, note_mean
+from pairup.kernels.couple_statistics import PHANTOM_MEAN, Book, record
+from pairup.kernels.greedy_leader import Leader, note_mean
 from pairup.kernels.leader_counts import LeaderCounts
 from pairup.kernels.neighbours import OWN, ROUND, cross_pair, seat_players, times_led, write
-from pairup.kernels.rng import word
-from pairup.kernels.sampling import fill_beta
-from pairup.kernels.steps import FULL, OK, provide
+from pairup.kernels.runtime.compilation import kernel, slot
+from pairup.kernels.runtime.dispatch import FULL, OK, provide
+from pairup.kernels.runtime.distributions import fill_beta
+from pairup.kernels.runtime.randomness import word
 
 # Where the numbers of `UnimodalThompsonState.now` stand, after those of `neighbours`.
 PLAYERS, PERIOD, NUMBERS = OWN, OWN + 1, OWN + 2
@@ -36,13 +36,13 @@ class UnimodalThompsonState(NamedTuple):
     draw: np.ndarray
 
 
-def seat(state, players):
-    """See `steps.seat`."""
+def set_available(state, players):
+    """See `dispatch.set_available`."""
     seat_players(state, players)
 
 
 def propose(state, couples):
-    """See `steps.propose`."""
+    """See `dispatch.propose`."""
     neighbours.settle(state)
     led = times_led(state)
     if led < 0:
@@ -55,14 +55,14 @@ def propose(state, couples):
 
 
 def observe(state, couples, played):
-    """See `steps.observe`."""
+    """See `dispatch.observe`."""
     for c in range(len(played)):
         i, j = slot(couples[c, 0]), slot(couples[c, 1])
         mean = record(state.book, i, j, played[c])
         note_mean(state.leader, state.keys[0], i, j, mean)
 
 
-provide(UnimodalThompsonState, seat=seat, propose=propose, observe=observe)
+provide(UnimodalThompsonState, set_available=set_available, propose=propose, observe=observe)
 
 
 @kernel

@@ -1,16 +1,14 @@
 """Policies: one a file, and the registry that finds them by name."""
 
 from pairup.policies.base import Policy, describe_policies, get_policy, policy_names
+from pairup.policies.baselines import Oracle, Uniform
 from pairup.policies.comb_thompson import CombThompson
 from pairup.policies.comb_ucb import CombUCB
-from pairup.policies.ends import Oracle, Uniform
 from pairup.policies.epsilon_greedy import EpsilonGreedy
 from pairup.policies.escb import ESCB
-from pairup.policies.estimates import Estimate, Rate
 from pairup.policies.explore_then_commit import ExploreThenCommit
-from pairup.policies.learner import Learner
 from pairup.policies.osub import OSUB
-from pairup.policies.rank_one import RankOneThompson
+from pairup.policies.rank_one_thompson import RankOneThompson
 from pairup.policies.sam import SAM
 from pairup.policies.unimodal import Unimodal
 from pairup.policies.unimodal_thompson import UnimodalThompson
@@ -22,13 +20,10 @@ __all__ = [
     "CombThompson",
     "CombUCB",
     "EpsilonGreedy",
-    "Estimate",
     "ExploreThenCommit",
-    "Learner",
     "Oracle",
     "Policy",
     "RankOneThompson",
-    "Rate",
     "Uniform",
     "Unimodal",
     "UnimodalThompson",

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairup.errors import PolicyError, did_you_mean
+from pairup.states.saved_arrays import Arrays
 
 if TYPE_CHECKING:
-    from pairup.policies.learner import Learner
+    from pairup.learning.learner import Learner
 
-Arrays = Mapping[str, NDArray[Any]]
 Slots = NDArray[np.int64]
 
 _REGISTRY: dict[str, type[Policy]] = {}
 
 
 @dataclasses.dataclass(frozen=True)
-class Terms:
+class StartContext:
     """What a policy is told before it starts.
 
     Attributes
@@ -54,19 +54,19 @@ class Policy(ABC):
     """A rule that proposes matchings and learns from what was played.
 
     A policy is a frozen set of options. What it learns lies in a *state*, a NamedTuple of arrays
-    on which the compiled steps of `pairup.kernels.steps` work; the simulator and the live `Learner`
-    call the very same steps. The methods below make and reshape that state.
+    on which the compiled steps of `pairup.kernels.runtime.dispatch` work; the simulator and the
+    live `Learner` call the very same steps. The methods below make and reshape that state.
     """
 
     name: ClassVar[str]
-    hears: ClassVar[bool] = False  # whether it learns from who accepted, by the step `hear`
+    learns_from_answers: ClassVar[bool] = False  # by the step `observe_answers`
 
     @abstractmethod
-    def start(self, terms: Terms) -> Any:
+    def start(self, context: StartContext) -> Any:
         """Make the state of a policy that has seen nothing; nobody is present yet."""
 
     @abstractmethod
-    def welcome(self, state: Any, present: Slots) -> None:
+    def set_present(self, state: Any, present: Slots) -> None:
         """Note that the players present are now `present` (ascending), in place."""
 
     @abstractmethod
@@ -121,7 +121,7 @@ class Policy(ABC):
         >>> len(learner.propose())
         2
         """
-        from pairup.policies.learner import Learner  # Learner needs this module
+        from pairup.learning.learner import Learner  # Learner needs this module
 
         return Learner(self, players, seed)
 

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.kernels import comb_thompson as kernel
-from pairup.kernels.book import new_book
-from pairup.kernels.max_matching import forget, new_max_matching
-from pairup.kernels.seated import new_seated
-from pairup.policies.archive import numbers
-from pairup.policies.base import Arrays, Policy, Slots, Terms, check_choice, register
-from pairup.policies.books import clear_book, load_book, saved_book
-from pairup.policies.rooms import leader_by_means, load_room, saved_room
+from pairup.kernels.couple_statistics import new_book
+from pairup.kernels.exact_matching.max_matching import forget, new_max_matching
+from pairup.kernels.exact_matching.participants import new_seated
+from pairup.policies.base import Policy, Slots, StartContext, check_choice, register
+from pairup.states.couple_statistics import clear_book, load_book, saved_book
+from pairup.states.exact_matching import leader_by_means, load_room, saved_room
+from pairup.states.saved_arrays import Arrays, numbers
 
 
 @register
@@ -47,18 +47,18 @@ class CombThompson(Policy):
     def __post_init__(self) -> None:
         check_choice(self, "prior", ("beta", "gaussian"))
 
-    def start(self, terms: Terms) -> kernel.CombThompsonState:
+    def start(self, context: StartContext) -> kernel.CombThompsonState:
         """See `Policy.start`."""
-        shape, couples = (terms.slots, terms.slots), terms.slots * (terms.slots - 1) // 2
+        shape, couples = (context.slots, context.slots), context.slots * (context.slots - 1) // 2
         now = np.zeros(kernel.NUMBERS, np.int64)
         now[kernel.GAUSSIAN] = self.prior == "gaussian"
         first, second = self._unseen
         return kernel.CombThompsonState(
-            book=new_book(terms.slots),
-            room=new_max_matching(terms.slots),
-            seated=new_seated(terms.slots),
+            book=new_book(context.slots),
+            room=new_max_matching(context.slots),
+            seated=new_seated(context.slots),
             now=now,
-            key=np.array([terms.key]),
+            key=np.array([context.key]),
             first=np.full(shape, first),
             second=np.full(shape, second),
             posteriors=np.zeros((2, couples)),
@@ -70,8 +70,8 @@ class CombThompson(Policy):
         """The posterior of a couple of which nothing is known."""
         return (1.0, 1.0) if self.prior == "beta" else (np.inf, 0.0)
 
-    def welcome(self, state: Any, present: Slots) -> None:
-        """See `Policy.welcome`."""
+    def set_present(self, state: Any, present: Slots) -> None:
+        """See `Policy.set_present`."""
 
     def forget(self, state: Any, slot: int) -> None:
         """See `Policy.forget`."""

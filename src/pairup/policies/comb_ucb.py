@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.kernels import comb_ucb as kernel
-from pairup.kernels.book import PHANTOM_MEAN, new_book
-from pairup.kernels.max_matching import forget, new_max_matching
-from pairup.kernels.seated import new_seated
-from pairup.policies.archive import numbers, require
-from pairup.policies.base import Arrays, Policy, Slots, Terms, check_choice, register
-from pairup.policies.books import clear_book, load_book, saved_book
-from pairup.policies.rooms import leader_by_means, load_room, saved_room
+from pairup.kernels.couple_statistics import PHANTOM_MEAN, new_book
+from pairup.kernels.exact_matching.max_matching import forget, new_max_matching
+from pairup.kernels.exact_matching.participants import new_seated
+from pairup.policies.base import Policy, Slots, StartContext, check_choice, register
+from pairup.states.couple_statistics import clear_book, load_book, saved_book
+from pairup.states.exact_matching import leader_by_means, load_room, saved_room
+from pairup.states.saved_arrays import Arrays, numbers, require
 
 
 @register
@@ -47,25 +47,25 @@ class CombUCB(Policy):
     def __post_init__(self) -> None:
         check_choice(self, "index", ("ucb", "kl"))
 
-    def start(self, terms: Terms) -> kernel.CombUCBState:
+    def start(self, context: StartContext) -> kernel.CombUCBState:
         """See `Policy.start`."""
-        shape = (terms.slots, terms.slots)
+        shape = (context.slots, context.slots)
         now = np.zeros(kernel.NUMBERS, np.int64)
         now[kernel.KL] = self.index == "kl"
         base = np.full(shape, np.inf)
         base[:, -1] = PHANTOM_MEAN
         return kernel.CombUCBState(
-            book=new_book(terms.slots),
-            room=new_max_matching(terms.slots),
-            seated=new_seated(terms.slots),
+            book=new_book(context.slots),
+            room=new_max_matching(context.slots),
+            seated=new_seated(context.slots),
             now=now,
             base=base,
             slope=np.zeros(shape),
             solved=np.zeros(shape if self.index == "kl" else (0, 0), np.int64),
         )
 
-    def welcome(self, state: Any, present: Slots) -> None:
-        """See `Policy.welcome`."""
+    def set_present(self, state: Any, present: Slots) -> None:
+        """See `Policy.set_present`."""
 
     def forget(self, state: Any, slot: int) -> None:
         """See `Policy.forget`."""

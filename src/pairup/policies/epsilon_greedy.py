@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from pairup.errors import PolicyError
 from pairup.kernels import epsilon_greedy as kernel
-from pairup.kernels.book import new_book
-from pairup.kernels.leader import new_leader
-from pairup.kernels.rng import word
-from pairup.policies.archive import numbers
-from pairup.policies.base import Arrays, Slots, Terms, check_choice, register
-from pairup.policies.books import load_book, saved_book
-from pairup.policies.leading import Leading
+from pairup.kernels.couple_statistics import new_book
+from pairup.kernels.greedy_leader import new_leader
+from pairup.kernels.runtime.randomness import word
+from pairup.policies.base import Slots, StartContext, check_choice, register
+from pairup.policies.greedy_leader import Leading
+from pairup.states.couple_statistics import load_book, saved_book
+from pairup.states.saved_arrays import Arrays, numbers
 
 _DEFAULTS = {"decaying": 30.0, "constant": 0.05}
 
@@ -70,24 +70,24 @@ class EpsilonGreedy(Leading):
             )
         return epsilon
 
-    def start(self, terms: Terms) -> kernel.EpsilonGreedyState:
+    def start(self, context: StartContext) -> kernel.EpsilonGreedyState:
         """See `Policy.start`."""
         now = np.zeros(kernel.NUMBERS, np.int64)
         now[kernel.DECAYS] = self.schedule == "decaying"
         epsilon = _DEFAULTS[self.schedule] if self.epsilon is None else self.epsilon
-        room = np.zeros((2, terms.slots), np.int64)
+        room = np.zeros((2, context.slots), np.int64)
         return kernel.EpsilonGreedyState(
-            book=new_book(terms.slots),
-            leader=new_leader(terms.slots),
-            keys=np.array([word(terms.key, purpose) for purpose in range(3)], np.uint64),
+            book=new_book(context.slots),
+            leader=new_leader(context.slots),
+            keys=np.array([word(context.key, purpose) for purpose in range(3)], np.uint64),
             now=now,
             epsilon=np.array([epsilon]),
             players=room[0],
             shuffled=room[1],
         )
 
-    def welcome(self, state: Any, present: Slots) -> None:
-        """See `Policy.welcome`."""
+    def set_present(self, state: Any, present: Slots) -> None:
+        """See `Policy.set_present`."""
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
         """See `Policy.saved`."""

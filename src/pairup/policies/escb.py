@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.errors import PolicyError
-from pairup.kernels import escb as kernel
-from pairup.kernels import hull
-from pairup.kernels.book import new_book
-from pairup.kernels.candidates import new_candidates
-from pairup.kernels.cover import new_cover
-from pairup.kernels.rng import word
-from pairup.policies.archive import numbers, require
-from pairup.policies.base import Arrays, Policy, Slots, Terms, check_choice, register
-from pairup.policies.books import clear_book, load_book, saved_book
+from pairup.kernels.couple_statistics import new_book
+from pairup.kernels.escb import approximation
+from pairup.kernels.escb import steps as kernel
+from pairup.kernels.escb.candidates import new_candidates
+from pairup.kernels.round_robin import new_cover
+from pairup.kernels.runtime.randomness import word
+from pairup.policies.base import Policy, Slots, StartContext, check_choice, register
+from pairup.states.couple_statistics import clear_book, load_book, saved_book
+from pairup.states.saved_arrays import Arrays, numbers, require
 
-MOST_PLAYERS = 16  # of the exact search: beyond, the first rounds take milliseconds each
+MAX_PLAYERS = 16  # of the exact search: beyond, the first rounds take milliseconds each
 _MOST_ROUNDS = 2**53  # the clock is a float
 _MOST_DUAL = 1e6  # more than any weight
 _MATCHINGS = ("fewer", "more", "mates")  # as saved
@@ -61,31 +61,31 @@ class ESCB(Policy):
     def __post_init__(self) -> None:
         check_choice(self, "search", ("exact", "approximate"))
 
-    def start(self, terms: Terms) -> Any:
+    def start(self, context: StartContext) -> Any:
         """See `Policy.start`."""
-        slots = terms.slots
+        slots = context.slots
         shared = {
             "book": new_book(slots),
             "couples": kernel.Couples(np.zeros(slots * slots), np.zeros(slots * slots)),
             "cover": new_cover(slots),
-            "keys": np.array([word(terms.key, 0), word(terms.key, 1)], np.uint64),
+            "keys": np.array([word(context.key, 0), word(context.key, 1)], np.uint64),
             "round": np.zeros(1, np.int64),
         }
         if self.search == "exact":
-            most = min(slots + slots % 2, MOST_PLAYERS)
+            most = min(slots + slots % 2, MAX_PLAYERS)
             return kernel.EscbState(**shared, candidates=new_candidates(slots, most))
-        return kernel.ApproximateState(**shared, hull=hull.new_hull(slots))
+        return kernel.ApproximateState(**shared, hull=approximation.new_hull(slots))
 
     def check_players(self, count: int) -> None:
         """See `Policy.check_players`."""
-        if self.search == "exact" and count > MOST_PLAYERS:
+        if self.search == "exact" and count > MAX_PLAYERS:
             raise PolicyError(
-                f"the exact search of escb takes at most {MOST_PLAYERS} players, got {count}: "
+                f"the exact search of escb takes at most {MAX_PLAYERS} players, got {count}: "
                 'take ESCB(search="approximate")'
             )
 
-    def welcome(self, state: Any, present: Slots) -> None:
-        """See `Policy.welcome`; the exact search refuses more players than it can serve."""
+    def set_present(self, state: Any, present: Slots) -> None:
+        """See `Policy.set_present`; the exact search refuses more players than it can serve."""
         self.check_players(len(present))
 
     def forget(self, state: Any, slot: int) -> None:
@@ -96,7 +96,7 @@ class ESCB(Policy):
             square = table.reshape(slots, slots)
             square[slot, :] = square[:, slot] = 0
         if self.search == "approximate":
-            hull.forget_matchings(state.hull)
+            approximation.forget_matchings(state.hull)
             state.hull.figures[:] = 0.0, 1.0, 0.0
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
@@ -132,7 +132,7 @@ class ESCB(Policy):
         --------
         >>> import numpy as np
         >>> policy = ESCB()
-        >>> policy.certified(policy.start(Terms(4, np.uint64(0))))
+        >>> policy.certified(policy.start(StartContext(4, np.uint64(0))))
         (1.0, 1.0)
         """
         if self.search == "exact":
@@ -141,7 +141,7 @@ class ESCB(Policy):
         return (total / rounds if rounds else 1.0), least
 
 
-def _saved_hull(room: hull.Hull) -> dict[str, NDArray[Any]]:
+def _saved_hull(room: approximation.Hull) -> dict[str, NDArray[Any]]:
     """Pick the guesses for the next round; the phantom, whose slot may move, is slot -2."""
     mates = np.vstack([room.mates[: len(_MATCHINGS) - 1], room.matching.kept_mate])
     mates[mates == len(room.matching.kept_mate) - 1] = -2
@@ -149,7 +149,7 @@ def _saved_hull(room: hull.Hull) -> dict[str, NDArray[Any]]:
     return dict(zip(_MATCHINGS, mates, strict=True)) | duals
 
 
-def _load_hull(room: hull.Hull, arrays: Arrays) -> None:
+def _load_hull(room: approximation.Hull, arrays: Arrays) -> None:
     """Fill in what `_saved_hull` picked; in a larger room others are present, and guesses void."""
     certified, duals = arrays["certified"], arrays["duals"]
     require(certified.shape == (3,) and np.all(certified >= 0), "its certificates are none")
@@ -162,10 +162,12 @@ def _load_hull(room: hull.Hull, arrays: Arrays) -> None:
     mates = np.array([numbers(arrays, name, least=-2) for name in _MATCHINGS])
     require(mates.shape == (len(_MATCHINGS), slots), "its matchings are of others")
     mates[mates == -2] = slots - 1
-    known = mates[-1] != hull.NOBODY
+    known = mates[-1] != approximation.NOBODY
     for row in mates:
         require(_is_matching(row), "its matchings are none")
-        of_others = np.any((row != hull.NOBODY) != known) and np.any(row != hull.NOBODY)
+        of_others = np.any((row != approximation.NOBODY) != known) and np.any(
+            row != approximation.NOBODY
+        )
         require(not of_others, "its matchings are of others")
     room.mates[: len(_MATCHINGS) - 1], room.matching.kept_mate[:] = mates[:-1], mates[-1]
 

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from pairup.errors import PolicyError
 from pairup.kernels import explore_then_commit as kernel
-from pairup.kernels.book import new_book
-from pairup.kernels.leader import new_leader
-from pairup.kernels.rng import word
-from pairup.policies.archive import numbers
-from pairup.policies.base import Arrays, Slots, Terms, check_integer, register
-from pairup.policies.books import load_book, saved_book
-from pairup.policies.leading import Leading
+from pairup.kernels.couple_statistics import new_book
+from pairup.kernels.greedy_leader import new_leader
+from pairup.kernels.runtime.randomness import word
+from pairup.policies.base import Slots, StartContext, check_integer, register
+from pairup.policies.greedy_leader import Leading
+from pairup.states.couple_statistics import load_book, saved_book
+from pairup.states.saved_arrays import Arrays, numbers
 
 
 @register
@@ -63,9 +63,9 @@ class ExploreThenCommit(Leading):
         if self.horizon is not None:
             check_integer(self, "horizon", 2, "give the number of rounds you expect")
 
-    def start(self, terms: Terms) -> kernel.ExploreThenCommitState:
+    def start(self, context: StartContext) -> kernel.ExploreThenCommitState:
         """See `Policy.start`."""
-        horizon = self.horizon or terms.horizon
+        horizon = self.horizon or context.horizon
         if horizon is None and self.cycles is None:
             raise PolicyError(
                 "explore_then_commit needs cycles or a horizon, got neither: give the number of "
@@ -74,15 +74,15 @@ class ExploreThenCommit(Leading):
         now = np.zeros(kernel.NUMBERS, np.int64)
         now[kernel.HORIZON] = horizon or 0
         return kernel.ExploreThenCommitState(
-            book=new_book(terms.slots),
-            leader=new_leader(terms.slots),
-            keys=np.array([word(terms.key, 0), word(terms.key, 1)], np.uint64),
+            book=new_book(context.slots),
+            leader=new_leader(context.slots),
+            keys=np.array([word(context.key, 0), word(context.key, 1)], np.uint64),
             now=now,
-            members=np.zeros(terms.slots + 1, np.int64),
+            members=np.zeros(context.slots + 1, np.int64),
         )
 
-    def welcome(self, state: Any, present: Slots) -> None:
-        """See `Policy.welcome`; exploration begins anew."""
+    def set_present(self, state: Any, present: Slots) -> None:
+        """See `Policy.set_present`; exploration begins anew."""
         cycle = max(2 * ((len(present) + 1) // 2) - 1, 1)
         cycles = self.cycles or _balanced_cycles(int(state.now[kernel.HORIZON]), cycle)
         state.now[kernel.TURN], state.now[kernel.TURNS] = 0, cycles * cycle

@@ -8,16 +8,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.kernels import leader as leading
+from pairup.kernels import greedy_leader as leading
 from pairup.kernels import leader_counts
 from pairup.kernels import osub as kernel
-from pairup.kernels.book import new_book
-from pairup.kernels.leader import new_leader
-from pairup.kernels.rng import word
-from pairup.policies.archive import numbers, require
-from pairup.policies.base import Arrays, Policy, Slots, Terms, register
-from pairup.policies.books import clear_book, load_book, saved_book
-from pairup.policies.leading import couples_of
+from pairup.kernels.couple_statistics import new_book
+from pairup.kernels.greedy_leader import new_leader
+from pairup.kernels.runtime.randomness import word
+from pairup.policies.base import Policy, Slots, StartContext, register
+from pairup.policies.greedy_leader import couples_of
+from pairup.states.couple_statistics import clear_book, load_book, saved_book
+from pairup.states.saved_arrays import Arrays, numbers, require
 
 _ALL_OF_EIGHT = 105  # matchings of eight players
 _MEMORY = 8  # arms kept of more players, in neighbourhoods of 2L - 1 arms
@@ -54,22 +54,22 @@ class OSUB(Policy):
 
     name: ClassVar[str] = "osub"
 
-    def start(self, terms: Terms) -> kernel.OsubState:
+    def start(self, context: StartContext) -> kernel.OsubState:
         """See `Policy.start`."""
         now = np.zeros(kernel.NUMBERS, np.int64)
         now[kernel.TOP] = kernel.UNKNOWN
         return kernel.OsubState(
-            book=new_book(terms.slots),
-            greedy=new_leader(terms.slots),
-            front=new_leader(terms.slots),
-            arms=_new_arms(max(_most_arms(terms.capacity), _ALL_OF_EIGHT), terms.slots),
-            keys=np.array([word(terms.key, purpose) for purpose in range(3)], np.uint64),
+            book=new_book(context.slots),
+            greedy=new_leader(context.slots),
+            front=new_leader(context.slots),
+            arms=_new_arms(max(_most_arms(context.capacity), _ALL_OF_EIGHT), context.slots),
+            keys=np.array([word(context.key, purpose) for purpose in range(3)], np.uint64),
             now=now,
-            present=np.zeros(terms.slots, np.int64),
+            present=np.zeros(context.slots, np.int64),
         )
 
-    def welcome(self, state: Any, present: Slots) -> None:
-        """See `Policy.welcome`; matchings of other players are none of these players'."""
+    def set_present(self, state: Any, present: Slots) -> None:
+        """See `Policy.set_present`; matchings of other players are none of these players'."""
         state.now[kernel.PRESENT] = len(present)
         state.now[kernel.MOST] = _most_arms(len(present))
         state.now[kernel.ARMS], state.now[kernel.TOP] = 0, kernel.UNKNOWN

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from pairup.errors import PolicyError
 from pairup.kernels import sam as kernel
-from pairup.kernels.book import new_book
-from pairup.policies.archive import numbers, require
-from pairup.policies.base import Arrays, Policy, Slots, Terms, check_integer, register
-from pairup.policies.books import clear_book, load_book, saved_book
+from pairup.kernels.couple_statistics import new_book
+from pairup.policies.base import Policy, Slots, StartContext, check_integer, register
+from pairup.states.couple_statistics import clear_book, load_book, saved_book
+from pairup.states.saved_arrays import Arrays, numbers, require
 
 _SUMS = ("tries", "games", "new_tries", "new_games")
 
@@ -57,15 +57,15 @@ class SAM(Policy):
         if self.horizon is not None:
             check_integer(self, "horizon", 2, "give the number of rounds you expect")
 
-    def start(self, terms: Terms) -> kernel.SamState:
+    def start(self, context: StartContext) -> kernel.SamState:
         """See `Policy.start`."""
-        horizon = self.horizon or terms.horizon
+        horizon = self.horizon or context.horizon
         if horizon is None:
             raise PolicyError(
                 "sam needs to know its horizon, got none: give the number of rounds to come, "
                 "SAM(horizon=1_000_000)"
             )
-        slots = terms.slots
+        slots = context.slots
         integers = [np.zeros(slots + 1, np.int64) for _ in range(9)]
         members, start, turn, cluster, tries, games, new_tries, new_games, ranked = integers
         return kernel.SamState(
@@ -86,8 +86,8 @@ class SAM(Policy):
             lower=np.zeros(slots),
         )
 
-    def welcome(self, state: Any, present: Slots) -> None:
-        """See `Policy.welcome`; all meet in one cluster."""
+    def set_present(self, state: Any, present: Slots) -> None:
+        """See `Policy.set_present`; all meet in one cluster."""
         phantom = len(state.cluster) - 1
         members = np.append(present, phantom) if len(present) % 2 else present
         state.members[: len(members)] = members

@@ -9,11 +9,11 @@ import numpy as np
 
 from pairup.kernels import leader_counts
 from pairup.kernels import unimodal as kernel
-from pairup.kernels.book import new_book
-from pairup.kernels.leader import new_leader
-from pairup.kernels.rng import word
-from pairup.policies.base import Terms, check_choice, register
-from pairup.policies.leading import LeaderCounting
+from pairup.kernels.couple_statistics import new_book
+from pairup.kernels.greedy_leader import new_leader
+from pairup.kernels.runtime.randomness import word
+from pairup.policies.base import StartContext, check_choice, register
+from pairup.policies.greedy_leader import LeaderCounting
 
 
 @register
@@ -57,19 +57,19 @@ class Unimodal(LeaderCounting):
         check_choice(self, "index", ("kl", "ucb"))
         check_choice(self, "clock", ("leader", "round"))
 
-    def start(self, terms: Terms) -> kernel.UnimodalState:
+    def start(self, context: StartContext) -> kernel.UnimodalState:
         """See `Policy.start`."""
-        couples = terms.slots // 2 + 1
-        tangents = (terms.slots, terms.slots) if self.index == "kl" else (0, 0)
+        couples = context.slots // 2 + 1
+        tangents = (context.slots, context.slots) if self.index == "kl" else (0, 0)
         now = np.zeros(kernel.NUMBERS, np.int64)
         now[kernel.PLAYERS] = self.compare == "players"
         now[kernel.KL] = self.index == "kl"
         now[kernel.ROUND_CLOCK] = self.clock == "round"
         return kernel.UnimodalState(
-            book=new_book(terms.slots),
-            leader=new_leader(terms.slots),
+            book=new_book(context.slots),
+            leader=new_leader(context.slots),
             counts=leader_counts.new_counts(),
-            keys=np.array([word(terms.key, 0), word(terms.key, 1)], np.uint64),
+            keys=np.array([word(context.key, 0), word(context.key, 1)], np.uint64),
             now=now,
             rad=np.zeros(couples),
             lower=np.zeros(couples),

@@ -9,11 +9,11 @@ import numpy as np
 
 from pairup.kernels import leader_counts, neighbours
 from pairup.kernels import unimodal_thompson as kernel
-from pairup.kernels.book import new_book
-from pairup.kernels.leader import new_leader
-from pairup.kernels.rng import word
-from pairup.policies.base import Terms, check_choice, check_integer, register
-from pairup.policies.leading import LeaderCounting
+from pairup.kernels.couple_statistics import new_book
+from pairup.kernels.greedy_leader import new_leader
+from pairup.kernels.runtime.randomness import word
+from pairup.policies.base import StartContext, check_choice, check_integer, register
+from pairup.policies.greedy_leader import LeaderCounting
 
 
 @register
@@ -57,17 +57,17 @@ class UnimodalThompson(LeaderCounting):
         check_choice(self, "compare", ("players", "matchings"))
         check_integer(self, "period", least=2)
 
-    def start(self, terms: Terms) -> kernel.UnimodalThompsonState:
+    def start(self, context: StartContext) -> kernel.UnimodalThompsonState:
         """See `Policy.start`."""
-        draws = 5 * (terms.slots // 2 + 1)
+        draws = 5 * (context.slots // 2 + 1)
         now = np.zeros(kernel.NUMBERS, np.int64)
         now[kernel.PLAYERS] = self.compare == "players"
         now[kernel.PERIOD] = self.period
         return kernel.UnimodalThompsonState(
-            book=new_book(terms.slots),
-            leader=new_leader(terms.slots),
+            book=new_book(context.slots),
+            leader=new_leader(context.slots),
             counts=leader_counts.new_counts(),
-            keys=np.array([word(terms.key, 0), word(terms.key, 1)], np.uint64),
+            keys=np.array([word(context.key, 0), word(context.key, 1)], np.uint64),
             now=now,
             alpha=np.ones(draws),
             beta=np.ones(draws),

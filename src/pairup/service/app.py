@@ -18,14 +18,15 @@ from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
 from pairup.errors import ServiceError
-from pairup.service import dashboard, logs
-from pairup.service.clock import Clock
-from pairup.service.middleware import Limited, Observed
-from pairup.service.refusing import HANDLERS
-from pairup.service.routes import games, health, insight, matchings, players, pools
-from pairup.service.service import Service
-from pairup.service.settings import Settings, read_settings
+from pairup.service import dashboard
+from pairup.service.api.error_handlers import HANDLERS
+from pairup.service.api.middleware import Limited, Observed
+from pairup.service.api.routes import games, health, insight, matchings, players, pools
+from pairup.service.domain.clock import Clock
+from pairup.service.operations import logs
+from pairup.service.operations.settings import Settings, read_settings
 from pairup.service.store import Store
+from pairup.service.use_cases.service import Service
 
 log = structlog.get_logger()
 _FORGET_EVERY_S = 60.0
@@ -68,7 +69,7 @@ def create_app(
     if not settings.needs_keys:
         # As FastAPI would have it replaced; a plain assignment to a method is none to mypy.
         setattr(app, "openapi", lambda: _described_as_open(app))  # noqa: B010
-    app.add_middleware(Limited, most=settings.most_body)
+    app.add_middleware(Limited, most=settings.max_body_bytes)
     app.add_middleware(Observed, metrics=service.metrics)
     return app
 

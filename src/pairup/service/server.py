@@ -11,10 +11,10 @@ from typing import Any
 import uvicorn
 
 from pairup.errors import ServiceError
-from pairup.service import logs
 from pairup.service.app import create_app, spare_garbage_search
-from pairup.service.metrics import SHARED
-from pairup.service.settings import Settings
+from pairup.service.operations import logs
+from pairup.service.operations.metrics import SHARED
+from pairup.service.operations.settings import Settings
 from pairup.service.store import Store
 
 _FACTORY = "pairup.service.app:from_environment"

@@ -6,19 +6,19 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from pairup.service.clock import SECOND, Moment, written
+from pairup.service.analytics.shares import wilson
 from pairup.service.dashboard import words
-from pairup.service.pool import Pool
-from pairup.service.records import GameRecord
-from pairup.service.rules import Rules
-from pairup.service.shares import wilson
+from pairup.service.domain.clock import SECOND, Moment, written
+from pairup.service.domain.pool import Pool
+from pairup.service.domain.records import GameRecord
+from pairup.service.domain.rules import Rules
 
 _MOST_POINTS = 24  # of the curve
 _LEAST_GAMES = 50  # of a point: fewer show noise, not the course
 _MOST_DRAWN = 200  # players of the heat map
 MOST_RATES = 1_000  # players whose rates the page shows
 MOST_OPEN = 60  # games of the matching now that the page lists
-MOST_COUPLES = 60  # couples that the page lists
+MAX_COUPLES = 60  # couples that the page lists
 
 _CANCELLED = {
     "declined": ("declined", "a player said no"),

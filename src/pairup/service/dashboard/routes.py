@@ -14,16 +14,16 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from pairup.service import views
+from pairup.service.api import views
+from pairup.service.api.dependencies import Asks, Caller, after_cursor, cursor_of
+from pairup.service.api.routes.pools import Cursor
+from pairup.service.api.schemas import POOL_NAME
 from pairup.service.dashboard import panels, words
-from pairup.service.pool import Pool
-from pairup.service.problems import RefusalError
-from pairup.service.records import GameRecord
-from pairup.service.routes.pools import Cursor
-from pairup.service.schemas import POOL_NAME
-from pairup.service.service import no_pool
+from pairup.service.domain.pool import Pool
+from pairup.service.domain.records import GameRecord
+from pairup.service.problem_details import RefusalError
 from pairup.service.store import PoolRow, Transaction
-from pairup.service.web import Asks, Caller, after_cursor, cursor_of
+from pairup.service.use_cases.service import no_pool
 
 router = APIRouter(include_in_schema=False)
 _POOLS = 24  # of a page: each is read in full
@@ -110,7 +110,7 @@ def _stats(caller: Caller, id: str) -> dict[str, Any] | None:
 def _pool(caller: Caller, name: str) -> Response:
     if not re.match(POOL_NAME, name):
         raise no_pool(name)
-    id, most = caller.pool(name, "read"), caller.service.settings.most_couples
+    id, most = caller.pool(name, "read"), caller.service.settings.max_couples
 
     def view(pool: Pool, transaction: Transaction) -> tuple[str, dict[str, Any]]:
         tag = _tag(pool.id, str(pool.seq))
@@ -139,7 +139,7 @@ def _pool(caller: Caller, name: str) -> Response:
         room=panels.room(len(learnt["players"])),
         pause=panels.pause(len(learnt["players"])),
         rates=learnt["players"][: panels.MOST_RATES],
-        couples=learnt["couples"][: panels.MOST_COUPLES],
+        couples=learnt["couples"][: panels.MAX_COUPLES],
         points=panels.points(stats["course"]),
         cancellations=panels.cancellations(stats, found["rules"]),
         feedback=panels.feedback(stats),

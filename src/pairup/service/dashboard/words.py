@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pairup.service.rules import Rules
-from pairup.service.shares import LEAST_GAMES
+from pairup.service.analytics.shares import LEAST_GAMES
+from pairup.service.domain.rules import Rules
 
 
 def in_points(difference: float) -> str:

@@ -9,10 +9,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
 
-from pairup.service import events as happened
-from pairup.service.clock import Moment
-from pairup.service.events import Recorded, dumps, packed, unpacked
-from pairup.service.records import OPEN, GameRecord, changes
+from pairup.service.domain import events as happened
+from pairup.service.domain.clock import Moment
+from pairup.service.domain.events import Recorded, dumps, packed, unpacked
+from pairup.service.domain.records import OPEN, GameRecord, changes
 from pairup.service.store import tables
 
 _CHUNK = 500  # of ids in a statement

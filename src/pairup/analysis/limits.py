@@ -1,0 +1,45 @@
+"""Limits: the regret that no policy stays below, and regret in multiples of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from pairup.bounds import lower
+from pairup.experiments.spec import Experiment
+
+
+def limits(experiment: Experiment) -> dict[str, float]:
+    """Compute the limit of each problem for which a figure of the experiment asks for it.
+
+    Returns
+    -------
+    dict of str to float
+        The constant of `pairup.bounds.lower` by the name of the problem, where it is positive.
+    """
+    asked = [spec for spec in experiment.figures if spec.limit or spec.kind == "limit"]
+    constants = {
+        posed.problem.name: lower(posed.problem).constant
+        for posed in experiment.problems
+        if any(spec.shows(posed) for spec in asked)
+    }
+    return {name: constant for name, constant in constants.items() if constant > 0}
+
+
+def in_limits(means: pl.DataFrame, limits: Mapping[str, float]) -> pl.DataFrame:
+    """Divide regret by the limit c ln T.
+
+    Parameters
+    ----------
+    means
+        As `pairup.analysis.statistics.mean_intervals` gives them. The first round is left out:
+        ln 1 = 0.
+    limits
+        The constant c of each problem by its name. Problems without one, or of 0, are left out.
+    """
+    known = {name: constant for name, constant in limits.items() if constant > 0}  # NaN is not
+    means = means.filter(pl.col("problem").is_in(list(known)), pl.col("round") > 1)
+    unit = pl.Series([known[name] for name in means["problem"]], dtype=pl.Float64)
+    logs = means["round"].cast(pl.Float64).log()
+    return means.with_columns(pl.col("estimate", "low", "high") / (unit * logs))

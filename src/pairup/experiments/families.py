@@ -1,0 +1,136 @@
+"""Families of problems, as an experiment file names them and sweeps their parameters."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pairup.experiments.toml_table import Table
+from pairup.problem import Problem
+
+
+@dataclass(frozen=True)
+class Posed:
+    """A problem of an experiment, and the values of the swept parameters that pose it."""
+
+    problem: Problem
+    family: str
+    parameters: Mapping[str, Any]
+
+    @property
+    def traits(self) -> dict[str, Any]:
+        """By what a figure chooses problems: the family and the parameters."""
+        return {"family": self.family} | dict(self.parameters)
+
+
+def describe_families() -> list[dict[str, str]]:
+    """Return a row for each family: its name, its parameters, and what it is.
+
+    Examples
+    --------
+    >>> describe_families()[0]["parameters"]
+    'pairs, gap'
+    """
+    return [
+        {
+            "family": family,
+            "parameters": ", ".join(key if key in needed else f"[{key}]" for key in kinds),
+            "about": _ABOUT[family],
+        }
+        for family, (_, kinds, needed) in FAMILIES.items()
+    ]
+
+
+def sweep_problems(tables: Iterable[Table]) -> list[Posed]:
+    """Make the problems of all combinations of the listed parameters, table by table."""
+    numbers = itertools.count(1)
+    return [
+        _numbered(posed, next(numbers)) if posed.family == "rates" else posed
+        for table in tables
+        for posed in _swept_family(table)
+    ]
+
+
+def _numbered(posed: Posed, number: int) -> Posed:
+    """Pose rates by their place in the file: a list cannot be the x of a figure."""
+    return Posed(Problem(posed.problem.rates, f"rates({number})"), "rates", {"rates": number})
+
+
+def _swept_family(table: Table) -> list[Posed]:
+    family = table.choice("family", FAMILIES)
+    build, kinds, needed = FAMILIES[family]
+    table.check_keys(("family", *kinds), ("family", *needed))
+    given = [key for key in table.values if key != "family"]
+    posed = []
+    for values in itertools.product(*(_swept(table, key, kinds[key]) for key in given)):
+        parameters = dict(zip(given, values, strict=True))
+        try:
+            problem = build(**parameters)
+        except ValueError as error:  # a ProblemError, or numpy's word on a seed
+            table.fail("", str(error))
+        posed.append(Posed(problem, family, parameters))
+    return posed
+
+
+def _swept(table: Table, key: str, kind: str) -> list[Any]:
+    """Return the values of a parameter: one, or those of the list to sweep."""
+    value = table.values[key]
+    many = isinstance(value, list)
+    if kind in ("law", "rates"):  # a list itself, so a sweep is a list of lists
+        many = many and any(isinstance(each, list) for each in value)
+    values = value if many else [value]
+    if not values:
+        table.fail(key, "must have at least one value, got []")
+    checked = []
+    for each in values:
+        if not _KINDS[kind][0](each):
+            table.fail(key, f"must be {_KINDS[kind][1]}, or a list of such, got {each!r}")
+        checked.append(float(each) if kind == "number" else each)
+        if checked[-1] in checked[:-1]:
+            table.fail(key, f"has {each!r} twice")
+    return checked
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_numbers(value: object) -> bool:
+    return isinstance(value, list) and all(_is_number(each) for each in value)
+
+
+_KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "count": (lambda value: type(value) is int, "an integer"),
+    "number": (_is_number, "a number"),
+    "law": (lambda value: _is_numbers(value) and len(value) == 2, "two numbers such as [1, 1]"),
+    "rates": (_is_numbers, "numbers such as [0.9, 0.8, 0.3]"),
+}
+
+# Of each family: its maker, the kinds of its parameters, those that must be given.
+FAMILIES: dict[str, tuple[Callable[..., Problem], dict[str, str], tuple[str, ...]]] = {
+    "from_zero": (
+        Problem.from_zero,
+        {"pairs": "count", "gap": "number"},
+        ("pairs", "gap"),
+    ),
+    "around": (
+        Problem.around,
+        {"mean": "number", "pairs": "count", "gap": "number"},
+        ("mean", "pairs", "gap"),
+    ),
+    "random": (
+        Problem.random,
+        {"players": "count", "seed": "count", "law": "law"},
+        ("players",),
+    ),
+    "rates": (Problem, {"rates": "rates"}, ("rates",)),
+}
+
+_ABOUT = {
+    "from_zero": "couples a gap apart, the worst never plays (experiment 1 of the paper)",
+    "around": "couples a gap apart around a mean rate (experiment 2 of the paper)",
+    "random": "rates drawn from a Beta law, uniform by default",
+    "rates": "the acceptance rates themselves",
+}

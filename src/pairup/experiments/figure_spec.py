@@ -1,0 +1,140 @@
+"""FigureSpec: a figure that an experiment asks for, and the check that its problems fit it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pairup.errors import did_you_mean
+from pairup.experiments.families import Posed
+from pairup.experiments.toml_table import Table
+
+FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "kind": ("final", "curves", "limit"),
+    "normalise": ("none", "gap2"),
+    "x_scale": ("linear", "log"),
+    "y_scale": ("linear", "log"),
+}
+
+
+@dataclass(frozen=True)
+class FigureSpec:
+    """A figure of an experiment.
+
+    Attributes
+    ----------
+    kind
+        "final": regret after the last round against the parameter `x`. "curves": regret against
+        the round, on one problem. "limit": regret after the last round in multiples of the limit
+        (`pairup.bounds.lower`), a group of bars for each value of `x`, or for each problem.
+    name
+        Stem of the picture's file.
+    title
+        Above the picture.
+    x
+        For "final" and "limit": a parameter of the problem family. Bars may do without.
+    where
+        Values of parameters, or a family: only those problems are drawn.
+    policies
+        Labels of those to draw; none means all.
+    normalise
+        "gap2" draws the regret times the square of the gap.
+    x_scale, y_scale
+        "linear" or "log".
+    limit
+        For "curves": whether to draw the limit, the least regret of any policy good on every
+        problem.
+    """
+
+    kind: Literal["final", "curves", "limit"]
+    name: str
+    title: str = ""
+    x: str | None = None
+    where: Mapping[str, Any] = field(default_factory=dict)
+    policies: tuple[str, ...] = ()
+    normalise: Literal["none", "gap2"] = "none"
+    x_scale: Literal["linear", "log"] = "linear"
+    y_scale: Literal["linear", "log"] = "linear"
+    limit: bool = False
+
+    def shows(self, posed: Posed) -> bool:
+        """Whether the figure draws this problem."""
+        return all(posed.traits.get(key) == value for key, value in self.where.items())
+
+
+def read_figure(table: Table) -> FigureSpec:
+    """Read a figure of an experiment file."""
+    known = [each.name for each in dataclasses.fields(FigureSpec)]
+    table.check_keys(known, ("kind", "name"))
+    given = dict(table.values)
+    for key, choices in _CHOICES.items():
+        if key in given:
+            table.choice(key, choices)
+    for key in ("name", "title", "x"):
+        if key in given:
+            table.text(key)
+    if not isinstance(given.get("where", {}), dict):
+        table.fail("where", f"must be a table, got {given['where']!r}: try {{ pairs = 4 }}")
+    if not isinstance(given.get("limit", False), bool):
+        table.fail("limit", f"must be true or false, got {given['limit']!r}")
+    policies = given.pop("policies", [])
+    if not isinstance(policies, list) or not all(isinstance(each, str) for each in policies):
+        table.fail("policies", f"must be a list of labels, got {policies!r}")
+    return FigureSpec(policies=tuple(policies), **given)
+
+
+def check_figure(figure: FigureSpec, labels: Sequence[str], problems: Sequence[Posed]) -> None:
+    """Refuse a figure that does not fit the policies and problems of its experiment."""
+    table = Table(f"figure {figure.name!r}", {})
+    if not FILE_NAME.fullmatch(figure.name):
+        table.fail("name", "names a file: use letters, digits, dashes and dots")
+    for label in figure.policies:
+        if label not in labels:
+            table.fail("policies", f"no policy is labelled {label!r}{did_you_mean(label, labels)}")
+    traits = _distinct(key for posed in problems for key in posed.traits)
+    for key, value in figure.where.items():
+        if key not in traits:
+            table.fail("where", f"no parameter is called {key!r}{did_you_mean(key, traits)}")
+        known = _distinct(posed.traits[key] for posed in problems if key in posed.traits)
+        if value not in known:
+            table.fail("where", f"{key} is never {value!r}{did_you_mean(value, known)}")
+    shown = [posed for posed in problems if figure.shows(posed)]
+    if not shown:
+        table.fail("where", "no problem has all of these values: leave one out")
+    if figure.normalise == "gap2" and not all("gap" in posed.parameters for posed in shown):
+        table.fail("normalise", "gap2 needs a problem family with a gap")
+    _check_axis(table, figure, shown)
+
+
+def _check_axis(table: Table, figure: FigureSpec, shown: Sequence[Posed]) -> None:
+    """Refuse a figure with several problems for one of its points, or for its curves."""
+    if figure.kind == "curves" and figure.x is not None:
+        table.fail("x", "curves are drawn against the round: leave it out")
+    if figure.kind != "curves" and figure.limit:
+        table.fail("limit", 'is a line among curves: leave it out, or take kind = "curves"')
+    if figure.kind == "limit" and figure.x is None:
+        return  # a group of bars for each problem, whatever poses it
+    parameters = _distinct(key for posed in shown for key in posed.parameters)
+    if figure.kind != "curves" and figure.x not in parameters:
+        table.fail(
+            "x", f"must be a parameter, got {figure.x!r}{did_you_mean(figure.x, parameters)}"
+        )
+    for key in _distinct(key for posed in shown for key in posed.traits):
+        values = _distinct(posed.traits.get(key) for posed in shown)
+        if key != figure.x and len(values) > 1:
+            one = json.dumps(next(value for value in values if value is not None))
+            table.fail("where", f"{key} has several values: choose one, {{ {key} = {one} }}")
+
+
+def _distinct(values: Iterable[Any]) -> list[Any]:
+    """Return each value once; a set would not take lists."""
+    seen: list[Any] = []
+    for value in values:
+        if value not in seen:
+            seen.append(value)
+    return seen

@@ -1,0 +1,83 @@
+"""Costs: what a round of each policy takes here, measured, and kept beside the results.
+
+Apart from the data, which must be the same on every machine.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pairup.experiments.spec import Experiment
+from pairup.experiments.storage import write_whole
+from pairup.simulation.simulate import time_rounds
+
+_SECONDS = 0.3  # for each policy, on all problems together
+_FILE = "costs.json"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a round takes: nanoseconds of processor time, on average over the rounds timed."""
+
+    nanoseconds: float
+    rounds: int
+
+
+Costs = Mapping[tuple[str, str], Cost]  # by the problem's name and the policy's label
+
+
+def measure_costs(experiment: Experiment, seconds: float = _SECONDS) -> dict[tuple[str, str], Cost]:
+    """Time one replication of each policy on each problem, in this thread.
+
+    Parameters
+    ----------
+    experiment
+        What to time.
+    seconds
+        For each policy; a replication that takes longer is timed over its first rounds.
+
+    Examples
+    --------
+    >>> from pairup import load_experiment
+    >>> small = load_experiment("experiment-2").scaled(rounds=20)
+    >>> measure_costs(small)["around(0.5, 4, 0.1)", "SAM"].rounds
+    20
+    """
+    share = seconds / len(experiment.problems)
+    costs = {}
+    for entry in experiment.entries:
+        for posed in experiment.problems:
+            timed = time_rounds(
+                posed.problem, entry.policy, experiment.rounds, experiment.seed, share
+            )
+            costs[posed.problem.name, entry.label] = Cost(*timed)
+    return costs
+
+
+def write_costs(folder: str | Path, experiment: Experiment, costs: Costs) -> None:
+    """Keep costs in ``costs.json`` beside the results of an experiment."""
+    options = {entry.label: entry.options for entry in experiment.entries}
+    rows = [
+        {"problem": problem, "policy": policy, "options": options[policy]} | asdict(cost)
+        for (problem, policy), cost in costs.items()
+    ]
+    noted = {"machine": platform.platform(), "costs": rows}
+    write_whole(Path(folder) / _FILE, json.dumps(noted, indent=1).encode())
+
+
+def read_costs(folder: str | Path, experiment: Experiment) -> dict[tuple[str, str], Cost]:
+    """Read the costs kept in a folder, of the policies as the experiment has them; maybe none."""
+    options = {entry.label: entry.options for entry in experiment.entries}
+    with suppress(OSError, KeyError, TypeError, ValueError):
+        rows = json.loads((Path(folder) / _FILE).read_bytes())["costs"]
+        return {
+            (row["problem"], row["policy"]): Cost(float(row["nanoseconds"]), int(row["rounds"]))
+            for row in rows
+            if options.get(row["policy"]) == row["options"]
+        }
+    return {}

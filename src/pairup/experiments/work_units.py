@@ -1,0 +1,160 @@
+"""Blocks: an experiment cut into pieces of about a second, each with a key."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from pairup.errors import SimulationError
+from pairup.experiments.spec import Experiment, canonical_json
+from pairup.experiments.storage import SCHEMA_VERSION, Numbers
+from pairup.kernels.runtime.compilation import sources_digest
+from pairup.policies import Policy
+from pairup.problem import Problem
+from pairup.simulation.simulate import log_spaced, play_block
+
+# Nanoseconds of a round for each player, by policy. They only say how many replications make a
+# block: never measured, because the same experiment must be cut alike everywhere.
+_COSTS = {
+    "oracle": 5,
+    "rank_one_thompson": 35,
+    "uniform": 10,
+    "sam": 10,
+    "unimodal": 15,
+    "unimodal_thompson": 40,
+    "osub": 200,
+    "epsilon_greedy": 10,
+    "explore_then_commit": 10,
+    "comb_ucb": 200,
+    "comb_thompson": 450,
+    "escb": 200,
+}
+_UNKNOWN_COST = 50
+_KL_FACTORS = {"players": 2, "matchings": 6}  # of the KL index over the UCB index
+_BLOCK_SECONDS = 1.0
+_MOST_REPLICATIONS = 4096  # in a block, so that it stays small in memory
+_SOURCES = (
+    "policies/*.py",
+    "states/*.py",
+    "problem.py",
+    "simulation/simulate.py",
+    "simulation/replication.py",
+)  # beside the kernels
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some replications of one policy on one problem, as they travel to a worker."""
+
+    policy: Policy
+    problem: Problem
+    rounds: int
+    marks: tuple[int, ...]
+    seed: int
+    replications: range
+    entry: int  # of the experiment, for who joins the blocks again
+    posed: int
+    code: str  # digest of the sources that decide the numbers
+
+    @functools.cached_property
+    def key(self) -> str:
+        """A hash of all that determines the numbers of the block."""
+        determined = {
+            "schema": SCHEMA_VERSION,
+            "code": self.code,
+            "foreign": _foreign_digest(type(self.policy)),
+            "rates": self.problem.rates.tolist(),
+            "policy": {"name": self.policy.name} | self.policy.options,
+            "rounds": self.rounds,
+            "checkpoints": self.marks,
+            "seed": self.seed,
+            "replications": [self.replications.start, self.replications.stop],
+        }
+        return hashlib.sha256(canonical_json(determined).encode()).hexdigest()
+
+    @property
+    def rounds_played(self) -> int:
+        """Rounds of all its replications."""
+        return self.rounds * len(self.replications)
+
+    @property
+    def cost(self) -> float:
+        """Seconds that it takes, by the cost model."""
+        return self.rounds_played * _round_cost(self.policy, self.problem)
+
+
+def cut(experiment: Experiment) -> list[Block]:
+    """Cut an experiment into blocks of about a second, by policy, problem and replications.
+
+    A replication is never cut, so that a block of very many rounds takes longer. The cut does not
+    depend on the number of replications but for the last block: raising it keeps the others.
+    """
+    marks = tuple(log_spaced(experiment.rounds).tolist())
+    rounds, seed, code = int(experiment.rounds), int(experiment.seed), code_digest()
+    blocks = []
+    for e, entry in enumerate(experiment.entries):
+        for p, posed in enumerate(experiment.problems):
+            size = _replications_a_block(entry.policy, posed.problem, rounds)
+            for first in range(0, experiment.replications, size):
+                part = range(first, min(first + size, experiment.replications))
+                blocks.append(
+                    Block(entry.policy, posed.problem, rounds, marks, seed, part, e, p, code)
+                )
+    return blocks
+
+
+def _replications_a_block(policy: Policy, problem: Problem, rounds: int) -> int:
+    size = round(_BLOCK_SECONDS / (rounds * _round_cost(policy, problem)))
+    return min(max(size, 1), _MOST_REPLICATIONS)
+
+
+def _round_cost(policy: Policy, problem: Problem) -> float:
+    cost = _COSTS.get(policy.name, _UNKNOWN_COST)
+    if policy.options.get("index") == "kl":
+        cost *= _KL_FACTORS.get(policy.options.get("compare", ""), 2)
+    return cost * problem.players * 1e-9
+
+
+@functools.cache
+def code_digest() -> str:
+    """Return a digest of the sources that decide the numbers: kernels, policies and their world."""
+    digest = hashlib.sha256(sources_digest().encode())
+    root = Path(__file__).parents[1]
+    for pattern in _SOURCES:
+        for source in sorted(root.glob(pattern)):
+            digest.update(source.name.encode() + b"\0" + source.read_bytes())
+    return digest.hexdigest()
+
+
+@functools.cache
+def _foreign_digest(policy_class: type[Policy]) -> str:
+    """Return a digest of the file of a policy from elsewhere, empty for pairup's own."""
+    if policy_class.__module__.startswith("pairup."):
+        return ""
+    with suppress(OSError, TypeError):
+        source = inspect.getsourcefile(policy_class)
+        return hashlib.sha256(Path(source or "").read_bytes()).hexdigest()
+    return "unknown"
+
+
+def play(block: Block, stop: threading.Event | None = None) -> Numbers:
+    """Play a block; called by workers."""
+    if block.code != code_digest():
+        raise SimulationError(
+            "a worker runs another version of pairup than the one that asks: "
+            "install the same version on all machines"
+        )
+    return play_block(
+        block.problem,
+        block.policy,
+        block.rounds,
+        block.replications,
+        block.seed,
+        block.marks,
+        stop,
+    )

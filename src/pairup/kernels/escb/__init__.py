@@ -1,0 +1,1 @@
+"""ESCB: its steps, and the searches for a matching with the best joint index."""

@@ -1,0 +1,166 @@
+"""Bounds on the index A + s sqrt(B) of all matchings that contain some couples.
+
+For every c > 0 and every B in a range, s sqrt(B) <= s c B + s (z - c z^2), where z is 1 / (2 c) or
+the end of the range of sqrt(B) that is nearest to it. So prices of the players that suffice for
+the weights value + s c / tries bound the index of every matching; and once some couples are
+chosen, what they fall short of their prices is lost to all matchings that contain them.
+
+With prices for several c at once, the bound at every c between two of them follows: prices that
+suffice for two tables of weights suffice, mixed, for the tables mixed alike. Hence A + s c B is
+bounded by straight lines between the c of the grid, and the best c on a line is found by one
+square root.
+
+Such bounds take couples in part, and would take a quarter of a couple that was hardly ever tried:
+its bonus, under the root, is half of the whole. So matchings are searched by their least tried
+couple, from the least tried of all on, with prices for couples that were tried at least about as
+often.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from pairup.kernels.escb.prices import Assignment, new_assignment, price
+from pairup.kernels.runtime.compilation import kernel
+
+GRID = 5  # values of c: one more than a power of two, since ratios are split by square roots
+_FORBIDDEN = -1e3  # weight of a couple that was tried too little
+
+
+class Branches(NamedTuple):
+    """Room for the search: the tree by depth, and tables over the seated, in ascending order."""
+
+    partner: np.ndarray  # of each player, or NOBODY
+    order: np.ndarray  # in which players seek partners
+    turn: np.ndarray  # at each depth, a place in `order`
+    first: np.ndarray  # ... the player whose partner is sought
+    cursor: np.ndarray  # ... the next partner to try, a place in `near`
+    sums: np.ndarray  # ... the sum of inverses so far
+    line: np.ndarray  # ... bounds on A + s c B, for each c
+    near: np.ndarray  # higher players that are worth a look
+    nears: np.ndarray  # ... and how many
+    value: np.ndarray  # of each couple, both ways
+    inverse: np.ndarray
+    short: np.ndarray  # the prices of a couple less its weight, for each c
+    weight: np.ndarray
+    column_price: np.ndarray  # kept from search to search
+    prices: np.ndarray
+    c: np.ndarray  # ascending
+    peak: np.ndarray  # for each c, the most of s (z - c z^2)
+    hint: np.ndarray  # a c to try first
+    ends: np.ndarray  # LEAST and CAP: the least of all inverses, the greatest allowed
+    assignment: Assignment
+
+
+LEAST, CAP = 0, 1
+NOBODY = -1
+
+
+def new_branches(most):
+    """Room for `most` players, the phantom included."""
+    depth = most // 2 + 1
+    return Branches(
+        partner=np.full(most, NOBODY, np.int64),
+        order=np.zeros(most, np.int64),
+        turn=np.zeros(depth, np.int64),
+        first=np.zeros(depth, np.int64),
+        cursor=np.zeros(depth, np.int64),
+        sums=np.zeros(depth),
+        line=np.zeros((depth, GRID)),
+        near=np.zeros((most, most), np.int64),
+        nears=np.zeros(most, np.int64),
+        value=np.zeros((most, most)),
+        inverse=np.zeros((most, most)),
+        short=np.zeros((most, most, GRID)),
+        weight=np.zeros((most, most)),
+        column_price=np.zeros((GRID, most + 1)),
+        prices=np.zeros(most),
+        c=np.zeros(GRID),
+        peak=np.zeros(GRID),
+        hint=np.zeros(1, np.int64),
+        ends=np.zeros(2),
+        assignment=new_assignment(most),
+    )
+
+
+@kernel
+def price_all(branches, players, scale, threshold):
+    """Find the prices for each c, and what each couple falls short of them.
+
+    False when no matching can reach the threshold.
+    """
+    ends = branches.ends
+    low = math.sqrt(0.5 * ends[CAP] + (players // 2 - 1) * ends[LEAST])
+    high = math.sqrt(players // 2 * ends[CAP])
+    _spread(branches, low, high)
+    branches.sums[0] = 0.0
+    for x in range(GRID):
+        k = (3 * x + GRID // 2) % GRID  # from the middle on, which refuses most
+        c = branches.c[k]
+        total = _price(branches, players, scale * c, k)
+        z = min(max(0.5 / c, low), high)
+        if total + scale * (z - c * z * z) < threshold:
+            return False
+        branches.line[0, k], branches.peak[k] = total, 0.25 * scale / c
+    return True
+
+
+@kernel
+def _spread(branches, low, high):
+    """Spread c evenly, in log scale, over those that are tangent between `low` and `high`."""
+    ratio, parts = max(high / low, 1.0 + 1e-6), GRID - 1
+    while parts > 1:
+        ratio, parts = math.sqrt(ratio), parts // 2
+    branches.c[0] = 0.5 / high
+    for k in range(1, GRID):
+        branches.c[k] = branches.c[k - 1] * ratio
+
+
+@kernel
+def _price(branches, players, slope, k):
+    weight, prices = branches.weight, branches.prices
+    for i in range(players):
+        for j in range(players):
+            allowed = branches.inverse[i, j] <= branches.ends[CAP]
+            value = branches.value[i, j] + slope * branches.inverse[i, j]
+            weight[i, j] = value if allowed else _FORBIDDEN
+    price(branches.assignment, weight, players, branches.column_price[k], prices)
+    total = 0.0
+    for i in range(players):
+        total += prices[i]
+        for j in range(players):
+            branches.short[i, j, k] = prices[i] + prices[j] - weight[i, j]
+    return total
+
+
+@kernel
+def promises(branches, depth, couple, left, scale, threshold):
+    """Whether a matching with this couple may reach the threshold; notes its bounds if so.
+
+    There are `left` couples to choose after this one.
+    """
+    i, j = couple
+    k = branches.hint[0]  # what refused the last one likely refuses this one too
+    if branches.line[depth, k] - branches.short[i, j, k] + branches.peak[k] < threshold:
+        return False
+    total = branches.sums[depth] + branches.inverse[i, j]
+    low = math.sqrt(total + left * branches.ends[LEAST])
+    high = math.sqrt(total + left * branches.ends[CAP])
+    before = 0.0
+    for k in range(GRID):
+        c = branches.c[k]
+        z = min(max(0.5 / c, low), high)
+        line = branches.line[depth, k] - branches.short[i, j, k]
+        if line + scale * (z - c * z * z) < threshold:
+            branches.hint[0] = k
+            return False
+        if k > 0:
+            last = branches.c[k - 1]
+            slope = (line - before) / (c - last)
+            if slope * last * last < 0.25 * scale < slope * c * c:  # the best c lies between
+                if before - slope * last + math.sqrt(scale * slope) < threshold:
+                    return False
+        branches.line[depth + 1, k] = before = line
+    branches.sums[depth + 1] = total
+    return True

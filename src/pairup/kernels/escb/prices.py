@@ -1,0 +1,83 @@
+"""Prices of players that bound every matching: u[i] + u[j] >= weight of the couple (i, j).
+
+Whatever the matching, the weights of its couples then sum to at most the prices of its players.
+The least such prices are half those of an assignment in which each player meets another one, not
+necessarily one who meets it back; they are found one player at a time, along shortest paths.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pairup.kernels.runtime.compilation import kernel
+
+
+class Assignment(NamedTuple):
+    """Room for one assignment of `most` players; index 0 of the columns is nobody."""
+
+    row_price: np.ndarray
+    row_of: np.ndarray  # which row a column is assigned to, 0: none; rows count from 1
+    least: np.ndarray  # least reduced cost by which a column was reached
+    way: np.ndarray  # ... and from which column
+    reached: np.ndarray
+
+
+def new_assignment(most):
+    """Room for `most` players."""
+    return Assignment(
+        row_price=np.zeros(most + 1),
+        row_of=np.zeros(most + 1, np.int64),
+        least=np.zeros(most + 1),
+        way=np.zeros(most + 1, np.int64),
+        reached=np.zeros(most + 1, np.bool_),
+    )
+
+
+@kernel
+def price(room, weight, players, column_price, prices):
+    """Write the prices of `players` players under `weight`, a symmetric table, into `prices`.
+
+    `column_price`, modified in place, may hold anything; what it held after a similar table
+    makes the paths short.
+    """
+    room.row_of[:] = 0
+    room.row_price[:] = 0.0
+    for row in range(1, players + 1):
+        room.row_of[0] = row
+        column = _extend(room, weight, players, column_price)
+        while column != 0:
+            before = room.way[column]
+            room.row_of[column] = room.row_of[before]
+            column = before
+    for i in range(players):
+        prices[i] = -0.5 * (room.row_price[i + 1] + column_price[i + 1])
+
+
+@kernel
+def _extend(room, weight, players, column_price):
+    """Grow a shortest-path tree from the row of column 0 up to a column that is free."""
+    room.least[:] = np.inf
+    room.reached[:] = False
+    column = 0
+    while True:
+        room.reached[column] = True
+        row = room.row_of[column]
+        delta, nearest = np.inf, 0
+        for j in range(1, players + 1):
+            if room.reached[j]:
+                continue
+            if j != row:
+                cost = -weight[row - 1, j - 1] - room.row_price[row] - column_price[j]
+                if cost < room.least[j]:
+                    room.least[j], room.way[j] = cost, column
+            if room.least[j] < delta:
+                delta, nearest = room.least[j], j
+        for j in range(players + 1):
+            if room.reached[j]:
+                room.row_price[room.row_of[j]] += delta
+                column_price[j] -= delta
+            else:
+                room.least[j] -= delta
+        column = nearest
+        if room.row_of[column] == 0:
+            return column

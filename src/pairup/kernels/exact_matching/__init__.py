@@ -1,0 +1,1 @@
+"""The matching of greatest weight in a general graph, exactly."""

@@ -1,0 +1,117 @@
+"""How kernels are compiled, and where their machine code is kept between processes.
+
+Numba decides whether cached machine code is stale by looking at the one file that holds the
+cached function, yet our loops inline kernels from other files. So the cache lives in a folder
+named after a digest of *all* kernel sources: any edit starts a fresh folder.
+"""
+
+import functools
+import hashlib
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import numba
+import numpy as np
+from numba.core import config
+
+# Without Numba's run time no array is counted in and out of each call, which cost nine tenths of a
+# round, and a kernel that would allocate does not compile. The numpy error model divides without
+# a branch to raise.
+OPTIONS = {"_nrt": False, "forceinline": True, "error_model": "numpy"}
+
+_SOURCES = Path(__file__).parents[1]
+_FOLDERS_KEPT = 8
+
+
+def cache_root():
+    """The folder above all digests; `NUMBA_CACHE_DIR` and `XDG_CACHE_HOME` are honoured."""
+    if config.CACHE_DIR:
+        return Path(config.CACHE_DIR)
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "pairup"
+
+
+def sources_digest():
+    """A digest of every kernel source: what the kernels compute."""
+    digest = hashlib.sha256()
+    for source in sorted(_SOURCES.rglob("*.py")):
+        digest.update(
+            source.relative_to(_SOURCES).as_posix().encode() + b"\0" + source.read_bytes()
+        )
+    return digest.hexdigest()
+
+
+def compile_digest():
+    """A short digest of the sources and of what compiles them: the machine code."""
+    text = f"{numba.__version__} {sys.version} {sources_digest()}"
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def cache_folder():
+    """The cache folder of the kernels as they are now; the oldest folders are swept away."""
+    root = cache_root()
+    folder = root / f"kernels-{compile_digest()}"
+    if not folder.exists():
+        _sweep(root)
+    return folder
+
+
+def _sweep(root):
+    try:
+        folders = sorted(root.glob("kernels-*"), key=lambda folder: folder.stat().st_mtime)
+    except OSError:  # another process sweeps at this moment
+        return
+    for folder in folders[: -_FOLDERS_KEPT + 1]:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+_FOLDER = str(cache_folder())
+
+
+def kernel(function):
+    """Compile `function` without the GIL, cached on disk under the digest of all kernels."""
+    # Numba reads the setting when it decorates, so other libraries' caches are left alone.
+    before, config.CACHE_DIR = config.CACHE_DIR, _FOLDER
+    try:
+        return numba.njit(cache=True, nogil=True, **OPTIONS)(function)
+    finally:
+        config.CACHE_DIR = before
+
+
+def outlined(function):
+    """Compile `function` as `kernel` does, but call it: for what is long and called seldom.
+
+    A call costs tens of nanoseconds, but each place in which it is inlined seconds to compile.
+    """
+    before, config.CACHE_DIR = config.CACHE_DIR, _FOLDER
+    try:
+        return numba.njit(cache=True, nogil=True, **OPTIONS | {"forceinline": False})(function)
+    finally:
+        config.CACHE_DIR = before
+
+
+def for_state(function, state):
+    """`function`, a kernel on policies' states, as it is to be called on this state.
+
+    The steps of a policy from elsewhere are compiled into our kernels, yet the digest does not
+    cover their sources: for its states the kernel is compiled afresh in every process.
+    """
+    ours = type(state).__module__.startswith("pairup.")
+    return function if ours else _uncached(function)
+
+
+@functools.cache
+def _uncached(function):
+    return numba.njit(nogil=True, **OPTIONS)(function.py_func)
+
+
+@kernel
+def slot(i):
+    """The slot of a player as an index that cannot count from the end.
+
+    For a signed index every array is asked its length, in case the index is negative: in the loops
+    over couples that cost a tenth to a fifth of a round.
+    """
+    return np.uint32(i)

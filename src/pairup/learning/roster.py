@@ -1,0 +1,132 @@
+"""Roster: which player sits in which slot of a policy's state."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairup.errors import PlayerError, did_you_mean
+from pairup.learning import serialization
+from pairup.matching import as_couple
+from pairup.states.saved_arrays import require
+
+Row = tuple[int, int]  # a couple by its slots, ascending
+
+
+class Roster:
+    """The players present by their names, each in a slot of its own.
+
+    A slot that a player left is the first to be taken again, so that slots stay few.
+
+    Parameters
+    ----------
+    players
+        Any hashable names but None, each once; they take the slots 0, 1, ... in this order.
+
+    Examples
+    --------
+    >>> roster = Roster(["ann", "bob", "cyd"])
+    >>> roster.leave("ann"), roster.join("dan")
+    (0, 0)
+    >>> roster.players
+    ('dan', 'bob', 'cyd')
+    """
+
+    def __init__(self, players: Iterable[Hashable]) -> None:
+        self._slot: dict[Hashable, int] = {}
+        self._name: dict[int, Hashable] = {}
+        for slot, player in enumerate(_listed("players", players)):
+            self._enter(player, slot)
+
+    @property
+    def players(self) -> tuple[Hashable, ...]:
+        """The players in the order of their slots."""
+        return tuple(self._name[slot] for slot in sorted(self._name))
+
+    @property
+    def slots(self) -> NDArray[np.int64]:
+        """The slots taken, ascending."""
+        return np.array(sorted(self._name), np.int64)
+
+    def join(self, player: Hashable) -> int:
+        """Let a player in; returns its slot, the first that is free."""
+        slot = next(slot for slot in range(len(self._name) + 1) if slot not in self._name)
+        self._enter(player, slot)
+        return slot
+
+    def leave(self, player: Hashable) -> int:
+        """Let a player go; returns the slot it had."""
+        slot = self.slot(player)
+        del self._slot[player], self._name[slot]
+        return slot
+
+    def name(self, slot: int) -> Hashable:
+        """Say who sits in a slot."""
+        return self._name[slot]
+
+    def slot(self, player: Hashable) -> int:
+        """Say where a player sits, or refuse who is not present."""
+        try:
+            return self._slot[player]
+        except (KeyError, TypeError):  # TypeError: not hashable, so nobody's name
+            hint = did_you_mean(player, self._slot)
+            raise PlayerError(f"player {player!r} is not present{hint}") from None
+
+    def slots_of(self, available: Iterable[Hashable]) -> NDArray[np.int64]:
+        """Say where some players sit, ascending, or refuse who is not present or named twice."""
+        if isinstance(available, str | bytes):  # it would pass for a list of its letters
+            raise PlayerError(
+                f"available must be a list of players, got {available!r}: write [{available!r}]"
+            )
+        names = _listed("available", available)
+        slots = np.sort(np.array([self.slot(name) for name in names], np.int64))
+        if np.any(slots[1:] == slots[:-1]):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise PlayerError(f"player {twice!r} is available twice: name each player once")
+        return slots
+
+    def row(self, couple: Iterable[Hashable]) -> Row:
+        """Say where the two players of a couple sit, the lower slot first."""
+        one, other = (self.slot(player) for player in as_couple(couple))
+        return (one, other) if one < other else (other, one)
+
+    def named(self, row: Row) -> str:
+        """Name the players of a couple, for a message."""
+        return f"{self._name[row[0]]!r} and {self._name[row[1]]!r}"
+
+    def packed(self) -> list[list[Any]]:
+        """Turn the roster into JSON; see `unpacked`."""
+        return [[slot, serialization.pack_name(name)] for slot, name in sorted(self._name.items())]
+
+    @classmethod
+    def unpacked(cls, packed: list[list[Any]], capacity: int) -> Roster:
+        """Turn JSON back into a roster of at most `capacity` slots."""
+        roster = cls(())
+        for slot, stored in packed:
+            fits = isinstance(slot, int) and 0 <= slot < capacity
+            require(fits, f"slot {slot} is none of its {capacity}")
+            require(slot not in roster._name, f"two players sit in slot {slot}")
+            roster._enter(serialization.unpack_name(stored), slot)
+        return roster
+
+    def _enter(self, player: Hashable, slot: int) -> None:
+        if player is None:
+            raise PlayerError("a player cannot be called None: give any other hashable name")
+        try:
+            known = player in self._slot
+        except TypeError:
+            raise PlayerError(
+                f"player {player!r} is not hashable: give a string, a number or a tuple"
+            ) from None
+        if known:
+            raise PlayerError(f"player {player!r} is present already: give each its own name")
+        self._slot[player], self._name[slot] = slot, player
+
+
+def _listed(what: str, players: Iterable[Hashable]) -> list[Hashable]:
+    if not isinstance(players, Iterable):
+        raise PlayerError(f"{what} must be a list of players, got {players!r}: write [{players!r}]")
+    return list(players)

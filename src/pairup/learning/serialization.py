@@ -1,0 +1,105 @@
+"""The saved form of a learner: portable bytes, checked when they are read.
+
+The bytes are a magic word, the version, a JSON header and the policy's arrays (little-endian), the
+last two compressed; then a digest of all that. Nothing in them is ever executed, and since a digest
+is no signature, nothing in them is believed: compiled steps, which check no bounds, only ever see
+numbers that were found to lie in their range.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import struct
+import zlib
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairup.errors import ArchiveError
+from pairup.states.saved_arrays import reading, require
+
+VERSION = 1
+_MAGIC = b"pairup learner\n"
+_PREFIX = struct.Struct("<HQQ")  # version, bytes of the header, bytes of the whole body
+_DIGEST = 32
+_MOST_ROOM = 2**26  # bytes set aside at once; zlib asks for more as it needs it
+
+
+def pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
+    """Make the bytes."""
+    stored = {name: _little_endian(array) for name, array in arrays.items()}
+    listed = [[name, array.dtype.str, list(array.shape)] for name, array in stored.items()]
+    text = json.dumps(header | {"arrays": listed}, sort_keys=True).encode()
+    body = text + b"".join(array.tobytes() for array in stored.values())
+    data = _MAGIC + _PREFIX.pack(VERSION, len(text), len(body)) + zlib.compress(body, 1)
+    return data + hashlib.sha256(data).digest()
+
+
+def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read the bytes back, or refuse them."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise ArchiveError(
+            f"a saved learner is bytes, got {type(data).__name__}: give what to_bytes() returned"
+        )
+    data = bytes(data)
+    start = len(_MAGIC) + _PREFIX.size
+    if not data.startswith(_MAGIC) or len(data) < start + _DIGEST:
+        raise ArchiveError(
+            f"these {len(data)} bytes are no saved learner: give what to_bytes() returned"
+        )
+    version, header_size, size = _PREFIX.unpack(data[len(_MAGIC) : start])
+    if version != VERSION:
+        raise ArchiveError(
+            f"the learner was saved in version {version} of the format, this pairup reads "
+            f"version {VERSION}: load it with the pairup that wrote it"
+        )
+    if hashlib.sha256(data[:-_DIGEST]).digest() != data[-_DIGEST:]:
+        raise ArchiveError(
+            "the saved learner is damaged: its digest does not match, take an older copy"
+        )
+    with reading():
+        body = zlib.decompress(data[start:-_DIGEST], bufsize=min(size, _MOST_ROOM))
+        require(len(body) == size, f"it has {len(body)} bytes instead of {size}")
+        header = json.loads(body[:header_size])
+        return header, _arrays(header.pop("arrays"), body[header_size:])
+
+
+def _arrays(listed: list[Any], data: bytes) -> dict[str, NDArray[Any]]:
+    arrays, start = {}, 0
+    for name, code, shape in listed:
+        dtype = np.dtype(code)
+        require(dtype.kind in "biuf" and min(shape, default=0) >= 0, f"{name} is no array")
+        size = dtype.itemsize * math.prod(shape)
+        array = np.frombuffer(data[start : start + size], dtype).reshape(shape)
+        arrays[name] = array.astype(dtype.newbyteorder("="))
+        start += size
+    require(start == len(data), f"it has {len(data)} bytes of arrays instead of {start}")
+    return arrays
+
+
+def _little_endian(array: NDArray[Any]) -> NDArray[Any]:
+    array = np.asarray(array)
+    return array.astype(array.dtype.newbyteorder("<"))
+
+
+def pack_name(name: Hashable) -> Any:
+    """Turn a player's name into JSON: a string or integer as it is, a tuple as a list."""
+    if isinstance(name, str):
+        return name
+    if isinstance(name, int | np.integer) and not isinstance(name, bool):
+        return int(name)
+    if isinstance(name, tuple):
+        return [pack_name(part) for part in name]
+    raise ArchiveError(
+        f"player {name!r} cannot be saved: a saved player's name is a string, an integer or a "
+        f"tuple of those, not a {type(name).__name__}"
+    )
+
+
+def unpack_name(stored: Any) -> Hashable:
+    """Turn JSON back into a player's name."""
+    return tuple(unpack_name(part) for part in stored) if isinstance(stored, list) else stored

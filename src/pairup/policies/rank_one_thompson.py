@@ -1,0 +1,223 @@
+"""Thompson sampling of one rate a player."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairup.kernels import rank_one_thompson as kernel
+from pairup.kernels.rank_one_posterior import LANES, USED
+from pairup.policies.base import Policy, Slots, StartContext, check_integer, register
+from pairup.states.saved_arrays import Arrays, numbers, require
+
+_GOLDEN = 0.6180339887498949  # its multiples spread evenly: not all are refreshed in one round
+_FEW_DRAWS, _PRIOR_VARIANCE = 10.0, 1 / 12
+_LEAST_GAP = 2.0**-53  # of a rate to 1
+# Arrays of one number a player, and the range in which each of them must lie.
+_OF_PLAYERS = {
+    "accepted": (0.0, np.inf),
+    "declined": (0.0, np.inf),
+    "rates": (0.0, 1.0 - _LEAST_GAP),
+    "mean": (0.0, 1.0 - _LEAST_GAP),
+    "square": (0.0, 1.0),
+    "drawn": (0.0, np.inf),
+    "credit": (0.0, 1.0),
+    "reach": (0.0, 1.0 - _LEAST_GAP),
+    "apart": (0.0, 1.0 - _LEAST_GAP),
+    "fitted": (0.0, np.inf),
+}
+
+
+@register
+@dataclass(frozen=True)
+class RankOneThompson(Policy):
+    """Draw every player's rate from what all games say of it, and couple neighbours.
+
+    A couple plays with the product of its players' rates, so each game says something of both, and
+    through them of all others they met. Every `period`-th round the rates are drawn from their
+    joint posterior under a uniform prior, exactly, by a Markov chain; the players are sorted by the
+    draw and neighbours coupled. In between, they are sorted by their posterior means. See
+    docs/rank-one.md.
+
+    Parameters
+    ----------
+    period : int
+        1 is plain Thompson sampling. With 2, every other round plays what looks best, which loses
+        less in the beginning and is as good in the long run.
+
+    Notes
+    -----
+    Live, `Learner.observe` may be told who accepted: a player's rate is then learnt directly.
+
+    Examples
+    --------
+    >>> from pairup import Problem, RankOneThompson, simulate
+    >>> problem = Problem.around(0.5, 4, 0.1)
+    >>> run = simulate(problem, RankOneThompson(), rounds=2_000, replications=4)
+    >>> bool(run.mean()[-1] < 40)
+    True
+    """
+
+    period: int = 2
+
+    name: ClassVar[str] = "rank_one_thompson"
+    learns_from_answers: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_integer(self, "period", least=1, advice="give 1 to draw in every round")
+
+    def start(self, context: StartContext) -> kernel.RankOneState:
+        """See `Policy.start`."""
+        slots = context.slots
+        room = -(-slots // LANES) * LANES
+        tries, games, missed, told = np.zeros((4, slots, room), np.int32)
+        present, by_rate, by_mean = np.zeros((3, slots), np.int64)
+        now = np.zeros(5, np.int64)
+        now[kernel.PERIOD] = self.period
+        state = kernel.RankOneState(
+            tries=tries,
+            games=games,
+            missed=missed,
+            told=told,
+            **{name: np.zeros(room) for name in _OF_PLAYERS},
+            met=np.zeros(slots),
+            usual=np.full(slots, -1, np.int64),
+            moved=np.zeros(room),
+            present=present,
+            by_rate=by_rate,
+            by_mean=by_mean,
+            seated=np.zeros(slots, np.bool_),
+            terms=np.zeros(room),
+            now=now,
+            key=np.array([context.key, context.key]),
+            draws=np.zeros(1, np.int64),
+        )
+        for i in range(room):
+            _begin(state, i)
+        return state
+
+    def set_present(self, state: Any, present: Slots) -> None:
+        """See `Policy.set_present`."""
+        count = state.now[kernel.PRESENT] = len(present)
+        state.present[:count] = present
+        # Room is doubled when it runs out: without this, up to half of each row would be in vain.
+        state.now[USED] = -(-(present[-1] + 1) // LANES) * LANES if count else 0
+        state.by_rate[:count] = present[np.argsort(-state.rates[present], kind="stable")]
+        state.by_mean[:count] = present[np.argsort(-state.mean[present], kind="stable")]
+
+    def forget(self, state: Any, slot: int) -> None:
+        """See `Policy.forget`; what others answered remains theirs, their shared outcomes go."""
+        partners = np.flatnonzero(state.tries[slot, : len(state.met)])
+        low, high = np.minimum(partners, slot), np.maximum(partners, slot)
+        state.accepted[partners] -= state.games[low, high] - state.told[low, high]
+        state.met[partners] -= state.tries[slot, partners]
+        state.fitted[partners] = 0.0
+        for couples in (state.tries, state.games, state.missed, state.told):
+            # Not the whole column: to write zeros takes memory that was never touched.
+            couples[slot, partners] = couples[partners, slot] = 0
+        for i in [slot, *partners.tolist()]:
+            if i == slot or state.usual[i] == slot:
+                state.usual[i] = _most_met(state, i)
+            if i == slot or state.met[i] + state.accepted[i] + state.declined[i] == 0:
+                _begin(state, i)
+
+    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
+        """See `Policy.saved`."""
+        used = state.now[USED]
+        rows, columns = np.nonzero(state.tries[:used, :used] > 0)
+        low, high = rows[rows < columns], columns[rows < columns]
+        couples = {"low": low, "high": high}
+        for name in ("tries", "games", "missed", "told"):
+            couples[name] = getattr(state, name)[low, high].astype(np.int64)
+        players = {name: getattr(state, name)[: len(state.met) - 1] for name in _OF_PLAYERS}
+        return couples | players | {"now": state.now[[kernel.ROUND, kernel.HEARD]]}
+
+    def load(self, state: Any, arrays: Arrays) -> kernel.RankOneState:
+        """See `Policy.load`."""
+        _load_couples(state, arrays)
+        capacity = len(state.met) - 1
+        for name, (least, most) in _OF_PLAYERS.items():
+            values = arrays[name]
+            real = values.dtype == np.float64 and values.ndim == 1 and len(values) <= capacity
+            require(real, f"{name} are not one number a player")
+            require(np.all((values >= least) & (values <= most)), f"{name} are out of range")
+            getattr(state, name)[: len(values)] = values
+        state.moved[:] = state.rates
+        state.met[:] = state.tries.sum(axis=1)
+        state.usual[:] = [_most_met(state, i) for i in range(len(state.met))]
+        state.now[kernel.ROUND], heard = numbers(arrays, "now")
+        require(heard <= 1, "it neither heard answers nor did not")
+        state.now[kernel.HEARD] = heard
+        self.set_present(state, state.present[: state.now[kernel.PRESENT]].copy())
+        return state
+
+    def leader(self, state: Any) -> NDArray[np.int64]:
+        """See `Policy.leader`: neighbours by posterior mean."""
+        order = state.by_mean[: state.now[kernel.PRESENT]]
+        order = order[state.seated[order]]
+        return np.sort(order[: len(order) // 2 * 2].reshape(-1, 2), axis=1)
+
+    def statistics(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """See `Policy.statistics`."""
+        used = _used(state)
+        return np.triu(state.tries[used]), state.games[used]
+
+    def player_rates(self, state: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """See `Policy.player_rates`."""
+        variance = np.maximum(state.square - state.mean**2, 0.0)
+        # A few draws show neither where they lie nor how far they spread: what was heard stands in
+        # for their mean, and the prior's variance for theirs.
+        few = np.maximum(1.0 - state.drawn / _FEW_DRAWS, 0.0)
+        deviations = np.sqrt((1.0 - few) * variance + few * _PRIOR_VARIANCE)
+        return (1.0 - few) * state.mean + few * _at_first_sight(state), deviations
+
+
+def _used(state: kernel.RankOneState) -> tuple[slice, slice]:
+    """Return which rows and columns are in use; the rest may be large, and was never touched."""
+    slots = slice(min(state.now[USED], len(state.met)))
+    return slots, slots
+
+
+def _at_first_sight(state: kernel.RankOneState) -> NDArray[np.float64]:
+    """Return each player's mean rate if its partners' rates are 1/2.
+
+    In a game that was missed it had then accepted with a chance of about 1/3.
+    """
+    by_slot = state.missed[_used(state)].sum(axis=1)
+    missed = np.pad(by_slot, (0, len(state.mean) - len(by_slot)))
+    return (1 + state.accepted + missed / 3) / (2 + state.accepted + state.declined + missed)
+
+
+def _begin(state: kernel.RankOneState, slot: int) -> None:
+    """Put a player of whom nothing is known, in place, into the middle of its prior."""
+    state.rates[slot] = state.moved[slot] = state.mean[slot] = 0.5
+    state.square[slot] = 1 / 3
+    state.reach[slot] = state.apart[slot] = 1 - _LEAST_GAP
+    state.credit[slot] = slot * _GOLDEN % 1
+    for name in ("accepted", "declined", "drawn", "fitted"):
+        getattr(state, name)[slot] = 0.0
+    if slot < len(state.met):
+        state.met[slot] = 0.0
+
+
+def _most_met(state: kernel.RankOneState, slot: int) -> int:
+    return int(state.tries[slot].argmax()) if state.tries[slot].any() else -1
+
+
+def _load_couples(state: kernel.RankOneState, arrays: Arrays) -> None:
+    low, high = numbers(arrays, "low"), numbers(arrays, "high")
+    tries, games = numbers(arrays, "tries", least=1), numbers(arrays, "games")
+    missed, told = numbers(arrays, "missed"), numbers(arrays, "told")
+    lengths = {len(each) for each in (low, high, tries, games, missed, told)}
+    require(len(lengths) == 1, "its couples are incomplete")
+    used = min(state.now[USED], len(state.met) - 1)
+    require(np.all((low < high) & (high < used)), "it has couples of nobody")
+    require(np.all(tries <= np.iinfo(np.int32).max), "it has more proposals than it can count")
+    require(np.all(games + missed <= tries), "it has more outcomes than proposals")
+    require(np.all(told <= games), "it was told of more games than were played")
+    state.tries[low, high] = state.tries[high, low] = tries
+    state.missed[low, high] = state.missed[high, low] = missed
+    state.games[low, high], state.told[low, high] = games, told

@@ -1,0 +1,1 @@
+"""HTTP: routes, what is sent and answered, and how a refusal looks."""

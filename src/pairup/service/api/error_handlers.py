@@ -1,0 +1,96 @@
+"""Refusing: whatever is raised on the way to an answer, as a problem."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import structlog
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.routing import Match
+
+from pairup.errors import ServiceError
+from pairup.service.api.dependencies import refused
+from pairup.service.api.schemas import RULES
+from pairup.service.problem_details import RefusalError
+from pairup.service.store.failures import StoreFullError, StoreUnavailableError
+
+log = structlog.get_logger()
+_TROUBLE: dict[type, str] = {
+    StoreFullError: "store-full",
+    StoreUnavailableError: "store-unavailable",
+}
+
+
+async def _on_problem(request: Request, problem: Exception) -> Response:
+    assert isinstance(problem, RefusalError)
+    return refused(problem, request.url.path)
+
+
+async def _on_invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    found = [_broken(each) for each in error.errors()[:20]]
+    first = found[0]
+    detail = f"{first['where']} breaks a rule, {first['rule']}, got {first['sent']}: correct it"
+    if error.errors()[0]["type"] == "json_invalid":
+        detail = f"the body is no JSON, {first['rule']}: correct it"
+    elif isinstance(error.errors()[0].get("input"), bytes):
+        detail = "the body was not sent as JSON: send the header Content-Type: application/json"
+    return refused(RefusalError("invalid-request", detail, {"errors": found}), request.url.path)
+
+
+def _broken(error: Any) -> dict[str, str]:
+    """Say where which rule was broken by what."""
+    rule, where = error["msg"], ".".join(map(str, error["loc"]))
+    if error["type"] == "string_pattern_mismatch":
+        rule = RULES.get(error["ctx"]["pattern"], rule)
+    if error["type"] == "json_invalid":
+        where, rule = "body", f"{error['ctx']['error']} at character {error['loc'][-1]}"
+    return {"where": where, "rule": rule, "sent": _shown(error)}
+
+
+def _shown(error: Any) -> str:
+    text = ascii(error.get("input"))
+    return text if len(text) <= 200 else f"{text[:200]}..."
+
+
+async def _on_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if error.status_code == 404:
+        problem = RefusalError("no-such-page", f"nothing is at {request.url.path!r}: see /docs")
+    elif error.status_code == 405:
+        allowed = _allowed(request)
+        what = f"{request.url.path!r} does not take {request.method}: use {allowed}"
+        problem = RefusalError("method-not-allowed", what, headers={"Allow": allowed})
+    else:
+        problem = RefusalError("malformed-request", f"{error.detail}: send JSON as /docs says")
+    return refused(problem, request.url.path)
+
+
+def _allowed(request: Request) -> str:
+    """List the methods that are taken at the address of a request."""
+    found = set[str]()
+    for each in request.app.routes:
+        # Routes of a router that was included stand behind it.
+        for route in getattr(getattr(each, "original_router", each), "routes", [each]):
+            matches, _ = route.matches(request.scope)
+            if matches is not Match.NONE:
+                found |= getattr(route, "methods", None) or set()
+    return ", ".join(sorted(found))
+
+
+async def _on_store(request: Request, error: Exception) -> Response:
+    slug = _TROUBLE.get(type(error), "store-damaged")  # a log that makes no sense included
+    request.app.state.service.metrics.failures.labels(slug).inc()
+    log.error("store", problem=slug, why=str(error))
+    told = getattr(error, "told", "") or str(error)
+    return refused(RefusalError(slug, told, headers={"Retry-After": "5"}), request.url.path)
+
+
+HANDLERS: dict[Any, Any] = {
+    RefusalError: _on_problem,
+    RequestValidationError: _on_invalid,
+    HTTPException: _on_http,
+    ServiceError: _on_store,
+}

@@ -1,0 +1,124 @@
+"""What happens around every request: its number, its size, its line in the log, its time."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from typing import Any
+
+import structlog
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pairup.service.api.dependencies import refused
+from pairup.service.operations.metrics import Metrics
+from pairup.service.problem_details import RefusalError
+
+_METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
+_REQUEST_ID = re.compile(r"^[A-Za-z0-9_.-]{1,64}$")
+log = structlog.get_logger()
+
+
+class Observed:
+    """Gives each request a number, logs one line about it and measures it."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app, self._metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        id, began = _request_id(scope), time.perf_counter()
+        status, began_to_answer = 500, False
+
+        async def sending(message: Message) -> None:
+            nonlocal status, began_to_answer
+            if message["type"] == "http.response.start":
+                status, began_to_answer = message["status"], True
+                message["headers"] = [*message["headers"], (b"x-request-id", id.encode())]
+            await send(message)
+
+        structlog.contextvars.bind_contextvars(request_id=id)
+        try:
+            await self._app(scope, receive, sending)
+        except Exception:
+            log.exception("error", path=scope["path"])
+            if began_to_answer:
+                raise  # so that the connection breaks off: the answer is not whole
+            await refused(_error(id), scope["path"])(scope, receive, sending)
+        finally:
+            self._note(scope, status, time.perf_counter() - began)
+            structlog.contextvars.clear_contextvars()
+
+    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        route = getattr(scope.get("route"), "path", "unmatched")
+        known = scope["method"] in _METHODS and route != "unmatched"
+        method = scope["method"] if known else "other"  # or anyone could make labels without end
+        self._metrics.requests.labels(method, route, str(status)).inc()
+        self._metrics.seconds.labels(method, route).observe(seconds)
+        # Not yet to be ready is no trouble.
+        fine = status < 500 or scope["path"] == "/readyz"
+        say = log.info if fine else log.error if status == 500 else log.warning
+        milliseconds = round(1000 * seconds, 2)
+        say("request", method=scope["method"], path=scope["path"], status=status, ms=milliseconds)
+
+
+def _error(id: str) -> RefusalError:
+    detail = f"something went wrong that should not: look for {id!r} in the service's log"
+    return RefusalError("internal-error", detail, {"request_id": id})
+
+
+def _request_id(scope: Scope) -> str:
+    sent = _header(scope, b"x-request-id")
+    return sent if _REQUEST_ID.match(sent) else secrets.token_hex(8)
+
+
+def _header(scope: Scope, name: bytes) -> str:
+    found: Any = next((value for key, value in scope["headers"] if key == name), b"")
+    return str(found.decode("latin-1"))
+
+
+class Limited:
+    """Refuses a body that is too large, whether or not its length was told."""
+
+    def __init__(self, app: ASGIApp, most: int) -> None:
+        self._app, self._most = app, most
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        told = _header(scope, b"content-length")
+        if told.isdigit() and int(told[:20]) > self._most:
+            await refused(self._problem(), scope["path"])(scope, receive, send)
+            return
+        size, answered = 0, False
+
+        async def receiving() -> Message:
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            if size > self._most:
+                raise self._problem()
+            return message
+
+        async def sending(message: Message) -> None:
+            nonlocal answered
+            if size <= self._most:
+                await send(message)
+            elif not answered:  # whatever the routes make of a body that breaks off
+                answered = True
+                await refused(self._problem(), scope["path"])(scope, receive, send)
+
+        await self._app(scope, receiving, sending)
+
+    def _problem(self) -> RefusalError:
+        return RefusalError(
+            "too-large",
+            f"the body has more than {self._most} bytes: send less at once, or raise the setting "
+            "max_body_bytes",
+            {"most": self._most},
+        )

@@ -1,0 +1,230 @@
+"""Events: everything that ever happens to a pool, as data.
+
+The log of a pool's events is the truth; its state is a fold over them (see `pool`). An event holds
+whatever was decided when it happened, so that reading it again needs no clock, no chance and no
+setting of the service.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, TypedDict, get_args
+
+from pairup.errors import ServiceError
+from pairup.service.domain.clock import Moment
+
+
+class ProposedGame(TypedDict):
+    """A game as it was proposed."""
+
+    id: str
+    players: list[str]
+    chance: float | None  # estimated, to be played
+    explores: bool  # whether it is no couple of the leader's, if the policy has a leader at all
+
+
+@dataclass(frozen=True)
+class Created:
+    """A pool began."""
+
+    kind: ClassVar[str] = "created"
+    name: str
+    rules: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Configured:
+    """Some rules of the pool changed."""
+
+    kind: ClassVar[str] = "configured"
+    changes: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Deleted:
+    """The pool ended."""
+
+    kind: ClassVar[str] = "deleted"
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A player came, who waits or is away."""
+
+    kind: ClassVar[str] = "joined"
+    player: str
+    status: str
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A player waits again, or is away."""
+
+    kind: ClassVar[str] = "moved"
+    player: str
+    status: str
+
+
+@dataclass(frozen=True)
+class Left:
+    """A player went; what was learnt about it is forgotten."""
+
+    kind: ClassVar[str] = "left"
+    player: str
+
+
+@dataclass(frozen=True)
+class Proposed:
+    """A matching was proposed."""
+
+    kind: ClassVar[str] = "proposed"
+    matching: str
+    games: list[ProposedGame]
+    waiting: list[str]
+    available: list[str] | None  # None: all who waited
+    apart: list[list[str]]
+    expires_at: Moment
+    random: float | None  # estimated chance of a couple of these players drawn at random
+    random_deviation: float | None = None  # of that estimate; None here and below in logs of old
+    best: float | None = None  # mean chance in the best matching of these players by the estimates
+
+
+@dataclass(frozen=True)
+class Answered:
+    """It became known what players of an open game answered, but not whether it is played."""
+
+    kind: ClassVar[str] = "answered"
+    game: str
+    answers: dict[str, str]  # all that are known, here and below
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A game was played or cancelled, and this was learnt."""
+
+    kind: ClassVar[str] = "decided"
+    game: str
+    played: bool
+    cause: str | None  # of a cancellation
+    answers: dict[str, str]
+    heard: dict[str, bool]  # what the learner is told of who accepted
+
+
+@dataclass(frozen=True)
+class Noted:
+    """Answers that agree with the outcome came after it: stored, not learnt."""
+
+    kind: ClassVar[str] = "noted"
+    game: str
+    answers: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Late:
+    """A report came after the game expired or was released: stored, not learnt."""
+
+    kind: ClassVar[str] = "late"
+    game: str
+    played: bool | None  # as far as it is known now
+    answers: dict[str, str]
+    first: bool  # whether it is the first report of this game after its end
+    missing: bool  # whether the game had expired without a report
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """Reports came that say what is stored already."""
+
+    kind: ClassVar[str] = "repeated"
+    games: list[str]
+
+
+@dataclass(frozen=True)
+class Contradicted:
+    """A report was refused because it contradicts what is stored."""
+
+    kind: ClassVar[str] = "contradicted"
+    game: str
+    sent: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Released:
+    """Games were taken back before they were decided: nothing is learnt."""
+
+    kind: ClassVar[str] = "released"
+    games: list[str]
+    cause: str
+
+
+@dataclass(frozen=True)
+class Expired:
+    """Nobody reported these games in time."""
+
+    kind: ClassVar[str] = "expired"
+    games: list[str]
+    counts_as: str  # discard, or cancelled
+
+
+Event = (
+    Created
+    | Configured
+    | Deleted
+    | Joined
+    | Moved
+    | Left
+    | Proposed
+    | Answered
+    | Decided
+    | Noted
+    | Late
+    | Repeated
+    | Contradicted
+    | Released
+    | Expired
+)
+_KINDS: dict[str, type[Event]] = {each.kind: each for each in get_args(Event)}
+KINDS = tuple(_KINDS)
+
+
+class Recorded(NamedTuple):
+    """An event in the log of a pool."""
+
+    seq: int  # 1, 2, ... in each pool
+    at: Moment
+    event: Event
+
+
+def packed(event: Event) -> str:
+    """Write an event's body as JSON, the same for the same event.
+
+    Examples
+    --------
+    >>> packed(Joined("ann", "waiting"))
+    '{"player":"ann","status":"waiting"}'
+    """
+    return dumps({field.name: getattr(event, field.name) for field in dataclasses.fields(event)})
+
+
+def unpacked(pool: str, seq: int, kind: str, body: str) -> Event:
+    """Read an event back, or say which one is damaged.
+
+    Examples
+    --------
+    >>> unpacked("p", 1, "joined", '{"player":"ann","status":"waiting"}')
+    Joined(player='ann', status='waiting')
+    """
+    try:
+        return _KINDS[kind](**json.loads(body))
+    except (KeyError, TypeError, ValueError) as error:
+        raise ServiceError(
+            f"event {seq} of pool {pool} cannot be read, {error!r} in a {kind!r}: the log is "
+            "damaged or was written by a newer pairup, restore a copy of the database"
+        ) from error
+
+
+def dumps(value: Any) -> str:
+    """Write JSON without spaces, in ASCII: the same bytes in every database."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)

@@ -1,0 +1,72 @@
+"""The rules of a pool: what its maker chose."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pairup.errors import PolicyError
+from pairup.policies import Policy, get_policy
+from pairup.service.domain.clock import SECOND, Moment
+
+DEFAULT_POLICY = "rank_one_thompson"
+# Every fourth round draws rates: of players who come and go, more would often be drawn in vain.
+DEFAULT_OPTIONS = {"period": 4}
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How a pool proposes, and what its outcomes mean.
+
+    Examples
+    --------
+    >>> rules = Rules(lifetime_s=30)
+    >>> rules.changed({"unreported": "cancelled"}).unreported
+    'cancelled'
+    >>> rules.make_policy().name
+    'rank_one_thompson'
+    """
+
+    policy: str = DEFAULT_POLICY
+    options: Mapping[str, Any] = field(default_factory=lambda: dict(DEFAULT_OPTIONS))
+    seed: int = 0
+    lifetime_s: float = 60.0  # of a proposal, from when it is made until it expires
+    unreported: Literal["discard", "cancelled"] = "discard"
+    timeout_declines: bool = False
+    after_game: Literal["waiting", "playing"] = "waiting"
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Rules:
+        """Make rules of those given; the options of the default policy are of no other.
+
+        Examples
+        --------
+        >>> Rules.of({}).options, Rules.of({"policy": "unimodal"}).options
+        ({'period': 4}, {})
+        """
+        return cls(**({"options": {}, **given} if "policy" in given else given))
+
+    def make_policy(self) -> Policy:
+        """Make the policy, or refuse it with a `PolicyError`."""
+        policy = get_policy(self.policy, **self.options)
+        if policy.name == "oracle":
+            raise PolicyError(
+                "oracle must be told the rates of players who come and go, which nobody knows: "
+                f"serve {DEFAULT_POLICY}"
+            )
+        policy.learner(())  # a policy that lacks something, a horizon say, refuses to start
+        return policy
+
+    def expiry(self, now: Moment) -> Moment:
+        """Return when a proposal made now expires."""
+        return now + round(self.lifetime_s * SECOND)
+
+    def changed(self, changes: Mapping[str, Any]) -> Rules:
+        """Return the rules with some of them changed."""
+        return dataclasses.replace(self, **changes)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the rules by name."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}

@@ -1,0 +1,1 @@
+"""Operations: settings, logs, metrics, keys, warm-up, and the server itself."""

@@ -1,0 +1,113 @@
+"""API keys: who may do what in which pool.
+
+A key is 256 bits drawn at random, shown once. The store has its SHA-256 only. A slow hash with
+salt, right for passwords that people choose, would add nothing here: nobody can guess 256 random
+bits, however fast the hash, and no two keys are alike.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pairup.errors import ServiceError, did_you_mean
+from pairup.service.domain.clock import Moment, written
+from pairup.service.domain.events import dumps
+from pairup.service.store import Store
+
+SCOPES = ("read", "write", "admin")  # each allows what the ones before it do
+EVERY_POOL = "*"
+_PREFIX = "pairup_"
+
+
+@dataclass(frozen=True)
+class Principal:
+    """Who asks, and what it may do.
+
+    Examples
+    --------
+    >>> reader = Principal("k1", {"chess": "read", "*": "write"})
+    >>> reader.may("read", "chess"), reader.may("write", "chess"), reader.may("write", "go")
+    (True, True, True)
+    """
+
+    id: str
+    scopes: Mapping[str, str]  # of a pool, or of every pool
+
+    def may(self, scope: str, pool: str) -> bool:
+        """Whether it may do in a pool what needs `scope`."""
+        granted = (self.scopes.get(pool), self.scopes.get(EVERY_POOL))
+        return any(SCOPES.index(each) >= SCOPES.index(scope) for each in granted if each)
+
+
+ANYONE = Principal("-", {EVERY_POOL: "admin"})  # where no keys are needed
+
+
+def parsed(scopes: list[str]) -> dict[str, str]:
+    """Read scopes as POOL:SCOPE, where the pool may be * for every one.
+
+    Examples
+    --------
+    >>> parsed(["chess:write", "*:read"])
+    {'chess': 'write', '*': 'read'}
+    """
+    granted = {}
+    for each in scopes:
+        pool, colon, scope = each.rpartition(":")
+        if not colon or not pool:
+            raise ServiceError(f"a scope is POOL:SCOPE, got {each!r}: try '*:write'")
+        if scope not in SCOPES:
+            raise ServiceError(f"no scope is called {scope!r}{did_you_mean(scope, SCOPES)}")
+        granted[pool] = scope
+    return granted
+
+
+def create(store: Store, name: str, scopes: Mapping[str, str], at: Moment) -> tuple[str, str]:
+    """Make a key; returns its id, and the key itself for the only time."""
+    id, key = secrets.token_hex(6), _PREFIX + secrets.token_urlsafe(32)
+    row = {"id": id, "name": name, "digest": digest(key), "created_at": at}
+    with store.writing() as transaction:
+        transaction.add_key(row | {"scopes": dumps(dict(scopes))})
+    return id, key
+
+
+def listed(store: Store) -> list[dict[str, Any]]:
+    """List the keys, without what is secret."""
+    with store.reading() as transaction:
+        rows = transaction.api_keys()
+    return [
+        {
+            "id": row.id,
+            "name": row.name,
+            "scopes": ", ".join(
+                f"{pool}:{scope}" for pool, scope in json.loads(row.scopes).items()
+            ),
+            "created": written(row.created_at),
+            "revoked": written(row.revoked_at) if row.revoked_at else "",
+        }
+        for row in rows
+    ]
+
+
+def revoke(store: Store, id: str, at: Moment) -> None:
+    """Revoke a key, from the next request on."""
+    with store.writing() as transaction:
+        if not transaction.revoke_key(id, at):
+            known = [row.id for row in transaction.api_keys() if row.revoked_at is None]
+            raise ServiceError(f"no key to revoke is called {id!r}{did_you_mean(id, known)}")
+
+
+def find(store: Store, key: str) -> Principal | None:
+    """Say whose key this is, None if it is nobody's or was revoked."""
+    with store.reading() as transaction:
+        row = transaction.api_key(digest(key))
+    return None if row is None else Principal(row.id, json.loads(row.scopes))
+
+
+def digest(key: str) -> str:
+    """Return what is stored of a key."""
+    return hashlib.sha256(key.encode()).hexdigest()

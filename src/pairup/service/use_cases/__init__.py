@@ -1,0 +1,1 @@
+"""Use cases: what can be asked of the service, each in one transaction."""

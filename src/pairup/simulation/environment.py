@@ -1,0 +1,216 @@
+"""The problem as a Gymnasium environment, for agents from elsewhere.
+
+Importing this module registers it. An agent meets the very players that `simulate` lets its
+policies meet: episode r after ``reset(seed=s)`` is replication r of seed s, bit for bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+try:
+    import gymnasium
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "pairup.simulation.environment needs gymnasium, which is not installed: "
+        "pip install 'pairup[gym]'",
+        name="gymnasium",
+    ) from error
+
+from pairup.errors import MatchingError, SimulationError
+from pairup.kernels.runtime.loop import accept
+from pairup.matching import Matching
+from pairup.policies.base import check_seed
+from pairup.problem import Problem
+from pairup.simulation.replication import new_world
+
+ID = "pairup/Matching-v0"
+
+Action: TypeAlias = NDArray[np.int64]
+Observation: TypeAlias = NDArray[np.int8]
+
+
+class MatchingEnvironment(gymnasium.Env[Observation, Action]):
+    """An agent proposes a matching each round and sees which couples played.
+
+    Make it with ``gymnasium.make("pairup/Matching-v0", problem=..., rounds=...)`` after
+    ``import pairup.simulation.environment``, or in one go as
+    "pairup.simulation.environment:pairup/Matching-v0".
+
+    **Action**, ``MultiDiscrete([m - 1, m - 3, ..., 1])`` for m players (n, and for odd n a phantom
+    more, numbered n, whose partner waits): entry k says whom the lowest player who has no partner
+    yet gets, counting the other players without a partner from 0. Each action is a matching and
+    each full matching is one action, so that nothing an agent can sample is invalid; `encode` and
+    `decode` translate.
+
+    **Observation**, ``MultiBinary(n)``: for each player, whether it played in the last round. Both
+    players of a couple show the same; that is all that a policy sees.
+
+    **Reward**: the games played. **Info**: ``regret`` and ``expected_games`` of the round's
+    matching, and how many rounds were played, ``round``; after a reset ``seed`` and
+    ``replication``. Rounds are truncated after `rounds`, and never terminate.
+
+    Parameters
+    ----------
+    problem : Problem or sequence of float
+        Who plays, or their acceptance rates. By default the paper's ``from_zero(4, 0.1)``.
+    rounds : int
+        Rounds of an episode, at least 1.
+
+    Examples
+    --------
+    >>> import gymnasium, pairup.simulation.environment
+    >>> from pairup import Problem, Unimodal
+    >>> env = gymnasium.make("pairup/Matching-v0", problem=Problem.from_zero(3, 0.4), rounds=500)
+    >>> played, info = env.reset(seed=7)
+    >>> learner, truncated, games = Unimodal().learner(range(6), seed=7), False, 0
+    >>> while not truncated:
+    ...     matching = learner.propose()
+    ...     played, reward, _, truncated, info = env.step(env.unwrapped.encode(matching))
+    ...     learner.observe(matching, [bool(played[i]) for i, _ in matching])
+    ...     games += reward
+    >>> from pairup import simulate
+    >>> games == simulate(Problem.from_zero(3, 0.4), Unimodal(), 500, 1, seed=7).games[0, -1]
+    np.True_
+    """
+
+    def __init__(
+        self, problem: Problem | Sequence[float] | None = None, rounds: int = 1_000
+    ) -> None:
+        if problem is None:
+            problem = Problem.from_zero(4, 0.1)
+        self.problem = problem if isinstance(problem, Problem) else Problem(problem)
+        self.rounds = _checked(rounds, "rounds", 1)
+        self._rows = (self.problem.players + 1) // 2  # couples, the phantom's included
+        self._choices = 2 * np.arange(self._rows, 0, -1) - 1
+        self.action_space = gymnasium.spaces.MultiDiscrete(self._choices)
+        self.observation_space = gymnasium.spaces.MultiBinary(self.problem.players)
+        self._round = self.rounds  # nothing is left to play before the first reset
+        self._seed = self._next = -1
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Start an episode: the first replication of a new seed, or the next of the same one.
+
+        Parameters
+        ----------
+        seed
+            As in `simulate`. Without one the next replication begins, of a seed drawn from the
+            system when there was none before.
+        options
+            ``{"replication": r}`` begins replication r instead.
+        """
+        if seed is not None:
+            check_seed(seed)
+        replication = _checked((options or {}).get("replication", 0), "replication", 0)
+        super().reset(seed=seed)
+        if seed is not None or self._seed < 0:
+            self._seed = int(self.np_random.integers(2**63) if seed is None else seed)
+        elif "replication" not in (options or {}):
+            replication = self._next
+        self._next = replication + 1
+        self._world = new_world(self.problem, self._seed, replication)
+        self._round = 0
+        played = np.zeros(self.problem.players, np.int8)
+        return played, {"seed": self._seed, "replication": replication}
+
+    def step(self, action: Action) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Propose the matching of `action` for one round.
+
+        Raises
+        ------
+        MatchingError
+            The action is none of the action space.
+        SimulationError
+            No round is left.
+        """
+        if self._round >= self.rounds:
+            raise SimulationError(
+                f"no round is left of the episode's {self.rounds}: reset() starts the next episode"
+            )
+        couples = self._decoded(action)
+        accepted = np.zeros(self.problem.players, np.bool_)
+        accept(self._world, self._round, accepted)
+        self._round += 1
+        happened = [couple for couple in couples if accepted[couple].all()]
+        played = np.zeros(self.problem.players, np.int8)
+        played[happened] = 1
+        info = self._costs(couples) | {"round": self._round}
+        return played, float(len(happened)), False, self._round == self.rounds, info
+
+    def encode(self, matching: Matching | Iterable[Iterable[Hashable]]) -> Action:
+        """Turn a full matching of the players 0 to n - 1 into its action.
+
+        Examples
+        --------
+        >>> MatchingEnvironment([0.9, 0.8, 0.3, 0.2]).encode([(1, 2), (0, 3)])
+        array([2, 0])
+        """
+        matching = Matching(matching) if not isinstance(matching, Matching) else matching
+        self.problem.games(matching)  # refuses players of elsewhere
+        if len(matching) != self.problem.pairs:
+            raise MatchingError(
+                f"a full matching of {self.problem.players} players has {self.problem.pairs} "
+                f"couples, got {len(matching)}: only an odd player waits"
+            )
+        partner = dict(matching) | {other: one for one, other in matching}
+        action, alone = [], list(range(2 * self._rows))
+        while alone:
+            one = alone.pop(0)
+            action.append(alone.index(partner.get(one, self.problem.players)))
+            alone.pop(action[-1])
+        return np.array(action)
+
+    def decode(self, action: Action) -> Matching:
+        """Turn an action into its matching.
+
+        Examples
+        --------
+        >>> MatchingEnvironment([0.9, 0.8, 0.3]).decode([1, 0])
+        Matching(0-2; waiting 1)
+        """
+        couples = self._decoded(action)
+        coupled = {player for couple in couples for player in couple}
+        players = range(self.problem.players)
+        return Matching(couples, [player for player in players if player not in coupled])
+
+    def _decoded(self, action: Action) -> list[list[int]]:
+        """Check an action; returns its couples, but for the phantom's."""
+        if not self._is_valid(action):
+            raise MatchingError(
+                f"an action is {self._rows} integers, each at least 0 and below "
+                f"{self._choices.tolist()}, got {action!r}: encode(matching) makes one"
+            )
+        couples, alone = [], list(range(2 * self._rows))
+        for choice in np.asarray(action).tolist():
+            one = alone.pop(0)
+            couples.append([one, alone.pop(choice)])
+        return [couple for couple in couples if couple[1] < self.problem.players]
+
+    def _is_valid(self, action: Action) -> bool:
+        try:
+            choices = np.asarray(action)
+        except ValueError:  # ragged
+            return False
+        whole = choices.dtype.kind in "iu" and choices.shape == self._choices.shape
+        return whole and bool(np.all((choices >= 0) & (choices < self._choices)))
+
+    def _costs(self, couples: list[list[int]]) -> dict[str, float]:
+        rates = self._world.rates.tolist()
+        games = math.fsum(rates[i] * rates[j] for i, j in couples)
+        return {"regret": max(0.0, self.problem.best_games - games), "expected_games": games}
+
+
+def _checked(value: int, what: str, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise SimulationError(f"{what} must be an integer of at least {least}, got {value!r}")
+    return int(value)
+
+
+gymnasium.register(ID, entry_point=f"{__name__}:{MatchingEnvironment.__name__}")

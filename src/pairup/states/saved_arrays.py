@@ -1,0 +1,57 @@
+"""Arrays of a saved state, checked before compiled steps, which check no bounds, see them."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairup.errors import ArchiveError, PairupError
+
+Arrays = Mapping[str, NDArray[Any]]
+
+_UNREADABLE = (
+    AttributeError,
+    LookupError,
+    MemoryError,
+    OverflowError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    zlib.error,
+)
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Turn whatever goes wrong with what was read into an `ArchiveError`."""
+    try:
+        yield
+    except ArchiveError:
+        raise
+    except PairupError as error:  # a policy or an option of another pairup
+        raise ArchiveError(
+            f"the learner cannot be loaded, {error}: load it with the pairup that wrote it"
+        ) from error
+    except _UNREADABLE as error:
+        raise ArchiveError(
+            f"the saved learner is damaged, {error!r} while reading it: take an older copy"
+        ) from error
+
+
+def require(fact: bool | np.bool_, what: str) -> None:
+    """Refuse the saved learner unless `fact`, a rule that `what` says, holds."""
+    if not fact:
+        raise ArchiveError(f"the saved learner is damaged, {what}: take an older copy")
+
+
+def numbers(arrays: Arrays, name: str, least: int = 0) -> NDArray[np.int64]:
+    """Return a flat saved array of integers, none of them below `least`."""
+    array = arrays[name]
+    require(array.dtype == np.int64 and array.ndim == 1, f"{name} are no flat integers")
+    require(np.all(array >= least), f"some of {name} are below {least}")
+    return array

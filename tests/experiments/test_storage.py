@@ -1,0 +1,197 @@
+import json
+
+import duckdb
+import pandas
+import polars as pl
+import pytest
+
+from pairup import Problem, ResultsError, Uniform, load_experiment, load_results, run_experiment
+from pairup.experiments.spec import Entry, Experiment, Posed
+from pairup.experiments.storage import SCHEMA_VERSION, compact, read_experiment, read_part, schema
+from tests.support.experiments.sweeps import race
+from tests.support.paths import DOCS
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("results")
+    run_experiment(race(100, replications=3), folder)
+    return folder
+
+
+@pytest.fixture
+def copy(tmp_path):
+    run_experiment(race(50, replications=2), tmp_path)
+    return tmp_path
+
+
+def test_columns(folder):
+    frame = load_results(folder)
+    assert dict(frame.schema) == schema()
+    assert list(frame.columns) == [
+        "experiment",
+        "policy",
+        "options",
+        "problem",
+        "family",
+        "players",
+        "pairs",
+        "gap",
+        "mean",
+        "seed",
+        "replication",
+        "round",
+        "regret",
+        "games",
+    ]
+    first = frame.row(0, named=True)
+    assert json.loads(first.pop("options")) == {
+        "name": "unimodal",
+        "compare": "players",
+        "index": "ucb",
+        "clock": "round",
+    }
+    assert {key: first[key] for key in list(first)[:11]} == {
+        "experiment": "race",
+        "policy": "V2",
+        "problem": "random(4, seed=0)",
+        "family": "random",
+        "players": 4,
+        "pairs": 2,
+        "gap": None,
+        "mean": None,
+        "seed": 7,
+        "replication": 0,
+        "round": 1,
+    }
+
+
+def test_rows_come_in_the_order_of_the_experiment(folder):
+    frame, experiment = load_results(folder), race(100, replications=3)
+    order = [
+        (entry.label, posed.problem.name, replication)
+        for entry in experiment.entries
+        for posed in experiment.problems
+        for replication in range(3)
+    ]
+    assert frame.select("policy", "problem", "replication").unique(maintain_order=True).rows() == (
+        order
+    )
+    rounds = frame.group_by("policy", "problem", "replication").agg(pl.col("round"))
+    assert all(each == sorted(each) for each in rounds["round"].to_list())
+
+
+def test_swept_parameters_are_columns(tmp_path):
+    small = load_experiment("experiment-2").scaled(rounds=20, replications=1)
+    run_experiment(small, tmp_path)
+    frame = load_results(tmp_path)
+    assert frame["mean"].unique().sort().to_list() == [0.5, 0.6, 0.7, 0.8]
+    assert frame["gap"].unique().to_list() == [0.1]
+
+
+def test_parts_and_the_compacted_file_say_the_same(copy):
+    compacted = load_results(copy)
+    data = (copy / "results.parquet").read_bytes()
+    (copy / "results.parquet").unlink()
+    assert load_results(copy).equals(compacted)
+    assert compact(copy).read_bytes() == data
+    assert load_results(copy / "results.parquet").equals(compacted)
+
+
+def test_pandas_and_duckdb_read_the_file(folder):
+    frame, path = load_results(folder), folder / "results.parquet"
+    by_pandas = pandas.read_parquet(path)
+    assert by_pandas["regret"].to_list() == frame["regret"].to_list()
+    assert by_pandas["policy"].to_list() == frame["policy"].to_list()
+    assert by_pandas["gap"].isna().all()
+    by_duckdb = duckdb.sql(f"select * from read_parquet('{path}')")
+    assert by_duckdb.columns == frame.columns
+    assert by_duckdb.fetchall() == frame.rows()
+    parts = duckdb.sql(f"select sum(games) from read_parquet('{folder}/parts/*.parquet')")
+    assert parts.fetchall() == [(frame["games"].sum(),)]
+
+
+def test_the_experiment_is_read_back(folder):
+    experiment = race(100, replications=3)
+    assert read_experiment(folder) == experiment
+    assert read_experiment(folder / "results.parquet") == experiment
+
+
+@pytest.mark.parametrize("name", ["nothing", "."])
+def test_no_results(tmp_path, name):
+    with pytest.raises(ResultsError, match="holds no results"):
+        load_results(tmp_path / name)
+
+
+def test_another_schema_version_is_refused(copy):
+    manifest = json.loads((copy / "experiment.json").read_text())
+    (copy / "experiment.json").write_text(json.dumps(manifest | {"schema": 99}))
+    load_results(copy)  # the compacted file has its own version
+    with pytest.raises(ResultsError, match="has schema version 99, this pairup reads 1"):
+        run_experiment(race(50, replications=2), copy)
+    frame = load_results(copy)
+    frame.write_parquet(copy / "results.parquet", metadata={"pairup.schema": "2"})
+    with pytest.raises(ResultsError, match="has schema version 2, this pairup reads 1"):
+        load_results(copy)
+
+
+def test_a_file_from_elsewhere_is_refused(tmp_path):
+    path = tmp_path / "other.parquet"
+    pl.DataFrame({"a": [1]}).write_parquet(path)
+    with pytest.raises(ResultsError, match="was not written by pairup"):
+        load_results(path)
+    pl.DataFrame({"a": [1]}).write_parquet(path, metadata={"pairup.schema": "1"})
+    with pytest.raises(ResultsError, match="does not have the columns"):
+        load_results(path)
+    path.write_text("no Parquet")
+    with pytest.raises(ResultsError, match="is no Parquet file, or cut short"):
+        load_results(path)
+
+
+def test_a_compacted_file_cut_short_is_refused_and_mended(copy):
+    data = (copy / "results.parquet").read_bytes()
+    (copy / "results.parquet").write_bytes(data[:-100])
+    with pytest.raises(ResultsError, match="cut short"):
+        load_results(copy)
+    run_experiment(race(50, replications=2), copy)
+    assert (copy / "results.parquet").read_bytes() == data
+
+
+def test_a_manifest_that_is_no_json_is_refused(copy):
+    (copy / "results.parquet").unlink()
+    (copy / "experiment.json").write_text("{")
+    with pytest.raises(ResultsError, match=r"experiment\.json cannot be read"):
+        load_results(copy)
+
+
+def test_a_part_that_is_missing_or_another_is_none(copy):
+    key = json.loads((copy / "experiment.json").read_text())["blocks"][0]["key"]
+    assert read_part(copy, key) is not None
+    assert read_part(copy, "0" * 64) is None
+
+
+def test_files_can_be_read_by_others(copy):
+    (copy / "plain").write_text("")
+    mode = (copy / "plain").stat().st_mode
+    assert (copy / "results.parquet").stat().st_mode == mode
+
+
+def test_players_who_never_play_and_odd_numbers(tmp_path):
+    problem = Problem([0.0, 0.0, 0.0], "nobody")
+    experiment = Experiment(
+        "e", "", "", 30, 2, 0, (Posed(problem, "rates", {"rates": 1}),), (Entry("U", Uniform()),)
+    )
+    run_experiment(experiment, tmp_path)
+    frame = load_results(tmp_path)
+    assert frame["games"].sum() == 0
+    assert frame["regret"].sum() == 0
+    assert frame["pairs"].unique().to_list() == [1]
+
+
+def test_every_column_and_file_is_documented(folder):
+    text = (DOCS / "results.md").read_text()
+    for column in schema():
+        assert f"| `{column}` |" in text
+    for file in ("results.parquet", "experiment.json", "run.json", "parts/KEY.parquet"):
+        assert f"| `{file}` |" in text
+    assert f"This is version {SCHEMA_VERSION}." in text

@@ -1,0 +1,209 @@
+from itertools import combinations
+from random import Random
+
+import numpy as np
+import pytest
+
+from pairup import RankOneThompson
+from pairup.kernels import rank_one_thompson as kernel
+from pairup.kernels.runtime.dispatch import observe_answers_step
+from tests.support.twins import unimodal_and_sam as naive
+from tests.support.twins.compiled import Compiled
+from tests.support.twins.rank_one import RankOneThompson as Twin
+from tests.support.twins.rate_families import FAMILIES
+
+
+class Duel:
+    """The compiled steps and their twin, who see the same outcomes."""
+
+    def __init__(self, rates, seed, period=2):
+        self.rates, self.key = naive.shuffled(seed, rates), naive.stream_key(seed, 0, naive.POLICY)
+        self.compiled = Compiled(RankOneThompson(period), len(rates), self.key)
+        self.twin = Twin(len(rates), period, self.key)
+        self.random = Random(seed)
+
+    def propose(self, seated=None):
+        expected, proposed = self.twin.propose(seated), self.compiled.propose()
+        assert proposed == expected
+        rates = self.compiled.state.rates[: len(self.rates)]
+        assert rates == pytest.approx(self.twin.rates, rel=1e-7)
+        return proposed
+
+    def accepts(self, i):
+        return int(self.random.random() < self.rates[i])
+
+    def observe(self, matching):
+        played = [bool(self.accepts(i) and self.accepts(j)) for i, j in matching]
+        self.compiled.observe(matching, played)
+        self.twin.observe(matching, played)
+
+    def observe_answers(self, matching):
+        answers = [(self.accepts(i), self.accepts(j)) for i, j in matching]
+        # Of couples that did not play, what the first answered may be unknown.
+        answers = [(-1, b) if b == 0 and self.random.random() < 0.5 else (a, b) for a, b in answers]
+        couples = np.array(matching, np.int64).reshape(-1, 2)
+        observe_answers_step(
+            self.compiled.state, couples, np.array(answers, np.int64).reshape(-1, 2)
+        )
+        self.twin.hear(matching, answers)
+
+    def play(self, rounds, learn):
+        for _ in range(rounds):
+            learn(self.propose())
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_equals_its_twin_step_for_step(family):
+    for n in (2, 3, 4, 7):
+        duel = Duel(FAMILIES[family](n), seed=n, period=1 + n % 3)
+        duel.play(12, duel.observe)
+
+
+def test_hears_answers_as_its_twin_does():
+    duel = Duel([0.9, 0.7, 0.5, 0.3, 0.0, 1.0], seed=3)
+    duel.play(8, duel.hear)
+    duel.play(8, duel.observe)
+    duel.play(8, duel.hear)
+
+
+def test_seats_some_of_the_players():
+    duel = Duel([0.9, 0.8, 0.5, 0.3, 0.1], seed=4)
+    for seated in ([0, 1, 2], [1, 4], [0, 1, 2, 3, 4], [0, 2, 3, 4]) * 3:
+        duel.compiled.seat(seated)
+        duel.observe(duel.propose(seated))
+
+
+# --- the posterior -------------------------------------------------------------------------------
+
+# Outcomes as (i, j): (games, missed), and answers as i: (accepted, declined).
+SHARED = {
+    "a couple alone": ({(0, 1): (6, 4)}, {}),
+    "one always meets the other": ({(0, 1): (300, 700), (0, 2): (1, 3), (1, 2): (3, 2)}, {}),
+    "never played": ({(0, 1): (0, 40), (0, 2): (0, 5), (1, 2): (2, 9)}, {}),
+    "always played": ({(0, 1): (40, 0), (0, 2): (7, 1)}, {}),
+    "the corner of .1 .1 0": ({(0, 1): (10, 990), (0, 2): (0, 100), (1, 2): (0, 100)}, {}),
+    "answers too": ({(0, 1): (5, 5), (1, 2): (2, 6)}, {0: (9, 1), 2: (0, 4)}),
+}
+
+
+def grid_moments(couples, answers, points=160):
+    """Means, deviations and chances to be above, of three rates, by summing over a grid.
+
+    The grid is even in the square roots of the rates, so that it is finer near 0.
+    """
+    root = (np.arange(points) + 0.5) / points
+    rates = np.meshgrid(*[root**2] * 3, indexing="ij")
+    density = 8.0 * np.prod(np.meshgrid(*[root] * 3, indexing="ij"), axis=0)
+    logs = np.log(density)
+    for (i, j), (games, missed) in couples.items():
+        both = rates[i] * rates[j]
+        logs += games * np.log(both) + missed * np.log1p(-both)
+    for i, (accepted, declined) in answers.items():
+        logs += accepted * np.log(rates[i]) + declined * np.log1p(-rates[i])
+    weight = np.exp(logs - logs.max())
+    weight /= weight.sum()
+    mean = [float((weight * rate).sum()) for rate in rates]
+    deviation = [
+        float(np.sqrt((weight * (rate - m) ** 2).sum()))
+        for rate, m in zip(rates, mean, strict=True)
+    ]
+    ties = [weight[rates[i] == rates[j]].sum() / 2 for i, j in combinations(range(3), 2)]
+    above = [
+        float(weight[rates[i] > rates[j]].sum() + tie)
+        for (i, j), tie in zip(combinations(range(3), 2), ties, strict=True)
+    ]
+    return mean, deviation, above
+
+
+def known(players, couples, answers, seed=0):
+    """The policy after some outcomes."""
+    compiled = Compiled(RankOneThompson(period=1), players, naive.stream_key(seed, 0, naive.POLICY))
+    for couple, (games, missed) in couples.items():
+        compiled.observe([couple] * (games + missed), [True] * games + [False] * missed)
+    for i, (accepted, declined) in answers.items():
+        rows = np.array([sorted((i, players - 1 - i))] * (accepted + declined), np.int64)
+        said = [1] * accepted + [0] * declined
+        # Of the other nothing is known; a yes of one alone is never heard, so it comes in games.
+        told = [(a, -1) if rows[0][0] == i else (-1, a) for a in said]
+        observe_answers_step(compiled.state, rows, np.array(told, np.int64))
+    return compiled
+
+
+def chain(players, couples, answers, draws):
+    """Draws of the rates as the policy makes them, the outcomes known from the beginning."""
+    compiled, drawn = known(players, couples, answers), np.empty((draws, players))
+    for row in drawn:
+        compiled.propose()
+        row[:] = compiled.state.rates[:players]
+    return drawn[draws // 20 :]
+
+
+def assert_moments(drawn, mean, deviation, above, within):
+    pairs = list(combinations(range(drawn.shape[1]), 2))
+    found = [(drawn[:, i] > drawn[:, j]).mean() for i, j in pairs]
+    assert np.abs((drawn.mean(axis=0) - mean) / deviation).max() < within
+    assert np.abs(drawn.std(axis=0) / deviation - 1).max() < within
+    assert np.abs(np.array(found) - above).max() < within / 2
+
+
+@pytest.mark.parametrize("outcomes", SHARED)
+def test_draws_from_the_exact_posterior_of_three(outcomes):
+    couples, answers = SHARED[outcomes]
+    drawn = chain(3, couples, answers, draws=30_000)
+    assert_moments(drawn, *grid_moments(couples, answers), within=0.05)
+
+
+@pytest.mark.parametrize("outcomes", SHARED)
+def test_means_are_those_of_the_posterior_and_where_answers_are_told_with_less_noise(outcomes):
+    couples, answers = SHARED[outcomes]
+    mean, deviation, _ = grid_moments(couples, answers)
+    off = {}
+    for heard in (0, 1):
+        compiled, errors = known(3, couples, answers), []
+        compiled.state.now[kernel.HEARD] = heard
+        for draw in range(40_000):
+            compiled.propose()
+            if draw % 4_000 == 3_999:  # the means are over the last twentieth
+                means, squares = compiled.state.mean[:3], compiled.state.square[:3]
+                spread = np.sqrt(squares - means**2)
+                errors.append([(means - mean) / deviation, spread / deviation - 1])
+        off[heard] = np.array(errors)
+        assert np.abs(off[heard].mean(axis=0)).max() < 0.05
+    assert np.abs(off[1]).mean() < np.abs(off[0]).mean()
+
+
+def metropolis(players, couples, steps, chains, seed):
+    """Draws from the same posterior by plain Metropolis moves of single rates, many chains."""
+    rng = np.random.default_rng(seed)
+    rates = rng.uniform(0.2, 0.8, (chains, players))
+    games, missed = np.zeros((2, players, players))
+    for (i, j), (played, not_played) in couples.items():
+        games[i, j] = games[j, i] = played
+        missed[i, j] = missed[j, i] = not_played
+    kept = []
+    for step in range(steps):
+        for i in range(players):
+            new = rates[:, i] + rng.normal(0, 0.15, chains)
+            inside = (new > 0) & (new < 1)
+            new = np.where(inside, new, rates[:, i])
+            gain = games[i].sum() * np.log(new / rates[:, i])
+            before, after = rates * rates[:, [i]], rates * new[:, None]
+            gain += (missed[i] * np.log((1 - after) / (1 - before))).sum(axis=1)
+            rates[:, i] = np.where(np.log(rng.random(chains)) < gain, new, rates[:, i])
+        if step > steps // 4 and step % 5 == 0:
+            kept.append(rates.copy())
+    return np.concatenate(kept)
+
+
+def test_draws_as_a_long_metropolis_run_of_six():
+    rng = np.random.default_rng(5)
+    rates = [0.95, 0.8, 0.6, 0.4, 0.1, 0.02]
+    couples = {}
+    for i, j in combinations(range(6), 2):
+        tries = int(rng.integers(0, 60))
+        games = int(rng.binomial(tries, rates[i] * rates[j]))
+        couples[i, j] = games, tries - games
+    exact = metropolis(6, couples, steps=1_500, chains=400, seed=1)
+    above = [(exact[:, i] > exact[:, j]).mean() for i, j in combinations(range(6), 2)]
+    drawn = chain(6, couples, {}, draws=20_000)
+    assert_moments(drawn, exact.mean(axis=0), exact.std(axis=0), above, within=0.06)

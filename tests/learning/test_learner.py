@@ -1,0 +1,206 @@
+import enum
+import uuid
+
+import numpy as np
+import pytest
+
+from pairup import (
+    SAM,
+    ArchiveError,
+    EpsilonGreedy,
+    Estimate,
+    ExploreThenCommit,
+    Learner,
+    Matching,
+    ObservationError,
+    Oracle,
+    PlayerError,
+    PolicyError,
+    Problem,
+    Uniform,
+    Unimodal,
+)
+from pairup.simulation.replication import new_world
+from tests.support.policy_variants import outcomes
+
+
+def test_learns_the_optimum():
+    problem = Problem([0.9, 0.3, 0.85, 0.25, 0.1, 0.6])
+    world = new_world(problem, 0, 0)
+    learner = Unimodal().learner(range(6))
+    for t in range(3_000):
+        matching = learner.propose()
+        learner.observe(matching, outcomes(world, t, matching))
+    assert learner.leader == Problem(world.rates).optimum
+    best = learner.estimates()[0]
+    assert best.couple in learner.leader
+    assert best.rate == pytest.approx(0.9 * 0.85, abs=0.05)
+
+
+def test_estimates_come_best_first():
+    learner = Unimodal().learner("abcd")
+    for couple, played in [("ab", True), ("ab", False), ("cd", True), ("ac", False)]:
+        learner.observe(learner.propose(list(couple)), [played])
+    assert learner.estimates() == [
+        Estimate(("c", "d"), 1, 1),
+        Estimate(("a", "b"), 2, 1),
+        Estimate(("a", "c"), 1, 0),
+    ]
+    assert [estimate.rate for estimate in learner.estimates()] == [1.0, 0.5, 0.0]
+    assert Uniform().learner("ab").estimates() == []
+
+
+def test_the_leader_is_of_all_who_are_present():
+    learner = Unimodal().learner("abcde")
+    for couple in ["ab", "cd"]:
+        for _ in range(5):
+            learner.observe(learner.propose(list(couple)), [True])
+    learner.propose(["c", "e"])
+    assert learner.leader == Matching([("a", "b"), ("c", "d")], ["e"])
+    assert Uniform().learner("abcd").leader is None
+
+
+@pytest.mark.parametrize(
+    ("matching", "played"),
+    [
+        ([("a", "b"), ("c", "d")], [True, False]),
+        ([["b", "a"], ["d", "c"]], [True, False]),
+        ((couple for couple in ["ab", "cd"] if False), []),
+        (iter([("a", "b"), ("c", "d")]), iter([True, False])),
+        ([("c", "d"), ("b", "a")], np.array([False, True])),
+        ([{"a", "b"}, {"c", "d"}], (value for value in [True, False])),
+        (Matching([("a", "b"), ("c", "d")]), {("c", "d"): False, ("b", "a"): True}),
+        (iter([["a", "b"], ["c", "d"]]), {frozenset("ab"): True, ("c", "d"): np.False_}),
+    ],
+)
+def test_outcomes_come_in_any_form(matching, played):
+    learner = Unimodal().learner("abcd")
+    learner.observe(learner.propose(["a", "b"]), [True])
+    learner.propose(["a", "b"])
+    learner.propose(["c", "d"])
+    learner.observe(matching, played)
+    if learner.pending:  # the empty one
+        assert len(learner.pending) == 2
+    else:
+        assert set(learner.estimates()) == {Estimate(("a", "b"), 2, 2), Estimate(("c", "d"), 1, 0)}
+
+
+def test_a_couple_proposed_twice_is_awaited_twice():
+    learner = Unimodal().learner("ab")
+    learner.propose()
+    learner.propose()
+    assert learner.pending == {("a", "b"): 2}
+    learner.observe([("a", "b"), ("b", "a")], [True, False])
+    assert learner.pending == {}
+    with pytest.raises(ObservationError, match="no outcome of 'a' and 'b' is awaited"):
+        learner.observe([("a", "b")], [True])
+
+
+def test_outcomes_of_who_left_lapse():
+    learner = Unimodal().learner("abcd")
+    matching = learner.propose(["a", "b"])
+    learner.propose(["c", "d"])
+    learner.leave("a")
+    assert learner.pending == {("c", "d"): 1}
+    with pytest.raises(PlayerError, match="'a' is not present"):
+        learner.observe(matching, [True])
+    learner.join("a")
+    with pytest.raises(ObservationError, match="no outcome of"):
+        learner.observe(matching, [True])
+
+
+@pytest.mark.parametrize(
+    ("players", "says"),
+    [
+        (["a", "b", "a"], "'a' is present already"),
+        (["a", None], "None"),
+        (["a", ["b"]], "not hashable"),
+        (5, "players must be a list of players, got 5: write"),
+    ],
+)
+def test_refuses_players(players, says):
+    with pytest.raises(PlayerError, match=says):
+        Uniform().learner(players)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63, 1.0, "1", None, True])
+def test_refuses_seeds(seed):
+    with pytest.raises(PolicyError, match="seed must be an integer"):
+        Uniform().learner("ab", seed)
+
+
+@pytest.mark.parametrize(
+    ("policy", "says"),
+    [
+        (SAM(), "horizon"),
+        (ExploreThenCommit(), "cycles or a horizon"),
+        (Oracle(), "acceptance rates"),
+    ],
+)
+def test_must_be_told_what_a_simulation_would_tell(policy, says):
+    with pytest.raises(PolicyError, match=says):
+        policy.learner("abcd")
+
+
+def test_an_unknown_player_is_a_slip_of_the_pen():
+    with pytest.raises(PlayerError, match=r"player 'anne' is not present; did you mean \"ann\"\?"):
+        Uniform().learner(["ann", "bob"]).leave("anne")
+    with pytest.raises(PlayerError, match=r"available must be .* got 'ann': write \['ann'\]"):
+        Uniform().learner(["ann", "bob"]).propose("ann")
+
+
+def test_a_pool_too_large_for_the_memory_stays_as_it_was(monkeypatch):
+    learner = Unimodal().learner("ab")
+    learner.observe(learner.propose(), [True])
+    before = learner.to_bytes()
+
+    def no_room(*_):
+        raise MemoryError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Unimodal, "start", no_room)
+        with pytest.raises(MemoryError):
+            learner.join("c")
+    assert learner.to_bytes() == before
+    learner.join("c")
+    assert learner.players == ("a", "b", "c")
+
+
+def test_names_that_are_saved_come_back():
+    names = ["ann", "", "\ud800", 3, -(2**70), ("bob", (1, ())), (), np.int64(7), np.str_("zoë")]
+    learner = Uniform().learner(names)
+    twin = Learner.from_bytes(learner.to_bytes())
+    assert twin.players == learner.players
+    assert twin.propose() == learner.propose()
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+@pytest.mark.parametrize(
+    "name", [0.5, True, b"raw", frozenset("ab"), Colour.RED, uuid.UUID(int=1), ("ann", 0.5)]
+)
+def test_names_that_cannot_be_saved(name):
+    learner = Uniform().learner(["ann", name, "bob"])
+    with pytest.raises(ArchiveError, match="a saved player's name is a string, an integer or a"):
+        learner.to_bytes()
+    assert len(learner.propose()) == 1
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        SAM(horizon=np.int64(50)),
+        ExploreThenCommit(np.int64(5), np.int64(9)),
+        EpsilonGreedy(epsilon=np.float32(3)),
+        Oracle(rates=np.array([0.5, 0.25], np.float32)),
+    ],
+)
+def test_options_of_numpy_can_be_saved(policy):
+    assert Learner.from_bytes(policy.learner("ab").to_bytes()).policy == policy
+
+
+def test_shows_its_policy():
+    policy = Unimodal(index="ucb")
+    assert policy.learner("ab").policy is policy

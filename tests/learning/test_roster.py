@@ -1,0 +1,56 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pairup import ArchiveError, MatchingError, PlayerError
+from pairup.learning.roster import Roster
+
+
+@given(st.lists(st.integers(0, 9)))
+def test_slots_stay_few_and_distinct(moves):
+    roster, present, most = Roster([]), {}, 0
+    for player in moves:
+        if player in present:
+            assert roster.leave(player) == present.pop(player)
+        else:
+            present[player] = roster.join(player)
+        most = max(most, len(present))
+        assert sorted(present.values()) == roster.slots.tolist()
+        assert all(slot < most for slot in present.values())
+        assert roster.players == tuple(sorted(present, key=present.__getitem__))
+        assert all(roster.slot(player) == slot for player, slot in present.items())
+        assert all(roster.name(slot) == player for player, slot in present.items())
+    assert Roster.unpacked(roster.packed(), most).players == roster.players
+
+
+def test_a_couple_is_a_row_of_slots():
+    roster = Roster(["ann", "bob", "cyd"])
+    assert roster.row(("cyd", "bob")) == roster.row(["bob", "cyd"]) == (1, 2)
+    assert roster.named((0, 2)) == "'ann' and 'cyd'"
+    with pytest.raises(MatchingError, match="with itself"):
+        roster.row(("ann", "ann"))
+    with pytest.raises(MatchingError, match="exactly two"):
+        roster.row("ab")
+    with pytest.raises(PlayerError, match="'dan' is not present"):
+        roster.row(("ann", "dan"))
+
+
+def test_slots_of_the_available_are_ascending():
+    roster = Roster("abcd")
+    assert roster.slots_of(iter("dab")).tolist() == [0, 1, 3]
+    assert roster.slots_of([]).tolist() == []
+    with pytest.raises(PlayerError, match="'a' is available twice"):
+        roster.slots_of(["b", "a", "a"])
+
+
+def test_a_refused_player_changes_nothing():
+    roster = Roster("ab")
+    for call in (lambda: roster.join("a"), lambda: roster.leave("x"), lambda: roster.join([])):
+        with pytest.raises(PlayerError):
+            call()
+        assert roster.players == ("a", "b")
+
+
+def test_refuses_slots_it_cannot_have():
+    with pytest.raises(ArchiveError, match="slot 4 is none of its 4"):
+        Roster.unpacked([[4, "a"]], 4)

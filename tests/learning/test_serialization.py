@@ -1,0 +1,234 @@
+"""Saved learners that are foreign, damaged, or damaged by someone who knows the digest."""
+
+import base64
+import hashlib
+import random
+import struct
+
+import numpy as np
+import pytest
+
+from pairup import ArchiveError, Learner, PairupError, Unimodal
+from pairup.learning import serialization
+from tests.support.policy_variants import variants
+
+
+def saved(variant):
+    """Bytes of a learner with every kind of content."""
+    learner, coin = variant.learner("abcdefg"), random.Random(0)
+    for _ in range(40):
+        matching = learner.propose()
+        learner.observe(matching, [coin.random() < 0.5 for _ in matching])
+    learner.propose()
+    return learner.to_bytes()
+
+
+@pytest.fixture(scope="module")
+def data():
+    learner = Unimodal().learner(["ann", "bob", "cyd"], seed=3)
+    for played in (True, False, True):
+        learner.observe(learner.propose(), [played])
+    return learner.to_bytes()
+
+
+@pytest.mark.parametrize(
+    "foreign", [b"", b"\0", b"PK\x03\x04" * 20, b"pairup", b"pairup learner\n", b"x" * 10_000]
+)
+def test_foreign_bytes(foreign):
+    with pytest.raises(ArchiveError, match=f"these {len(foreign)} bytes are no saved learner"):
+        Learner.from_bytes(foreign)
+
+
+@pytest.mark.parametrize("foreign", [None, "pairup learner\n", 3, ["a"]])
+def test_no_bytes_at_all(foreign):
+    with pytest.raises(ArchiveError, match="a saved learner is bytes, got"):
+        Learner.from_bytes(foreign)
+
+
+def test_any_buffer_of_bytes_will_do(data):
+    for buffer in (bytearray(data), memoryview(data)):
+        assert Learner.from_bytes(buffer).to_bytes() == data
+
+
+def test_truncated_anywhere(data):
+    for length in range(len(data)):
+        with pytest.raises(ArchiveError):
+            Learner.from_bytes(data[:length])
+
+
+def test_more_than_was_saved(data):
+    for more in (b"\0", data, data[-32:]):
+        with pytest.raises(ArchiveError, match="damaged"):
+            Learner.from_bytes(data + more)
+
+
+def test_a_flipped_bit_anywhere(data):
+    for place in range(len(data)):
+        damaged = bytearray(data)
+        damaged[place] ^= 1 << place % 8
+        with pytest.raises(ArchiveError):
+            Learner.from_bytes(damaged)
+
+
+def test_another_version(data):
+    start = len(b"pairup learner\n")
+    later = data[:start] + struct.pack("<H", serialization.VERSION + 1) + data[start + 2 :]
+    with pytest.raises(ArchiveError, match=r"saved in version 2 .* reads version 1: load it with"):
+        Learner.from_bytes(later)
+
+
+def resealed(data, **changes):
+    """Change the header, and make the digest fit."""
+    header, arrays = serialization.unpack(data)
+    return serialization.pack(header | changes, arrays)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"policy": "unimodel"}, "no policy is called 'unimodel'; did you mean \"unimodal\""),
+        ({"policy": None}, "no policy is called None"),
+        ({"options": {"cloak": "leader"}}, "no option 'cloak'; did you mean \"clock\""),
+        ({"options": {"clock": "sun"}}, "clock of unimodal cannot be 'sun'"),
+        ({"options": 3}, "damaged"),
+        ({"seed": -1}, "seed"),
+        ({"seed": "x"}, "seed"),
+        ({"capacity": 2}, "slot 2 is none of its 2"),
+        ({"capacity": -1}, "damaged"),
+        ({"capacity": "3"}, "damaged"),
+        ({"capacity": 10**15}, "damaged"),
+        ({"players": [[0, "a"], [0, "b"]]}, "two players sit in slot 0"),
+        ({"players": [[0, "a"], [1, "a"]]}, "'a' is present already"),
+        ({"players": [[0, "a"], [0.5, "b"]]}, "slot 0.5 is none"),
+        ({"players": [[0, "a"], [-1, "b"]]}, "slot -1 is none"),
+        ({"players": [[0, "a"], [1, None]]}, "None"),
+        ({"players": [[0, "a"], [1, {}]]}, "not hashable"),
+        ({"players": [[0, "a"]]}, "it knows players who are not present"),
+        ({"players": "abc"}, "damaged"),
+        ({"awaited": [[0, 9, 1]]}, "it awaits 1 outcomes of slots 0 and 9"),
+        ({"awaited": [[1, 0, 1]]}, "it awaits"),
+        ({"awaited": [[0, 1, 0]]}, "it awaits"),
+        ({"awaited": [[0, 1]]}, "damaged"),
+    ],
+)
+def test_a_header_of_another_pairup(data, changes, says):
+    with pytest.raises(ArchiveError, match=says):
+        Learner.from_bytes(resealed(data, **changes))
+
+
+def test_a_body_that_is_no_body(data):
+    prefix = len(b"pairup learner\n") + 18
+    for body in (b"", b"no zlib", data[prefix:-40]):
+        forged = data[:prefix] + body
+        with pytest.raises(ArchiveError, match="damaged"):
+            Learner.from_bytes(forged + hashlib.sha256(forged).digest())
+
+
+def damaged_arrays(name, array):
+    """Yield what could stand in place of an array."""
+    yield array.astype(np.float64)
+    yield array.astype(np.int32)
+    yield array.reshape(1, -1)
+    yield np.append(array, array[-1:])
+    yield array[:-1]
+    yield array[:0]
+    yield -array.astype(np.int64) - 1
+    if array.size and array.dtype != np.bool_:
+        for value in (-1, 1, 5, 7, 8, 100, 2**62, 2**63 - 1):
+            changed = array.astype(np.int64)
+            changed[random.Random(name).randrange(array.size)] = value
+            yield changed.astype(array.dtype)
+
+
+@pytest.mark.parametrize("variant", variants(), ids=str)
+def test_damage_under_a_fitting_digest_is_refused_or_harmless(variant):
+    """Compiled steps check no bounds: what they are given must have been checked before."""
+    header, arrays = serialization.unpack(saved(variant))
+    for name, array in arrays.items():
+        with pytest.raises(ArchiveError):
+            Learner.from_bytes(
+                serialization.pack(header, {**arrays, "other": array, name: array[:, None]})
+            )
+        for changed in damaged_arrays(name, array):
+            try:
+                learner = Learner.from_bytes(serialization.pack(header, {**arrays, name: changed}))
+            except ArchiveError:
+                continue
+            for _ in range(40):
+                matching = learner.propose()
+                assert len(matching.players) == 7
+                learner.observe(matching, [True] * len(matching))
+            assert learner.leader is None or len(learner.leader.players) == 7
+            learner.estimates()
+
+
+@pytest.mark.parametrize("variant", variants(), ids=str)
+def test_an_array_that_is_missing(variant):
+    header, arrays = serialization.unpack(saved(variant))
+    for name in arrays:
+        rest = {other: array for other, array in arrays.items() if other != name}
+        with pytest.raises(ArchiveError, match="damaged"):
+            Learner.from_bytes(serialization.pack(header, rest))
+
+
+def test_a_leader_cannot_have_led_for_ever(data):
+    # One more turn would overflow its count, which would look like a table without room.
+    header, arrays = serialization.unpack(data)
+    counts = np.where(arrays["leaders"] > 0, 2**63 - 1, 0)
+    with pytest.raises(ArchiveError, match="led for ever"):
+        Learner.from_bytes(serialization.pack(header, {**arrays, "leader_counts": counts}))
+
+
+def test_refuses_arrays_of_objects(data):
+    header, arrays = serialization.unpack(data)
+    listed = [[name, "|O", list(array.shape)] for name, array in arrays.items()]
+    with pytest.raises(ArchiveError, match="damaged"):
+        serialization._arrays(listed, b"")
+    with pytest.raises(ArchiveError, match="damaged"):
+        serialization._arrays([["a", "<i8", [-1]]], b"12345678")
+    assert header["policy"] == "unimodal"
+
+
+def test_an_error_of_the_archive_says_what_to_do(data):
+    with pytest.raises(PairupError, match="take an older copy"):
+        Learner.from_bytes(data[:-1] + b"\0")
+
+
+# Saved by version 1 of the format, which every later pairup must read or refuse by its version.
+OLD = {
+    "oracle": (
+        "aA9e3b#NeTWnpq|WpWAu0Ji`D000000M7sb000000C)i{j!_E3AP_{`o<#Orf-!`a(wm4M8!JT`RE$t0<nG-"
+        "~vak#T!<$(FOTo6lQy2pU<2S?)NCB_#ATfirmK^>tRR87_TZb84sEzzUHsu;pWX4K}>UWyzMk!RMN4rrZ&)9r9Y7_%"
+        "w1R|MUiaV>Ohbc|e*&mfT&B1X4q=IhtJZka#2EAR*yPkSG^$$MNG>^w|$E^U&OW*ic{KzV^gWoP&6BAx4aSXz=0=s#"
+        "O&Q$"
+    ),
+    "sam": (
+        "aA9e3b#NeTWnpq|WpWAu0JH%B000000IUK4000000C)k7P+g0IFc7@2A0qqggW7{TO8<$-"
+        "vD#1rnn;o&p7gh0vo#B%_1Zi*nOS!>J0qYmI9S+6c@B;4A&%f6zdhu;qVQj+<*8n)&PZX`@(J5}a@XJ>%+E$ssQ%xp"
+        "ME{_l{@CznMOz9pfA8nCoONj2Y>jM^-Px#_nieDj_9&e=QdUGO?68t<@O<Z~?wr($k{qGdM*eE$?`e`;d~sTFia8-"
+        "GrGU~+<LHYpqohk+`k`T1ryE(3H&|@xEmqt{XP1}7c@3QLEpSHGw~+0)&iq;AIZI?e)|s;}bFTk|!}X7Fc@KC6YAS?"
+        "Fx)g>*JeAtj)}aV9N=He5Gkx)ouJXh~!HvgiCUXI("
+    ),
+    "uniform": (
+        "aA9e3b#NeTWnpq|WpWAu0HOc@000000IC20000000C)i{j=>7TFbswTU!>%`gPR9Me3Q~c)>R11reqyb#@^k;83^Hn"
+        "{9m#GieOvd;k*aoHBZnvc+y>m??VVm_(7^^vK_;S1tZm_d{yL9iL)8DU9rsAk{rT|g>wc?`Mz^En}artJgWb%FFaE;"
+        "8?2dLEN}Z@Nxy@`em))b1-oA_JV}1A2|q)uK3-EO?K}U36AVxr8)4!5q3$!b&upMf>H"
+    ),
+    "unimodal": (
+        "aA9e3b#NeTWnpq|WpWAu0BivO000000MrEl000000C)lIQ$cRRFc2)|$OC$f_ROI`)mBw+JR?GAu`RH0Y|C*(Bb3i@"
+        "=&5h$+q#>?QWW|F@FA0#wRguO`3x8W)+Kyoc@D;%V4lIJekaIRn+<*8p!bJsH3qH9Yk7~we{yh@m4n@juC-ApRp{DO"
+        "?abGgVPz}mTpW(!I=KQop^i$jZKeV}3LR_WE27Rv?JQsF48k~Zq(A6}u?gV{k3q5M4c5H_ZKe8R?P#E(U8%&$JQGK2"
+        "fdg60vp2>ihqH4#>PXjN7v32y*aK8n7fzz#X{Bm?E}MtZn)E#3W6u*NeT=EiSf8fC9oq!f-"
+        "@i}I?DBJu<2Dnx)%WlR>q2WZDN~SX75e5_kNhL-oW>k+Hv!!h?pj06A=ox+fA6A1"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", sorted(OLD))
+def test_reads_what_was_saved_long_ago(name):
+    learner = Learner.from_bytes(base64.b85decode(OLD[name]))
+    assert learner.policy.name == name
+    assert learner.players == ("ann", 7, ("bob", 1))
+    assert learner.pending == {}
+    assert sum(known.proposed for known in learner.estimates()) in (0, 3)
+    assert len(learner.propose()) == 1

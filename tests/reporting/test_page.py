@@ -1,0 +1,274 @@
+import dataclasses
+import itertools
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from pairup import SAM, Oracle, Problem, Uniform, load_experiment, load_results, run_experiment
+from pairup.bounds import lower
+from pairup.errors import ResultsError
+from pairup.experiments.families import Posed
+from pairup.experiments.figure_spec import FigureSpec
+from pairup.experiments.spec import Entry, Experiment
+from pairup.experiments.timing import Cost
+from pairup.reporting.page import Making, versions, write_report
+from tests.support.browser import chromium
+from tests.support.browser.contrast import contrast
+
+COMMAND = "pairup reproduce --out 'my <results>' && echo \"done\""
+MAKING = Making(COMMAND, seconds=83.2, engine="2 threads", started="2024-05-06 07:08")
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("results")
+    found = []
+    for name in ("experiment-1", "experiment-2"):
+        experiment = load_experiment(name).scaled(rounds=300, replications=3)
+        # The paper's policies and a figure of each kind: enough to see, quick to draw.
+        experiment = dataclasses.replace(
+            experiment,
+            problems=experiment.problems[:3],
+            figures=(experiment.figures[0], experiment.figures[1]),
+        )
+        run_experiment(experiment, folder / name)
+        found.append((experiment, load_results(folder / name)))
+    return found
+
+
+@pytest.fixture(scope="module")
+def report(results, field, tmp_path_factory):
+    costs = {"f": {("tied", "policy 3"): Cost(12_345.6, 99)}}
+    every = [*results, field]
+    return write_report(tmp_path_factory.mktemp("report"), every, MAKING, costs=costs)
+
+
+class Page(HTMLParser):
+    """Elements with their attributes, and the text."""
+
+    void = frozenset({"meta", "link", "img", "br"})
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.open, self.words = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        if tag not in self.void:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    def all(self, tag):
+        return [attributes for each, attributes in self.elements if each == tag]
+
+
+@pytest.fixture(scope="module")
+def page(report):
+    return Page(report.read_text("utf-8"))
+
+
+def test_the_page_is_well_formed(page):
+    assert page.open == []
+    assert page.all("html") == [{"lang": "en"}]
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+
+
+def test_the_page_needs_nothing_else(report, page):
+    sources = [each.get("src") or each.get("href") for _, each in page.elements]
+    assert all(each.startswith(("data:", "#")) for each in sources if each)
+    assert not page.all("script")
+    styles = re.findall(r"<style>(.*?)</style>", report.read_text("utf-8"), re.S)
+    assert "url(" not in "".join(styles)
+
+
+def test_everything_is_said(page, results):
+    text = " ".join(page.words)
+    for part in ("V1 has about half of SAM's regret", "holds", "Measured over 300 rounds"):
+        assert part in text
+    for part in (COMMAND, "1 minute 23 seconds", "2 threads", "2024-05-06 07:08", "Seed"):
+        assert part in text
+    for name, version in versions().items():
+        assert f"{name} {version}" in text
+    for experiment, _ in results:
+        assert experiment.title in text
+        for posed in experiment.problems:
+            assert posed.problem.name in text
+
+
+def test_the_page_is_accessible(page):
+    assert all(each["alt"].strip() for each in page.all("img"))
+    assert all(each.get("scope") in ("col", "row", "colgroup") for each in page.all("th"))
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(b - a <= 1 for a, b in itertools.pairwise(levels))
+    boxes = [each for each in page.all("div") if each.get("class") == "scroll"]
+    assert len(boxes) == len(page.all("table")) == len(page.all("caption"))
+    assert all(each["tabindex"] == "0" and each["aria-label"] for each in boxes)
+
+
+def test_the_figures_lie_beside_the_page(report, results, field, page):
+    drawn = sum(len(experiment.figures) for experiment, _ in [*results, field])
+    assert len(page.all("img")) == drawn
+    assert len(list((report.parent / "figures").iterdir())) == 3 * drawn
+
+
+def test_the_same_results_give_the_same_page(results, tmp_path):
+    once, again = (
+        write_report(tmp_path / each, results, MAKING).read_bytes() for each in ("once", "again")
+    )
+    assert once == again
+
+
+def test_the_limit_where_a_figure_asks_for_it(results, tmp_path, page):
+    experiment, frame = results[0]
+    figure = next(each for each in load_experiment("experiment-1").figures if each.kind == "limit")
+    asked = dataclasses.replace(experiment, figures=(figure,))
+    text = " ".join(Page(write_report(tmp_path, [(asked, frame)], MAKING).read_text()).words)
+    limit = lower(experiment.problems[0].problem).regret(300)
+    mean = frame.filter(problem="from_zero(2, 0.1)", policy="SAM", round=300)["regret"].mean()
+    assert "Limit, c ln T" in text
+    assert f" {limit:.1f} " in text
+    assert f"× {mean / limit:.1f}" in text
+    assert "Limit, c ln T" not in " ".join(page.words)
+
+
+LABELS = [f"policy {n}" for n in range(10)]
+
+
+@pytest.fixture(scope="module")
+def field(tmp_path_factory):
+    """Ten policies on two problems, one of which has no limit; eight of them are the same."""
+    tied = Problem([0.9, 0.9, 0.5, 0.5, 0.5, 0.1], "tied")
+    problems = (
+        Posed(Problem.from_zero(2, 0.1), "from_zero", {"pairs": 2, "gap": 0.1}),
+        Posed(tied, "rates", {"rates": 1}),
+    )
+    policies = [Oracle(), SAM(), *[Uniform()] * 8]
+    entries = tuple(Entry(*each) for each in zip(LABELS, policies, strict=True))
+    bars = FigureSpec("limit", "limit", "Times the limit")
+    experiment = Experiment("f", "My field", "", 3_000, 3, 0, problems, entries, (bars,))
+    folder = tmp_path_factory.mktemp("field")
+    run_experiment(experiment, folder)
+    return experiment, load_results(folder)
+
+
+def cells(page):
+    """Give the cells of each row of the table of results by the policy's name."""
+    table = re.search('<table class="finals">.*?</table>', page.read_text("utf-8"), re.S)
+    rows = re.findall('<tr><th scope="row">(.*?)</th>(.*?)</tr>', table[0])
+    return {
+        name: [re.sub("<.*?>", " ", cell).strip() for cell in re.findall("<td.*?</td>", row)]
+        for name, row in rows
+    }
+
+
+def test_many_policies_have_a_row_each(field, tmp_path):
+    experiment, frame = field
+    rows = cells(write_report(tmp_path, [field], MAKING))
+    assert next(iter(rows)) == "policy 0"
+    assert set(rows) == set(LABELS)
+    limit = lower(experiment.problems[0].problem).regret(3_000)
+    for name, row in rows.items():
+        rank, regret, times, *rest = row
+        mine = frame.filter(problem="from_zero(2, 0.1)", policy=name, round=3_000)["regret"].mean()
+        assert regret.split()[0] == f"{mine:,.0f}"
+        assert times == f"{mine / limit:,.1f}"
+        assert rank.isdigit()
+        assert rest[2] == "–"  # without a limit
+        assert len(row) == 6
+
+
+def test_ties_of_many_policies_are_said_below_the_table(field, tmp_path):
+    text = " ".join(Page(write_report(tmp_path, [field], MAKING).read_text("utf-8")).words)
+    assert "No difference shown on tied, in the order of the regret:" in text
+    assert "policy 2 and policy 3 … policy 9" in text
+    assert not re.search("policy 0 and [^;.]*policy 2", text)
+
+
+def test_costs_have_a_column_where_they_are_known(field, tmp_path):
+    costs = {("from_zero(2, 0.1)", "policy 1"): Cost(1234.4, 99)}
+    page = write_report(tmp_path, [field], MAKING, costs={"f": costs})
+    rows = cells(page)
+    assert rows["policy 1"][3] == "1,234"
+    assert [row[3] for name, row in rows.items() if name != "policy 1"] == ["–"] * 9
+    assert {row[7] for row in rows.values()} == {"–"}
+    assert "at most about 0.3 s a policy" in page.read_text("utf-8")
+
+
+def test_known_costs_give_few_policies_a_row_each(results, tmp_path):
+    experiment, frame = results[1]
+    costs = {(experiment.problems[0].problem.name, "V2"): Cost(77.0, 5)}
+    rows = cells(write_report(tmp_path, [(experiment, frame)], MAKING, costs={"e": costs}))
+    assert "around(0.5, 4, 0.1)" in rows
+    known = {experiment.name: costs}
+    rows = cells(write_report(tmp_path, [(experiment, frame)], MAKING, costs=known))
+    assert set(rows) == {entry.label for entry in experiment.entries}
+    assert rows["V2"][3] == "77"
+
+
+def test_single_problems_say_nothing_of_the_claims(field, results, tmp_path):
+    alone = write_report(tmp_path, [field], MAKING).read_text("utf-8")
+    assert "<h1>My field</h1>" in alone
+    assert "claims" not in alone.split("</header>")[0].split("<header>")[1]
+    assert "Claims of the paper" not in alone
+    both = write_report(tmp_path, [field, *results], MAKING).read_text("utf-8")
+    lone = write_report(tmp_path, results, MAKING).read_text("utf-8")
+    verdicts = [
+        re.search('<table class="claims">.*?</table>', page, re.S)[0] for page in (both, lone)
+    ]
+    assert verdicts[0] == verdicts[1]
+
+
+def test_nothing_to_report_is_refused(tmp_path):
+    with pytest.raises(ResultsError, match="at least one experiment"):
+        write_report(tmp_path, [], MAKING)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium.browser() as started:
+        yield started
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_in_a_real_browser(browser, report, tmp_path, width, scheme):
+    page = browser.new_page(viewport={"width": width, "height": 844}, color_scheme=scheme)
+    said, asked = [], []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url[:60]))
+    page.goto(report.as_uri())
+    pictures = page.evaluate(
+        "[...document.images].map("
+        "i => [i.complete, i.naturalWidth, i.getBoundingClientRect().width])"
+    )
+    assert len(pictures) == 5
+    for complete, natural, shown in pictures:
+        assert complete
+        assert natural > 0
+        assert 300 < shown <= width
+    # Tables scroll inside their own boxes; the page itself does not scroll sideways.
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    outside = page.evaluate(
+        "[...document.querySelectorAll('h1, h2, p, figure, .scroll, pre, dl')]"
+        ".filter(e => e.getBoundingClientRect().right > innerWidth + 1).length"
+    )
+    assert outside == 0
+    assert said == []
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    assert contrast(page, "body") > 7
+    assert contrast(page, ".small") > 4.5
+    shot = tmp_path / "report.png"
+    page.screenshot(path=shot, full_page=True)
+    assert shot.stat().st_size > 20_000
+    page.close()

@@ -1,0 +1,9 @@
+"""What service processes in tests are forked from: all imported, the policies they use compiled."""
+
+from pairup.policies import get_policy
+from pairup.service import server  # noqa: F401
+from pairup.service.operations.warmup import warm
+from tests.support.service import processes  # noqa: F401  # what each of them begins with
+
+for name in ("rank_one_thompson", "unimodal"):
+    warm(get_policy(name))

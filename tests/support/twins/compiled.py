@@ -1,0 +1,43 @@
+"""A policy's compiled steps, driven as the simulator drives them."""
+
+import numpy as np
+
+from pairup.kernels.runtime.dispatch import FULL, observe_step, propose_step, set_available_step
+from pairup.policies.base import StartContext
+
+
+class Compiled:
+    """The compiled steps of a policy, behind the methods of its slow twin."""
+
+    def __init__(self, policy, capacity, key=0, horizon=None, rates=None):
+        rates = None if rates is None else np.array(rates, float)
+        self.policy = policy
+        self.state = policy.start(StartContext(capacity, np.uint64(key), horizon, rates))
+        self.growths = 0
+        self.set_present(range(capacity))
+
+    def set_present(self, present):
+        """The players present are now `present`, and all are seated."""
+        self.present = np.array(sorted(present), np.int64)
+        self.policy.set_present(self.state, self.present)
+        self.seat(self.present)
+
+    def set_available(self, players):
+        self.seated = np.array(sorted(players), np.int64)
+        set_available_step(self.state, self.seated)
+
+    def propose(self):
+        couples = np.full((len(self.seated) // 2, 2), -1, np.int64)
+        while propose_step(self.state, couples) == FULL:
+            self.state = self.policy.grow(self.state)
+            self.growths += 1
+        return sorted((i, j) for i, j in couples.tolist())
+
+    def observe(self, couples, played):
+        couples = np.array(couples, np.int64).reshape(-1, 2)
+        observe_step(self.state, couples, np.array(played, np.bool_))
+
+    @property
+    def leader(self):
+        """The leader's couples in order, the phantom's included."""
+        return tuple((i, j) for i, j in self.policy.leader(self.state).tolist())
