@@ -16,9 +16,9 @@ import numpy as np
 from distributed import Client, LocalCluster
 
 from pairup import Problem, Uniform, load_experiment, run_experiment
-from pairup.experiments.spec import Entry, Experiment, Posed
+from pairup.experiments.spec import Entry, Experiment, PosedProblem
 from pairup.experiments.storage import write_part
-from pairup.experiments.work_units import cut
+from pairup.experiments.work_units import split_into_units
 
 BLOCKS = 4_000
 
@@ -40,7 +40,7 @@ def nothing(number):
 
 def small_blocks():
     problems = (
-        Posed(Problem(np.full(4, n / BLOCKS), f"p{n}"), "rates", {"rates": n})
+        PosedProblem(Problem(np.full(4, n / BLOCKS), f"p{n}"), "rates", {"rates": n})
         for n in range(BLOCKS)
     )
     return Experiment("tiny", "", "", 1, 1, 0, tuple(problems), (Entry("U", Uniform()),))
@@ -77,7 +77,7 @@ def locally(experiment):
 
 
 def bytes_moved():
-    blocks = cut(load_experiment("experiment-1"))
+    blocks = split_into_units(load_experiment("experiment-1"))
     block = max(blocks, key=lambda each: len(each.replications))
     shape = len(block.replications), len(block.marks)
     numbers = np.random.default_rng(0).random(shape).cumsum(axis=1), np.ones(shape, np.int64)

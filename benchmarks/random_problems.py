@@ -17,7 +17,7 @@ from rich.table import Table
 from pairup import SAM, Problem, RankOneThompson, Unimodal, UnimodalThompson, bounds, load_results
 from pairup.analysis.statistics import final, mean_intervals
 from pairup.experiments.runner import run_experiment
-from pairup.experiments.spec import Entry, Experiment, FigureSpec, Posed
+from pairup.experiments.spec import Entry, Experiment, FigureSpec, PosedProblem
 
 OURS = "Rank one"
 ENTRIES = (
@@ -47,7 +47,7 @@ def drawn(number: int) -> Problem:
 
 def experiment(problems: int, rounds: int, replications: int) -> Experiment:
     """Pose them all."""
-    posed = [Posed(drawn(n), LAWS[n % len(LAWS)], {"number": n}) for n in range(problems)]
+    posed = [PosedProblem(drawn(n), LAWS[n % len(LAWS)], {"number": n}) for n in range(problems)]
     return Experiment(
         name="random-problems",
         title="Problems drawn at random",

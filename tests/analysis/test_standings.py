@@ -7,17 +7,17 @@ import pytest
 from pairup import SAM, Problem, Unimodal
 from pairup.analysis.standings import standings, ties
 from pairup.bounds import lower
-from pairup.experiments.families import Posed
+from pairup.experiments.families import PosedProblem
 from pairup.experiments.figure_spec import FigureSpec
 from pairup.experiments.spec import Entry, Experiment
-from pairup.experiments.timing import Cost
+from pairup.experiments.timing import Timing
 from tests.support.experiments.frames import frame, rows
 
 NAME = "from_zero(2, 0.1)"
 
 
 def experiment(*figures, labels=("a", "b")):
-    posed = Posed(Problem.from_zero(2, 0.1), "from_zero", {"pairs": 2, "gap": 0.1})
+    posed = PosedProblem(Problem.from_zero(2, 0.1), "from_zero", {"pairs": 2, "gap": 0.1})
     entries = tuple(Entry(label, SAM() if label == "a" else Unimodal()) for label in labels)
     return Experiment("e", "E", "", 100, 3, 0, (posed,), entries, figures)
 
@@ -29,7 +29,7 @@ def results():
 
 def test_the_least_regret_comes_first_with_limit_and_cost():
     line = FigureSpec("curves", "c", limit=True)
-    costs = {(NAME, "b"): Cost(250.0, 40)}
+    costs = {(NAME, "b"): Timing(250.0, 40)}
     best, worst = standings(experiment(line), results(), costs)[NAME]
     limit = lower(Problem.from_zero(2, 0.1)).constant * math.log(100)
     assert (best.policy, best.rank, worst.policy, worst.rank) == ("b", 1, "a", 2)
@@ -52,7 +52,7 @@ def test_other_experiments_and_problems_are_left_aside():
 
 def test_each_pair_without_a_difference_is_named_once():
     shuffled = frame(a=[1.0, 5, 9], b=[9.0, 2, 5], c=[5.0, 9, 3], d=[4.0, 8, 6])
-    posed = Posed(Problem([0.1, 0.2], "p"), "rates", {"rates": 1})
+    posed = PosedProblem(Problem([0.1, 0.2], "p"), "rates", {"rates": 1})
     race = dataclasses.replace(experiment(labels="abcd"), problems=(posed,))
     table = standings(race, shuffled)["p"]
     first, second, third, last = (row.policy for row in table)

@@ -179,10 +179,10 @@ def test_the_report_of_a_race_reads_its_costs(call, field, tmp_path):
     folder, _ = field
     call("report", folder, "--out", tmp_path)
     assert "ns a round" in (tmp_path / "report.html").read_text()
-    (folder / "costs.json").rename(tmp_path / "costs.json")
+    (folder / "timings.json").rename(tmp_path / "timings.json")
     call("report", folder, "--out", tmp_path)
     assert "ns a round" not in (tmp_path / "report.html").read_text()
-    (tmp_path / "costs.json").rename(folder / "costs.json")
+    (tmp_path / "timings.json").rename(folder / "timings.json")
 
 
 def test_the_whole_field_on_a_problem_of_ones_own(call):

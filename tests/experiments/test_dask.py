@@ -12,7 +12,7 @@ import pytest
 from distributed import Client
 
 from pairup import SimulationError, dask_executor, run_experiment
-from tests.support.experiments.sweeps import BLOCKS, parts, race
+from tests.support.experiments.races import UNITS, parts, race
 from tests.support.paths import DOCS
 
 DASK = (sys.executable, "-m", "dask")
@@ -72,7 +72,7 @@ def by_threads(tmp_path_factory):
 def test_a_cluster_gives_the_same_bytes(tmp_path, cluster, by_threads):
     with dask_executor(cluster.address) as executor:
         summary = run_experiment(RACE, tmp_path, executor=executor)
-    assert summary.computed == BLOCKS
+    assert summary.computed == UNITS
     assert (tmp_path / "results.parquet").read_bytes() == by_threads
 
 
@@ -98,7 +98,7 @@ def test_a_killed_worker_costs_its_blocks_not_the_run(tmp_path, cluster, by_thre
         summary = run_experiment(RACE, tmp_path, executor=executor, progress=kill_one)
     assert lost
     assert victim.wait(timeout=10) == -signal.SIGKILL
-    assert summary.computed == BLOCKS
+    assert summary.computed == UNITS
     assert (tmp_path / "results.parquet").read_bytes() == by_threads
 
 
@@ -117,7 +117,7 @@ def test_a_cluster_that_goes_away_is_named_and_the_run_goes_on_elsewhere(
     finally:
         cluster.close()
     assert "was lost" in str(caught.value)
-    assert 1 <= len(parts(tmp_path)) < BLOCKS
+    assert 1 <= len(parts(tmp_path)) < UNITS
     run_experiment(RACE, tmp_path)
     assert (tmp_path / "results.parquet").read_bytes() == by_threads
 

@@ -17,18 +17,18 @@ from pairup import (
     run_experiment,
     simulate,
 )
-from pairup.experiments import work_units as blocks_module
+from pairup.experiments import work_units
 from pairup.experiments.spec import Entry
-from pairup.experiments.work_units import cut
+from pairup.experiments.work_units import split_into_units
 from pairup.policies.baselines import Uniform
-from tests.support.experiments.sweeps import BLOCKS, parts, race, start
+from tests.support.experiments.races import UNITS, parts, race, start
 from tests.support.service.small_disk import needs_mounts, own_mounts, run_python
 
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed")
-    assert run_experiment(race(), folder).computed == BLOCKS
+    assert run_experiment(race(), folder).computed == UNITS
     return (folder / "results.parquet").read_bytes()
 
 
@@ -72,7 +72,7 @@ def test_a_killed_run_goes_on_and_recomputes_nothing(tmp_path, undisturbed):
     before = parts(tmp_path)
     process = start(tmp_path)
     out, _ = process.communicate(timeout=120)
-    assert out.split() == ["ready", str(BLOCKS - 6), "6"]
+    assert out.split() == ["ready", str(UNITS - 6), "6"]
     assert before.items() <= parts(tmp_path).items()
     assert (tmp_path / "results.parquet").read_bytes() == undisturbed
     assert not list(tmp_path.rglob(".tmp-*"))
@@ -102,7 +102,7 @@ def test_ctrl_c_is_heard_at_once_and_parts_stay(tmp_path):
     _, errors = process.communicate(timeout=60)
     assert process.returncode != 0
     assert "KeyboardInterrupt" in errors
-    assert run_experiment(race(100), tmp_path).reused == BLOCKS
+    assert run_experiment(race(100), tmp_path).reused == UNITS
 
 
 @pytest.mark.parametrize("damage", ["cut", "emptied", "altered", "swapped"])
@@ -118,13 +118,13 @@ def test_a_damaged_part_is_computed_again(tmp_path, undisturbed, damage):
     }
     part.write_bytes(spoilt[damage])
     summary = run_experiment(race(), tmp_path)
-    assert (summary.computed, summary.reused) == (1, BLOCKS - 1)
+    assert (summary.computed, summary.reused) == (1, UNITS - 1)
     assert part.read_bytes() == data
     assert (tmp_path / "results.parquet").read_bytes() == undisturbed
 
 
 def test_more_replications_or_policies_reuse_the_blocks_there_are(tmp_path, monkeypatch):
-    monkeypatch.setattr(blocks_module, "_BLOCK_SECONDS", 1e-9)  # one replication a block
+    monkeypatch.setattr(work_units, "_BLOCK_SECONDS", 1e-9)  # one replication a block
     first = run_experiment(race(100, replications=2), tmp_path)
     more = run_experiment(race(100, replications=3), tmp_path)
     assert (more.reused, more.computed) == (first.blocks, first.blocks // 2)
@@ -149,8 +149,8 @@ def test_fewer_replications_give_what_they_always_give(tmp_path):
 
 
 def test_a_key_changes_with_all_that_determines_the_numbers(monkeypatch):
-    block = cut(race())[0]
-    other = cut(race())[-1]
+    block = split_into_units(race())[0]
+    other = split_into_units(race())[-1]
     changed = [
         replace(block, rounds=block.rounds + 1),
         replace(block, marks=block.marks[1:]),
@@ -162,11 +162,13 @@ def test_a_key_changes_with_all_that_determines_the_numbers(monkeypatch):
     ]
     assert len({block.key, *(each.key for each in changed)}) == len(changed) + 1
     assert replace(block, entry=3, posed=4).key == block.key
-    assert [each.key for each in cut(race())] == [each.key for each in cut(race())]
+    assert [each.key for each in split_into_units(race())] == [
+        each.key for each in split_into_units(race())
+    ]
 
 
 def test_a_policy_from_elsewhere_counts_its_source():
-    block = cut(race())[0]
+    block = split_into_units(race())[0]
     assert replace(block, policy=Mine()).key != replace(block, policy=Uniform()).key
 
 
@@ -177,14 +179,18 @@ class Mine(Uniform):
 
 def test_the_cut_follows_the_cost_and_never_the_number_of_replications():
     few, many = (
-        {block.replications for block in cut(race(2_000_000, replications=n)) if not block.entry}
+        {
+            block.replications
+            for block in split_into_units(race(2_000_000, replications=n))
+            if not block.entry
+        }
         for n in (20, 40)
     )
     assert {part.stop - part.start for part in many} > {4}
     assert len(few - many) <= len(race().problems)  # but for the last block of each problem
     assert all(
         0.5 <= block.cost <= 1.5
-        for block in cut(race(2_000_000, replications=1_000))
+        for block in split_into_units(race(2_000_000, replications=1_000))
         if block.replications.stop < 1_000
     )
 
@@ -211,9 +217,9 @@ def test_a_second_run_is_kept_out(tmp_path):
 def test_progress_is_reported_and_a_bar_needs_a_terminal(tmp_path, capfd):
     seen = []
     summary = run_experiment(race(100), tmp_path / "a", progress=seen.append)
-    assert [each.done for each in seen] == list(range(1, BLOCKS + 1))
+    assert [each.done for each in seen] == list(range(1, UNITS + 1))
     assert seen[-1].share == pytest.approx(1.0)
-    assert seen[-1].rounds == summary.rounds == BLOCKS * 8 * 100
+    assert seen[-1].rounds == summary.rounds == UNITS * 8 * 100
     run_experiment(race(100), tmp_path / "b", progress=True)
     assert capfd.readouterr() == ("", "")
 
@@ -222,7 +228,7 @@ def test_a_bar_is_shown_on_a_terminal(tmp_path, monkeypatch, capfd):
     monkeypatch.setenv("FORCE_COLOR", "1")
     run_experiment(race(100), tmp_path, progress=True)
     shown = capfd.readouterr().err
-    assert f"{BLOCKS}/{BLOCKS} blocks" in shown
+    assert f"{UNITS}/{UNITS} blocks" in shown
     assert "rounds/s" in shown
 
 
@@ -230,7 +236,7 @@ def test_run_json_says_when_and_how_long(tmp_path):
     run_experiment(race(100), tmp_path)
     run_experiment(race(100), tmp_path)
     first, second = json.loads((tmp_path / "run.json").read_text())["runs"]
-    assert first["computed"] == second["reused"] == BLOCKS
+    assert first["computed"] == second["reused"] == UNITS
     assert first["seconds"] > 0
     assert first["engine"] == "threads"
     assert set(first["versions"]) == {"python", "pairup", "numba", "numpy", "polars"}
@@ -246,7 +252,7 @@ def test_a_file_in_place_of_the_folder(tmp_path, out):
 # A limit on the size of files fails a write as a full disk does, everywhere and for real.
 LIMITED = """
 import resource, sys
-from tests.support.experiments.sweeps import race
+from tests.support.experiments.races import race
 from pairup import PairupError, run_experiment
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
 try:
@@ -260,7 +266,7 @@ def test_a_write_that_fails_is_an_error_and_valid_parts_stay(tmp_path, undisturb
     largest = 2 * 8 * 45 * 16  # between a part and all results
     out = run_python(LIMITED, tmp_path, largest)
     assert out.startswith(f"ResultsError cannot write to {tmp_path}: File too large")
-    assert len(parts(tmp_path)) == BLOCKS
+    assert len(parts(tmp_path)) == UNITS
     assert not list(tmp_path.rglob(".tmp-*"))
     assert run_experiment(race(), tmp_path).computed == 0
     assert (tmp_path / "results.parquet").read_bytes() == undisturbed
@@ -270,7 +276,7 @@ def test_a_write_that_fails_is_an_error_and_valid_parts_stay(tmp_path, undisturb
 SMALL_DISK = """
 import hashlib, subprocess, sys
 from pathlib import Path
-from tests.support.experiments.sweeps import parts, race
+from tests.support.experiments.races import parts, race
 from pairup import PairupError, run_experiment
 disk = sys.argv[1]
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40k", "tmpfs", disk], check=True)
@@ -297,7 +303,7 @@ def test_a_full_disk_and_a_read_only_one(tmp_path, undisturbed):
     assert out[0].startswith(f"ResultsError cannot write to {tmp_path}/out")
     assert "No space left on device" in out[0]
     kept, reused, untouched = out[1].split()
-    assert 0 < int(kept) == int(reused) < BLOCKS
+    assert 0 < int(kept) == int(reused) < UNITS
     assert untouched == "True"
     assert out[2] == hashlib.sha256(undisturbed).hexdigest()
     assert "Read-only file system" in out[3]
@@ -323,19 +329,19 @@ def test_a_lost_block_is_named_and_the_others_stay(tmp_path):
     with pytest.raises(SimulationError, match=r"was lost: OSError: the worker is gone.*run again"):
         run_experiment(race(100), tmp_path, executor=_Broken())
     assert len(parts(tmp_path)) == 1
-    with pytest.raises(ResultsError, match=f"holds 1 of {BLOCKS} blocks"):
+    with pytest.raises(ResultsError, match=f"holds 1 of {UNITS} blocks"):
         load_results(tmp_path)
     assert len(load_results(tmp_path, partial=True)["problem"].unique()) == 1
 
 
 def test_a_worker_of_another_version_is_refused():
-    block = replace(cut(race(100))[0], code="another")
+    block = replace(split_into_units(race(100))[0], code="another")
     with pytest.raises(SimulationError, match="another version of pairup"):
-        blocks_module.play(block)
+        work_units.compute_unit(block)
 
 
 def test_a_stopped_block_ends():
     stop = threading.Event()
     stop.set()
     with pytest.raises(SimulationError, match="stopped"):
-        blocks_module.play(cut(race(100))[0], stop)
+        work_units.compute_unit(split_into_units(race(100))[0], stop)

@@ -13,7 +13,7 @@ from pairup import (
     shipped_experiments,
 )
 from pairup.experiments.families import FAMILIES
-from pairup.experiments.spec import Entry, Experiment, FigureSpec, Posed
+from pairup.experiments.spec import Entry, Experiment, FigureSpec, PosedProblem
 from tests.support.paths import DOCS
 
 GOOD = """
@@ -397,12 +397,12 @@ def test_scaled_changes_nothing_else():
 
 
 def test_an_experiment_made_in_python_is_checked_too():
-    posed = (Posed(Problem([0.1, 0.2]), "rates", {}),)
+    posed = (PosedProblem(Problem([0.1, 0.2]), "rates", {}),)
     with pytest.raises(ExperimentError, match="at least one problem and one policy"):
         Experiment("e", "", "", 1, 1, 0, (), (Entry("a", SAM()),))
     with pytest.raises(ExperimentError, match="name of a problem: must be given"):
         Experiment("e", "", "", 1, 1, 0, posed, (Entry("a", SAM()),))
-    named = (Posed(Problem([0.1, 0.2], "two"), "rates", {}),)
+    named = (PosedProblem(Problem([0.1, 0.2], "two"), "rates", {}),)
     with pytest.raises(ExperimentError, match="x: must be a parameter, got None"):
         Experiment("e", "", "", 1, 1, 0, named, (Entry("a", SAM()),), (FigureSpec("final", "f"),))
 

@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 from pairup import Problem, ResultsError, Uniform, load_experiment, load_results, run_experiment
-from pairup.experiments.spec import Entry, Experiment, Posed
+from pairup.experiments.spec import Entry, Experiment, PosedProblem
 from pairup.experiments.storage import SCHEMA_VERSION, compact, read_experiment, read_part, schema
-from tests.support.experiments.sweeps import race
+from tests.support.experiments.races import race
 from tests.support.paths import DOCS
 
 
@@ -179,7 +179,14 @@ def test_files_can_be_read_by_others(copy):
 def test_players_who_never_play_and_odd_numbers(tmp_path):
     problem = Problem([0.0, 0.0, 0.0], "nobody")
     experiment = Experiment(
-        "e", "", "", 30, 2, 0, (Posed(problem, "rates", {"rates": 1}),), (Entry("U", Uniform()),)
+        "e",
+        "",
+        "",
+        30,
+        2,
+        0,
+        (PosedProblem(problem, "rates", {"rates": 1}),),
+        (Entry("U", Uniform()),),
     )
     run_experiment(experiment, tmp_path)
     frame = load_results(tmp_path)

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from pairup import Oracle, Problem
 from pairup.bounds import lower
 from pairup.errors import ResultsError
-from pairup.experiments.spec import Entry, Experiment, FigureSpec, Posed
+from pairup.experiments.spec import Entry, Experiment, FigureSpec, PosedProblem
 from pairup.reporting.figures import draw, final_regret, limits, regret_curves, save
 from pairup.reporting.limit_plots import limit_line, times_the_limit
 from pairup.reporting.style import points, short, spread, styles
@@ -26,7 +26,7 @@ def results():
 
 def experiment(*figures):
     problems = tuple(
-        Posed(Problem.from_zero(pairs, 0.1), "from_zero", {"pairs": pairs, "gap": 0.1})
+        PosedProblem(Problem.from_zero(pairs, 0.1), "from_zero", {"pairs": pairs, "gap": 0.1})
         for pairs in (2, 4)
     )
     entries = tuple(Entry(label, policy) for label, policy in POLICIES.items())
@@ -180,8 +180,8 @@ def test_limits_are_computed_where_a_figure_asks_for_them():
 def field(count):
     """Many policies on problems of two families."""
     problems = (
-        Posed(Problem.from_zero(2, 0.1), "from_zero", {"pairs": 2, "gap": 0.1}),
-        Posed(Problem.around(0.5, 2, 0.1), "around", {"mean": 0.5, "pairs": 2, "gap": 0.1}),
+        PosedProblem(Problem.from_zero(2, 0.1), "from_zero", {"pairs": 2, "gap": 0.1}),
+        PosedProblem(Problem.around(0.5, 2, 0.1), "around", {"mean": 0.5, "pairs": 2, "gap": 0.1}),
     )
     entries = tuple(Entry(f"policy {n}", Oracle()) for n in range(count))
     figures = (

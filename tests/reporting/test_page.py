@@ -8,10 +8,10 @@ import pytest
 from pairup import SAM, Oracle, Problem, Uniform, load_experiment, load_results, run_experiment
 from pairup.bounds import lower
 from pairup.errors import ResultsError
-from pairup.experiments.families import Posed
+from pairup.experiments.families import PosedProblem
 from pairup.experiments.figure_spec import FigureSpec
 from pairup.experiments.spec import Entry, Experiment
-from pairup.experiments.timing import Cost
+from pairup.experiments.timing import Timing
 from pairup.reporting.page import Making, versions, write_report
 from tests.support.browser import chromium
 from tests.support.browser.contrast import contrast
@@ -39,7 +39,7 @@ def results(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def report(results, field, tmp_path_factory):
-    costs = {"f": {("tied", "policy 3"): Cost(12_345.6, 99)}}
+    costs = {"f": {("tied", "policy 3"): Timing(12_345.6, 99)}}
     every = [*results, field]
     return write_report(tmp_path_factory.mktemp("report"), every, MAKING, costs=costs)
 
@@ -149,8 +149,8 @@ def field(tmp_path_factory):
     """Ten policies on two problems, one of which has no limit; eight of them are the same."""
     tied = Problem([0.9, 0.9, 0.5, 0.5, 0.5, 0.1], "tied")
     problems = (
-        Posed(Problem.from_zero(2, 0.1), "from_zero", {"pairs": 2, "gap": 0.1}),
-        Posed(tied, "rates", {"rates": 1}),
+        PosedProblem(Problem.from_zero(2, 0.1), "from_zero", {"pairs": 2, "gap": 0.1}),
+        PosedProblem(tied, "rates", {"rates": 1}),
     )
     policies = [Oracle(), SAM(), *[Uniform()] * 8]
     entries = tuple(Entry(*each) for each in zip(LABELS, policies, strict=True))
@@ -195,7 +195,7 @@ def test_ties_of_many_policies_are_said_below_the_table(field, tmp_path):
 
 
 def test_costs_have_a_column_where_they_are_known(field, tmp_path):
-    costs = {("from_zero(2, 0.1)", "policy 1"): Cost(1234.4, 99)}
+    costs = {("from_zero(2, 0.1)", "policy 1"): Timing(1234.4, 99)}
     page = write_report(tmp_path, [field], MAKING, costs={"f": costs})
     rows = cells(page)
     assert rows["policy 1"][3] == "1,234"
@@ -206,7 +206,7 @@ def test_costs_have_a_column_where_they_are_known(field, tmp_path):
 
 def test_known_costs_give_few_policies_a_row_each(results, tmp_path):
     experiment, frame = results[1]
-    costs = {(experiment.problems[0].problem.name, "V2"): Cost(77.0, 5)}
+    costs = {(experiment.problems[0].problem.name, "V2"): Timing(77.0, 5)}
     rows = cells(write_report(tmp_path, [(experiment, frame)], MAKING, costs={"e": costs}))
     assert "around(0.5, 4, 0.1)" in rows
     known = {experiment.name: costs}

@@ -10,9 +10,9 @@ import polars as pl
 from pairup.analysis.limits import in_limits, limits
 from pairup.analysis.statistics import final, mean_intervals, ranking
 from pairup.experiments.spec import Experiment
-from pairup.experiments.timing import Costs
+from pairup.experiments.timing import Timings
 
-COSTS_MEASURED = (
+TIMING_NOTE = (
     "ns a round: one replication on one thread, after a warm-up, on the machine that ran the race; "
     "from its first round on for at most about 0.3 s a policy, so that a slow policy is timed "
     "over its early rounds alone, which may cost more than later ones."
@@ -59,7 +59,7 @@ class Standing:
 
 
 def standings(
-    experiment: Experiment, frame: pl.DataFrame, costs: Costs | None = None
+    experiment: Experiment, frame: pl.DataFrame, costs: Timings | None = None
 ) -> dict[str, list[Standing]]:
     """Order the policies on each problem that was played, the least regret first.
 
@@ -70,7 +70,7 @@ def standings(
     frame
         Its results.
     costs
-        As `pairup.experiments.timing.measure_costs` gives them.
+        As `pairup.experiments.timing.measure_timings` gives them.
     """
     frame = frame.filter(experiment=experiment.name)
     last = final(frame)
@@ -86,7 +86,7 @@ def _on(
     frame: pl.DataFrame,
     times: dict[tuple[str, str], float],
     games: dict[tuple[str, str], float],
-    costs: Costs,
+    costs: Timings,
 ) -> list[Standing]:
     rows = []
     for row in ranking(frame, problem).to_dicts():

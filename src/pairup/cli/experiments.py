@@ -121,7 +121,7 @@ def race(  # noqa: PLR0913 - a parameter is an option
     """
     from pairup.experiments.race import field_race, race_of
     from pairup.experiments.storage import load_results
-    from pairup.experiments.timing import measure_costs, write_costs
+    from pairup.experiments.timing import measure_timings, write_timings
 
     posed = f"rates:rates=[{rates}]" if rates else problem
     left_out: dict[str, str] = {}
@@ -136,8 +136,8 @@ def race(  # noqa: PLR0913 - a parameter is an option
     with _kept(out) as folder:
         _run(experiment, folder, None)
         with Console(stderr=True).status("timing a round of each policy"):
-            costs = measure_costs(experiment)
-        write_costs(folder, experiment, costs)
+            costs = measure_timings(experiment)
+        write_timings(folder, experiment, costs)
         frame = load_results(folder)
         page = _write_report([folder], folder) if out else None
     show_race(experiment, frame, costs, as_json)
@@ -215,12 +215,12 @@ def _report(folders: Sequence[Path], out: Path) -> None:
 
 def _write_report(folders: Sequence[Path], out: Path) -> Path:
     from pairup.experiments.storage import load_results, read_experiment
-    from pairup.experiments.timing import read_costs
+    from pairup.experiments.timing import read_timings
     from pairup.reporting.page import Making, write_report
 
     results = [(read_experiment(folder), load_results(folder)) for folder in folders]
     costs = {
-        experiment.name: read_costs(folder, experiment)
+        experiment.name: read_timings(folder, experiment)
         for folder, (experiment, _) in zip(folders, results, strict=True)
     }
     return write_report(out, results, Making(_command(), _seconds(folders)), costs=costs)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pairup.analysis.standings import Standing
     from pairup.experiments.spec import Experiment
-    from pairup.experiments.timing import Costs
+    from pairup.experiments.timing import Timings
 
 _WIDE = 100  # letters of a terminal in which curves have room
 
@@ -61,9 +61,9 @@ def show_finals(frame: pl.DataFrame, as_json: bool) -> None:
     show(table)
 
 
-def show_race(experiment: Experiment, frame: pl.DataFrame, costs: Costs, as_json: bool) -> None:
+def show_race(experiment: Experiment, frame: pl.DataFrame, costs: Timings, as_json: bool) -> None:
     """Print a table of each problem, the best policy first."""
-    from pairup.analysis.standings import COSTS_MEASURED, standings
+    from pairup.analysis.standings import TIMING_NOTE, standings
     from pairup.cli.sparklines import sparklines
 
     tables, curves = standings(experiment, frame, costs), sparklines(frame)
@@ -78,7 +78,7 @@ def show_race(experiment: Experiment, frame: pl.DataFrame, costs: Costs, as_json
     for problem, table in tables.items():
         size = f"{experiment.rounds:,} rounds, {experiment.replications} times"
         _show_standings(f"{problem}: {size}", table, curves)
-    show(COSTS_MEASURED, markup=False)
+    show(TIMING_NOTE, markup=False)
 
 
 def _show_standings(

@@ -12,7 +12,7 @@ from pairup.problem import Problem
 
 
 @dataclass(frozen=True)
-class Posed:
+class PosedProblem:
     """A problem of an experiment, and the values of the swept parameters that pose it."""
 
     problem: Problem
@@ -43,7 +43,7 @@ def describe_families() -> list[dict[str, str]]:
     ]
 
 
-def sweep_problems(tables: Iterable[Table]) -> list[Posed]:
+def sweep_problems(tables: Iterable[Table]) -> list[PosedProblem]:
     """Make the problems of all combinations of the listed parameters, table by table."""
     numbers = itertools.count(1)
     return [
@@ -53,12 +53,14 @@ def sweep_problems(tables: Iterable[Table]) -> list[Posed]:
     ]
 
 
-def _numbered(posed: Posed, number: int) -> Posed:
+def _numbered(posed: PosedProblem, number: int) -> PosedProblem:
     """Pose rates by their place in the file: a list cannot be the x of a figure."""
-    return Posed(Problem(posed.problem.rates, f"rates({number})"), "rates", {"rates": number})
+    return PosedProblem(
+        Problem(posed.problem.rates, f"rates({number})"), "rates", {"rates": number}
+    )
 
 
-def _swept_family(table: Table) -> list[Posed]:
+def _swept_family(table: Table) -> list[PosedProblem]:
     family = table.choice("family", FAMILIES)
     build, kinds, needed = FAMILIES[family]
     table.check_keys(("family", *kinds), ("family", *needed))
@@ -70,7 +72,7 @@ def _swept_family(table: Table) -> list[Posed]:
             problem = build(**parameters)
         except ValueError as error:  # a ProblemError, or numpy's word on a seed
             table.fail("", str(error))
-        posed.append(Posed(problem, family, parameters))
+        posed.append(PosedProblem(problem, family, parameters))
     return posed
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pairup.errors import did_you_mean
-from pairup.experiments.families import Posed
+from pairup.experiments.families import PosedProblem
 from pairup.experiments.toml_table import Table
 
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -62,7 +62,7 @@ class FigureSpec:
     y_scale: Literal["linear", "log"] = "linear"
     limit: bool = False
 
-    def shows(self, posed: Posed) -> bool:
+    def shows(self, posed: PosedProblem) -> bool:
         """Whether the figure draws this problem."""
         return all(posed.traits.get(key) == value for key, value in self.where.items())
 
@@ -88,7 +88,9 @@ def read_figure(table: Table) -> FigureSpec:
     return FigureSpec(policies=tuple(policies), **given)
 
 
-def check_figure(figure: FigureSpec, labels: Sequence[str], problems: Sequence[Posed]) -> None:
+def check_figure(
+    figure: FigureSpec, labels: Sequence[str], problems: Sequence[PosedProblem]
+) -> None:
     """Refuse a figure that does not fit the policies and problems of its experiment."""
     table = Table(f"figure {figure.name!r}", {})
     if not FILE_NAME.fullmatch(figure.name):
@@ -111,7 +113,7 @@ def check_figure(figure: FigureSpec, labels: Sequence[str], problems: Sequence[P
     _check_axis(table, figure, shown)
 
 
-def _check_axis(table: Table, figure: FigureSpec, shown: Sequence[Posed]) -> None:
+def _check_axis(table: Table, figure: FigureSpec, shown: Sequence[PosedProblem]) -> None:
     """Refuse a figure with several problems for one of its points, or for its curves."""
     if figure.kind == "curves" and figure.x is not None:
         table.fail("x", "curves are drawn against the round: leave it out")

@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 
-class SweepProgress(NamedTuple):
+class RunProgress(NamedTuple):
     """How far a sweep is.
 
     `share` is in [0, 1], of the work that was left at the start, by the cost model; `rounds` were
@@ -22,13 +22,13 @@ class SweepProgress(NamedTuple):
     seconds: float
 
 
-Report = Callable[[SweepProgress], None]
+ProgressCallback = Callable[[RunProgress], None]
 
 
 class Meter:
     """Counts what is done."""
 
-    def __init__(self, blocks: int, reused: int, cost: float, report: Report) -> None:
+    def __init__(self, blocks: int, reused: int, cost: float, report: ProgressCallback) -> None:
         self._blocks, self._done, self._all = blocks, reused, cost
         self._cost, self._start, self._report = 0.0, time.perf_counter(), report
         self.rounds = 0
@@ -40,11 +40,11 @@ class Meter:
         self.rounds += rounds
         seconds = time.perf_counter() - self._start
         share = min(self._cost / self._all, 1.0)
-        self._report(SweepProgress(self._blocks, self._done, share, self.rounds, seconds))
+        self._report(RunProgress(self._blocks, self._done, share, self.rounds, seconds))
 
 
 @contextmanager
-def reporter(name: str, progress: bool | Report) -> Iterator[Report]:
+def reporter(name: str, progress: bool | ProgressCallback) -> Iterator[ProgressCallback]:
     """Give the function that shows progress: the caller's, a bar on a terminal, or silence."""
     if callable(progress):
         yield progress
@@ -56,12 +56,12 @@ def reporter(name: str, progress: bool | Report) -> Iterator[Report]:
         yield show
 
 
-def _silent(_: SweepProgress) -> None:
+def _silent(_: RunProgress) -> None:
     """Show nothing."""
 
 
 @contextmanager
-def _bar(name: str, console: Any) -> Iterator[Report]:
+def _bar(name: str, console: Any) -> Iterator[ProgressCallback]:
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
     from rich.progress import TimeRemainingColumn as TimeLeft
 
@@ -71,7 +71,7 @@ def _bar(name: str, console: Any) -> Iterator[Report]:
     with Progress(*columns, console=console) as bar:
         task = bar.add_task(name, total=1.0, counts="", rate="")
 
-        def show(now: SweepProgress) -> None:
+        def show(now: RunProgress) -> None:
             rate = f"{now.rounds / max(now.seconds, 1e-9) / 1e6:.1f}M rounds/s"
             counts = f"{now.done}/{now.blocks} blocks"
             bar.update(task, completed=now.share, counts=counts, rate=rate)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pairup.errors import ExperimentError, PolicyError
-from pairup.experiments.families import Posed, sweep_problems
+from pairup.experiments.families import PosedProblem, sweep_problems
 from pairup.experiments.figure_spec import FigureSpec
 from pairup.experiments.spec import Entry, Experiment, load_experiment
 from pairup.experiments.toml_table import Table
@@ -94,7 +94,7 @@ def field_race(
     return dataclasses.replace(field, entries=able), left_out
 
 
-def _one_problem(text: str) -> Posed:
+def _one_problem(text: str) -> PosedProblem:
     family, parameters = parse_spec(text)
     posed = sweep_problems([Table(f"problem {text!r}", {"family": family} | parameters)])
     if len(posed) != 1:
@@ -102,7 +102,7 @@ def _one_problem(text: str) -> Posed:
     return posed[0]
 
 
-def _curves(posed: Posed) -> FigureSpec:
+def _curves(posed: PosedProblem) -> FigureSpec:
     return FigureSpec(
         "curves",
         "race",
@@ -113,7 +113,7 @@ def _curves(posed: Posed) -> FigureSpec:
     )
 
 
-def _has_limit(posed: Posed) -> bool:
+def _has_limit(posed: PosedProblem) -> bool:
     return posed.problem.players <= _MOST_FOR_LIMIT
 
 

@@ -1,4 +1,4 @@
-"""Sweep: an experiment cut into blocks, played anywhere, kept as they finish.
+"""Runner: an experiment split into work units, played anywhere, kept as they finish.
 
 A block is some replications of one policy on one problem, about a second of work. Its key is a
 hash of all that determines its numbers, so that a run which was killed, or which has more
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from pairup.errors import PairupError, ResultsError, SimulationError
-from pairup.experiments.progress import Meter, Report, reporter
+from pairup.experiments.progress import Meter, ProgressCallback, reporter
 from pairup.experiments.spec import Experiment, canonical_json
 from pairup.experiments.storage import (
     SCHEMA_VERSION,
@@ -38,14 +38,14 @@ from pairup.experiments.storage import (
     write_whole,
     writing,
 )
-from pairup.experiments.work_units import Block, cut, play
+from pairup.experiments.work_units import WorkUnit, compute_unit, split_into_units
 from pairup.simulation.simulate import play_block
 
 _IN_FLIGHT = 4096  # blocks that an executor holds at once
 
 
 @dataclass(frozen=True)
-class SweepSummary:
+class RunSummary:
     """What a sweep did: blocks of the experiment, and those computed now; rounds played now."""
 
     blocks: int
@@ -59,8 +59,8 @@ def run_experiment(
     experiment: Experiment,
     out: str | Path,
     executor: Executor | None = None,
-    progress: bool | Report = False,
-) -> SweepSummary:
+    progress: bool | ProgressCallback = False,
+) -> RunSummary:
     """Run an experiment, or what is left of it, into a folder.
 
     The data are the same bit for bit on every executor, and however often the run was stopped.
@@ -79,7 +79,7 @@ def run_experiment(
         threads, one a core; the compiled loop releases the GIL.
     progress
         True shows a bar on a terminal (and nothing elsewhere). A function is called with a
-        `SweepProgress` after each block.
+        `RunProgress` after each block.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def run_experiment(
     (60, 0, 60)
     """
     start, folder = time.perf_counter(), Path(out)
-    blocks = cut(experiment)
+    blocks = split_into_units(experiment)
     with _only_run(folder):
         _prepare(folder, experiment, blocks)
         left = [block for block in blocks if read_part(folder, block.key) is None]
@@ -113,7 +113,7 @@ def run_experiment(
             meter = Meter(len(blocks), len(blocks) - len(left), cost, report)
             _compute(left, folder, executor, meter)
         compact(folder)
-        summary = SweepSummary(
+        summary = RunSummary(
             blocks=len(blocks),
             computed=len(left),
             reused=len(blocks) - len(left),
@@ -125,7 +125,7 @@ def run_experiment(
 
 
 def _compute(
-    blocks: Sequence[Block], folder: Path, executor: Executor | None, meter: Meter
+    blocks: Sequence[WorkUnit], folder: Path, executor: Executor | None, meter: Meter
 ) -> None:
     """Play blocks and keep each as it comes back."""
     if not blocks:
@@ -133,7 +133,7 @@ def _compute(
     stop = threading.Event()
     with _engine(executor, blocks) as pool:
         finished: queue.SimpleQueue[Future[Numbers]] = queue.SimpleQueue()
-        running: dict[Future[Numbers], Block] = {}
+        running: dict[Future[Numbers], WorkUnit] = {}
         waiting = iter(blocks)
         try:
             for _ in blocks:
@@ -152,8 +152,8 @@ def _compute(
 
 def _submit(
     pool: Executor,
-    waiting: Iterator[Block],
-    running: dict[Future[Numbers], Block],
+    waiting: Iterator[WorkUnit],
+    running: dict[Future[Numbers], WorkUnit],
     finished: queue.SimpleQueue[Future[Numbers]],
     stop: threading.Event,
 ) -> None:
@@ -163,7 +163,7 @@ def _submit(
         block = next(waiting, None)
         if block is None:
             return
-        future = pool.submit(play, block, *arguments)
+        future = pool.submit(compute_unit, block, *arguments)
         running[future] = block
         future.add_done_callback(finished.put)
 
@@ -174,7 +174,7 @@ def _next(finished: queue.SimpleQueue[Future[Numbers]]) -> Future[Numbers]:
             return finished.get(timeout=0.5)
 
 
-def _result(future: Future[Numbers], block: Block) -> Numbers:
+def _result(future: Future[Numbers], block: WorkUnit) -> Numbers:
     try:
         return future.result()
     except PairupError:
@@ -188,7 +188,7 @@ def _result(future: Future[Numbers], block: Block) -> Numbers:
 
 
 @contextmanager
-def _engine(executor: Executor | None, blocks: Sequence[Block]) -> Iterator[Executor]:
+def _engine(executor: Executor | None, blocks: Sequence[WorkUnit]) -> Iterator[Executor]:
     if executor is not None:
         yield executor
         return
@@ -239,7 +239,7 @@ def dask_executor(address: str, timeout: float = 10.0) -> Iterator[Executor]:
         yield client.get_executor(pure=False)  # blocks have their own keys
 
 
-def _prepare(folder: Path, experiment: Experiment, blocks: Sequence[Block]) -> None:
+def _prepare(folder: Path, experiment: Experiment, blocks: Sequence[WorkUnit]) -> None:
     """Note in the folder what is about to be run, and clean it of half-written files."""
     path = folder / "experiment.json"
     manifest = {
@@ -297,7 +297,7 @@ class _RunLog:
         )
         self._write()
 
-    def end(self, summary: SweepSummary) -> None:
+    def end(self, summary: RunSummary) -> None:
         self._runs[-1] |= {
             "seconds": round(summary.seconds, 3),
             "blocks": summary.blocks,

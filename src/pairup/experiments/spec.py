@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from pairup.errors import ExperimentError, PairupError, did_you_mean
-from pairup.experiments.families import Posed, sweep_problems
+from pairup.experiments.families import PosedProblem, sweep_problems
 from pairup.experiments.figure_spec import FILE_NAME, FigureSpec, check_figure, read_figure
 from pairup.experiments.toml_table import Table, fail_at
 from pairup.policies import Policy, get_policy
@@ -58,7 +58,7 @@ class Experiment:
     rounds: int
     replications: int
     seed: int
-    problems: tuple[Posed, ...]
+    problems: tuple[PosedProblem, ...]
     entries: tuple[Entry, ...]
     figures: tuple[FigureSpec, ...] = ()
 
@@ -122,7 +122,9 @@ class Experiment:
         """Make an experiment from what `definition` returned."""
         given = dict(definition)
         problems = tuple(
-            Posed(Problem(posed["rates"], posed["name"]), posed["family"], posed["parameters"])
+            PosedProblem(
+                Problem(posed["rates"], posed["name"]), posed["family"], posed["parameters"]
+            )
             for posed in given.pop("problems")
         )
         entries = tuple(

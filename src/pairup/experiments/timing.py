@@ -1,4 +1,4 @@
-"""Costs: what a round of each policy takes here, measured, and kept beside the results.
+"""Timings: what a round of each policy takes here, measured, and kept beside the results.
 
 Apart from the data, which must be the same on every machine.
 """
@@ -17,21 +17,23 @@ from pairup.experiments.storage import write_whole
 from pairup.simulation.simulate import time_rounds
 
 _SECONDS = 0.3  # for each policy, on all problems together
-_FILE = "costs.json"
+_FILE = "timings.json"
 
 
 @dataclass(frozen=True)
-class Cost:
+class Timing:
     """What a round takes: nanoseconds of processor time, on average over the rounds timed."""
 
     nanoseconds: float
     rounds: int
 
 
-Costs = Mapping[tuple[str, str], Cost]  # by the problem's name and the policy's label
+Timings = Mapping[tuple[str, str], Timing]  # by the problem's name and the policy's label
 
 
-def measure_costs(experiment: Experiment, seconds: float = _SECONDS) -> dict[tuple[str, str], Cost]:
+def measure_timings(
+    experiment: Experiment, seconds: float = _SECONDS
+) -> dict[tuple[str, str], Timing]:
     """Time one replication of each policy on each problem, in this thread.
 
     Parameters
@@ -45,7 +47,7 @@ def measure_costs(experiment: Experiment, seconds: float = _SECONDS) -> dict[tup
     --------
     >>> from pairup import load_experiment
     >>> small = load_experiment("experiment-2").scaled(rounds=20)
-    >>> measure_costs(small)["around(0.5, 4, 0.1)", "SAM"].rounds
+    >>> measure_timings(small)["around(0.5, 4, 0.1)", "SAM"].rounds
     20
     """
     share = seconds / len(experiment.problems)
@@ -55,12 +57,12 @@ def measure_costs(experiment: Experiment, seconds: float = _SECONDS) -> dict[tup
             timed = time_rounds(
                 posed.problem, entry.policy, experiment.rounds, experiment.seed, share
             )
-            costs[posed.problem.name, entry.label] = Cost(*timed)
+            costs[posed.problem.name, entry.label] = Timing(*timed)
     return costs
 
 
-def write_costs(folder: str | Path, experiment: Experiment, costs: Costs) -> None:
-    """Keep costs in ``costs.json`` beside the results of an experiment."""
+def write_timings(folder: str | Path, experiment: Experiment, costs: Timings) -> None:
+    """Keep costs in ``timings.json`` beside the results of an experiment."""
     options = {entry.label: entry.options for entry in experiment.entries}
     rows = [
         {"problem": problem, "policy": policy, "options": options[policy]} | asdict(cost)
@@ -70,13 +72,13 @@ def write_costs(folder: str | Path, experiment: Experiment, costs: Costs) -> Non
     write_whole(Path(folder) / _FILE, json.dumps(noted, indent=1).encode())
 
 
-def read_costs(folder: str | Path, experiment: Experiment) -> dict[tuple[str, str], Cost]:
+def read_timings(folder: str | Path, experiment: Experiment) -> dict[tuple[str, str], Timing]:
     """Read the costs kept in a folder, of the policies as the experiment has them; maybe none."""
     options = {entry.label: entry.options for entry in experiment.entries}
     with suppress(OSError, KeyError, TypeError, ValueError):
         rows = json.loads((Path(folder) / _FILE).read_bytes())["costs"]
         return {
-            (row["problem"], row["policy"]): Cost(float(row["nanoseconds"]), int(row["rounds"]))
+            (row["problem"], row["policy"]): Timing(float(row["nanoseconds"]), int(row["rounds"]))
             for row in rows
             if options.get(row["policy"]) == row["options"]
         }

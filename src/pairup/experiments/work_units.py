@@ -1,4 +1,4 @@
-"""Blocks: an experiment cut into pieces of about a second, each with a key."""
+"""Work units: an experiment cut into pieces of about a second, each with a key."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _SOURCES = (
 
 
 @dataclass(frozen=True)
-class Block:
+class WorkUnit:
     """Some replications of one policy on one problem, as they travel to a worker."""
 
     policy: Policy
@@ -88,7 +88,7 @@ class Block:
         return self.rounds_played * _round_cost(self.policy, self.problem)
 
 
-def cut(experiment: Experiment) -> list[Block]:
+def split_into_units(experiment: Experiment) -> list[WorkUnit]:
     """Cut an experiment into blocks of about a second, by policy, problem and replications.
 
     A replication is never cut, so that a block of very many rounds takes longer. The cut does not
@@ -103,7 +103,7 @@ def cut(experiment: Experiment) -> list[Block]:
             for first in range(0, experiment.replications, size):
                 part = range(first, min(first + size, experiment.replications))
                 blocks.append(
-                    Block(entry.policy, posed.problem, rounds, marks, seed, part, e, p, code)
+                    WorkUnit(entry.policy, posed.problem, rounds, marks, seed, part, e, p, code)
                 )
     return blocks
 
@@ -142,7 +142,7 @@ def _foreign_digest(policy_class: type[Policy]) -> str:
     return "unknown"
 
 
-def play(block: Block, stop: threading.Event | None = None) -> Numbers:
+def compute_unit(block: WorkUnit, stop: threading.Event | None = None) -> Numbers:
     """Play a block; called by workers."""
     if block.code != code_digest():
         raise SimulationError(

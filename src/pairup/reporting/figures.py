@@ -23,7 +23,7 @@ from pairup.analysis.limits import in_limits, limits
 from pairup.analysis.statistics import final, mean_intervals, policies_of
 from pairup.bounds import theorem
 from pairup.errors import PairupError, ResultsError
-from pairup.experiments.families import Posed
+from pairup.experiments.families import PosedProblem
 from pairup.experiments.figure_spec import FigureSpec
 from pairup.experiments.spec import Experiment
 from pairup.policies import Policy
@@ -328,7 +328,7 @@ def _size(policies: int) -> tuple[float, float]:
 def _against(
     spec: FigureSpec,
     experiment: Experiment,
-    posed: Sequence[Posed],
+    posed: Sequence[PosedProblem],
     rows: pl.DataFrame,
     ax: Axes,
     looks: Mapping[str, Style],

@@ -19,7 +19,7 @@ from pairup.analysis.standings import standings
 from pairup.errors import ResultsError
 from pairup.experiments.spec import Experiment
 from pairup.experiments.storage import write_whole
-from pairup.experiments.timing import Costs
+from pairup.experiments.timing import Timings
 from pairup.reporting.figures import Picture, draw
 from pairup.reporting.tables import by_policy, by_problem, listed, table
 
@@ -85,7 +85,7 @@ def write_report(
     results: Sequence[tuple[Experiment, pl.DataFrame]],
     making: Making,
     title: str = "",
-    costs: Mapping[str, Costs] | None = None,
+    costs: Mapping[str, Timings] | None = None,
 ) -> Path:
     """Write ``report.html``, and the figures as files beside it.
 
@@ -101,7 +101,7 @@ def write_report(
     title
         Of the page; by default one that fits.
     costs
-        What a round takes, as `pairup.experiments.timing.read_costs` gives it, by the name of the
+        What a round takes, as `pairup.experiments.timing.read_timings` gives it, by the name of the
         experiment.
 
     Returns
@@ -224,7 +224,7 @@ def _ends(low: float | None, high: float | None) -> str:
 
 
 def _experiment(
-    experiment: Experiment, frame: pl.DataFrame, pictures: Sequence[Picture], costs: Costs
+    experiment: Experiment, frame: pl.DataFrame, pictures: Sequence[Picture], costs: Timings
 ) -> str:
     figures = "\n".join(map(_figure, pictures))
     tables = standings(experiment, frame, costs)

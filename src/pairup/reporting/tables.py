@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 from pairup.analysis.limits import limits
-from pairup.analysis.standings import COSTS_MEASURED, Standing, ties
+from pairup.analysis.standings import TIMING_NOTE, Standing, ties
 from pairup.experiments.spec import Experiment
 
 
@@ -90,7 +90,7 @@ def by_policy(tables: Mapping[str, Sequence[Standing]]) -> str:
         f"No difference shown on {name}, in the order of the regret: {_tied(ranks) or 'none'}."
         for name, ranks in tables.items()
     ]
-    return whole + listed([*notes, COSTS_MEASURED] if timed else notes)
+    return whole + listed([*notes, TIMING_NOTE] if timed else notes)
 
 
 def _places(found: tuple[str, Mapping[str, Standing]]) -> tuple[int, float]:

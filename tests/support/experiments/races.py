@@ -5,16 +5,16 @@ import sys
 from pathlib import Path
 
 from pairup import Problem, Uniform, Unimodal
-from pairup.experiments.spec import Entry, Experiment, Posed
+from pairup.experiments.spec import Entry, Experiment, PosedProblem
 from tests.support.paths import ROOT
 
 PROBLEMS = 6
-BLOCKS = 2 * PROBLEMS
+UNITS = 2 * PROBLEMS
 
 # Runs the experiment of argv in a process of its own; after `last` new blocks it does `then`.
 SCRIPT = """
 import os, signal, sys
-from tests.support.experiments.sweeps import race
+from tests.support.experiments.races import race
 from pairup import run_experiment
 
 folder, rounds, last, then = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
@@ -35,7 +35,8 @@ print(summary.computed, summary.reused)
 def race(rounds=3_000, replications=8, name="race"):
     """Two policies on six problems, twelve blocks."""
     problems = tuple(
-        Posed(Problem.random(n + 4, seed=n), "random", {"players": n + 4}) for n in range(PROBLEMS)
+        PosedProblem(Problem.random(n + 4, seed=n), "random", {"players": n + 4})
+        for n in range(PROBLEMS)
     )
     for n, posed in enumerate(problems):
         assert posed.problem.name == f"random({n + 4}, seed={n})"
