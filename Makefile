@@ -52,14 +52,14 @@ serve-demo: $(READY)  ## serve a pool of simulated players and show its page, un
 		--law beta:0.7,0.7 --churn 0.002 \
 		|| { tail -n 3 build/serve-demo.log; exit 1; }
 
-docs: $(READY)  ## write the reference of the command line and the table of settings
-	$(BIN)/python docs/make_cli_reference.py
-	$(BIN)/python docs/make_settings_table.py
+docs: $(READY)  ## write the generated reference pages and build the site, strictly, into build/site
+	$(BIN)/python -m scripts.reference
+	$(BIN)/zensical build --strict --clean
 
 bench: $(READY)  ## measure speed and memory
 	$(BIN)/python -m benchmarks
 
 clean:  ## remove .venv, build outputs and caches
 	rm -rf .venv build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache \
-		.import_linter_cache .hypothesis
+		.import_linter_cache .hypothesis .cache
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

@@ -3,7 +3,7 @@
     python -m benchmarks.dask_blocks
 
 Two worker processes on this machine, blocks of a single round: what is measured is the way there
-and back, not the work. docs/clusters.md reads the figures.
+and back, not the work. docs/how-to/run-on-a-cluster.md reads the figures.
 """
 
 import os

@@ -2,7 +2,6 @@
 
 import json
 import os
-import runpy
 import signal
 import subprocess
 import sys
@@ -15,7 +14,6 @@ from pairup import load_experiment, run_experiment
 from pairup.cli import main
 from pairup.experiments.runner import dask_executor
 from pairup.experiments.storage import read_runs
-from tests.support.paths import ROOT
 
 SMALL = ("--rounds", "2000", "--replications", "3")
 TINY = ("--rounds", "60", "--replications", "2")
@@ -257,8 +255,3 @@ def test_an_interrupted_run_goes_on(tmp_path):
     assert running.returncode == 130
     assert "Traceback" not in said
     assert list(parts.glob("*.parquet"))
-
-
-def test_the_reference_is_up_to_date():
-    made = runpy.run_path(str(ROOT / "docs" / "make_cli_reference.py"))["reference"]()
-    assert made == (ROOT / "docs" / "cli.md").read_text(), "run `make docs`"

@@ -16,7 +16,7 @@ from pairup.errors import ClientError
 from tests.support.paths import DOCS
 from tests.support.service.running import Running, free_port
 
-PAGE = DOCS / "dashboard.md"
+PAGE = DOCS / "how-to/watch-the-dashboard.md"
 HURRIED = Patience(tries=3, pause_s=0.001, timeout_s=10)
 
 

@@ -141,6 +141,6 @@ def test_the_missing_extra_is_named(monkeypatch):
 
 
 def test_the_documented_setting_exists():
-    text = (DOCS / "clusters.md").read_text()
+    text = (DOCS / "how-to/run-on-a-cluster.md").read_text()
     assert "distributed.scheduler.allowed-failures" in text
     assert dask.config.get("distributed.scheduler.allowed-failures") == 3

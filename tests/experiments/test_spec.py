@@ -407,7 +407,7 @@ def test_an_experiment_made_in_python_is_checked_too():
         Experiment("e", "", "", 1, 1, 0, named, (Entry("a", SAM()),), (FigureSpec("final", "f"),))
 
 
-PAGE = (DOCS / "experiments.md").read_text()
+PAGE = (DOCS / "reference/experiment-file.md").read_text()
 
 
 def test_the_documented_file_is_valid(tmp_path):

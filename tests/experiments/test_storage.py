@@ -196,7 +196,7 @@ def test_players_who_never_play_and_odd_numbers(tmp_path):
 
 
 def test_every_column_and_file_is_documented(folder):
-    text = (DOCS / "results.md").read_text()
+    text = (DOCS / "reference/results.md").read_text()
     for column in schema():
         assert f"| `{column}` |" in text
     for file in ("results.parquet", "experiment.json", "run.json", "parts/KEY.parquet"):

@@ -26,7 +26,7 @@ def serve(
     database: Database = None,
     workers: Annotated[int | None, typer.Option(help="Processes, 1; more need PostgreSQL.")] = None,
 ) -> None:
-    """Serve pools of live players over HTTP; see docs/service.md.
+    """Serve pools of live players over HTTP; see docs/how-to/serve-pools.md.
 
     Every setting can also be given in the environment, as PAIRUP_PORT and the like. Exit code 2: it
     cannot start as asked, and nothing in the database was changed.

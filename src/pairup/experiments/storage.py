@@ -3,7 +3,7 @@
 A folder holds ``experiment.json`` (what is run, and the keys of its blocks), ``parts/KEY.parquet``
 (one for each finished block), ``results.parquet`` (all of them, tidy, once the last is there) and
 ``run.json`` (when, where and how long). Each file appears whole or not at all.
-`docs/results.md` has every column.
+`docs/reference/results.md` has every column.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def load_results(path: str | Path, partial: bool = False) -> pl.DataFrame:
     -------
     polars.DataFrame
         One row for each policy, problem, replication and checkpoint, sorted in this order;
-        policies and problems come as the experiment lists them. See `docs/results.md`.
+        policies and problems come as the experiment lists them. See `docs/reference/results.md`.
 
     Raises
     ------

@@ -40,7 +40,7 @@ class RankOneThompson(Policy):
     through them of all others they met. Every `period`-th round the rates are drawn from their
     joint posterior under a uniform prior, exactly, by a Markov chain; the players are sorted by the
     draw and neighbours coupled. In between, they are sorted by their posterior means. See
-    docs/rank-one.md.
+    docs/explanation/rank-one.md.
 
     Parameters
     ----------

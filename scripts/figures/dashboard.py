@@ -1,6 +1,6 @@
 """Draw docs/images/dashboard.png: a service, simulated players, and its page in Chromium.
 
-python docs/make_dashboard_picture.py
+python -m scripts.figures.dashboard
 """
 
 import itertools
@@ -13,7 +13,7 @@ from pairup.client.simulated_players import Crowd, Habits, Pace, Simulation
 from tests.support.browser import chromium
 from tests.support.service.running import Running
 
-HERE = Path(__file__).resolve().parent
+IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 LAW = (0.7, 0.7)
 HABITS = Habits(churn=0.002, late=0.02, twice=0.01, contradict=0.01)
 
@@ -30,7 +30,7 @@ def main() -> None:
                 list(itertools.islice(simulation, 450))
                 client.change_pool("chess", lifetime_s=60)
                 client.propose("chess")
-            _picture(f"{running.url}/pools/chess", HERE / "images" / "dashboard.png")
+            _picture(f"{running.url}/pools/chess", IMAGES / "dashboard.png")
         finally:
             running.stop()
 

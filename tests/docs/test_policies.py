@@ -1,4 +1,4 @@
-"""Every registered policy has its row and its section in docs/policies.md."""
+"""Every registered policy has its row and its section in docs/explanation/policies.md."""
 
 import re
 
@@ -7,14 +7,14 @@ import pytest
 from pairup import get_policy, policy_names
 from tests.support.paths import DOCS
 
-PAGE = (DOCS / "policies.md").read_text("utf-8")
+PAGE = (DOCS / "explanation/policies.md").read_text("utf-8")
 TABLE = PAGE.split("## ")[0]
 
 
 @pytest.mark.parametrize("name", policy_names())
 def test_a_policy_has_a_row_in_the_table(name):
     row = re.search(rf"^\| `{name}` \|(.*)\|$", TABLE, re.M)
-    assert row, f"docs/policies.md has no row for {name}"
+    assert row, f"docs/explanation/policies.md has no row for {name}"
     cost, guarantee, use = (cell.strip() for cell in row[1].split("|"))
     assert "µs" in cost
     assert guarantee

@@ -1,0 +1,1 @@
+"""What makes parts of the documentation: reference pages and figures."""

@@ -1,0 +1,1 @@
+"""Pictures of the documentation, each made by a module of its own."""

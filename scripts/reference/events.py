@@ -1,0 +1,46 @@
+"""The page of the events in a pool's log, from their dataclasses and the comments in them."""
+
+import dataclasses
+import inspect
+import re
+from typing import get_args
+
+from pairup.service.domain import events
+from scripts.reference.markdown import NOTICE, table
+
+_HEAD = f"""# Events in the log of a pool
+
+{NOTICE}
+
+The log is what [`GET /v1/pools/{{pool}}/events`](rest.md#get-v1poolspoolevents) returns page by page
+and what its stream sends as it happens. Each event has its number `seq` in the pool, the time `at`,
+a `kind` and a `body`. Times inside bodies are microseconds since 1970, UTC. Why the log holds all
+of this: [design of the service](../explanation/service-design.md).
+
+"""
+
+
+def page() -> str:
+    """Return the text of the page."""
+    sections = [_section(event) for event in get_args(events.Event)]
+    game = (
+        f"## A proposed game\n\n{_fields(events.ProposedGame, events.ProposedGame.__annotations__)}"
+    )
+    return _HEAD + "\n".join([*sections, game])
+
+
+def _section(event: type) -> str:
+    names = [field.name for field in dataclasses.fields(event)]
+    body = _fields(event, names) if names else "The body is empty.\n"
+    return f"## `{event.kind}`\n\n{inspect.getdoc(event)}\n\n{body}"
+
+
+def _fields(owner: type, names: list[str]) -> str:
+    source = inspect.getsource(owner)
+    rows = []
+    for name in names:
+        found = re.search(rf"^    {name}: ([^=#\n]+?)(?: = .*?)?(?:  # (.*))?$", source, re.M)
+        if not found:
+            raise LookupError(f"{owner.__name__} has no line for its field {name}")
+        rows.append((f"`{name}`", f"`{found[1]}`", found[2] or ""))
+    return table(("field", "type", "note"), rows)

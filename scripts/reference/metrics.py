@@ -1,0 +1,26 @@
+"""The page of the service's metrics, from the metrics themselves."""
+
+from pairup.service.operations.metrics import Metrics
+from scripts.reference.markdown import NOTICE, table
+
+_HEAD = f"""# Metrics of the service
+
+{NOTICE}
+
+`GET /metrics` answers in the text format of Prometheus. With several workers the numbers are those
+of all workers together. No label holds the name of a player or a pool, so the number of time series
+does not grow with either.
+
+"""
+
+
+def page() -> str:
+    """Return the text of the page."""
+    registry = Metrics().registry
+    rows = []
+    for metric in registry.collect():
+        collector = registry._names_to_collectors[metric.name]
+        name = f"{metric.name}_total" if metric.type == "counter" else metric.name
+        labels = ", ".join(f"`{label}`" for label in collector._labelnames)
+        rows.append((f"`{name}`", metric.type, labels, metric.documentation))
+    return _HEAD + table(("metric", "type", "labels", "meaning"), rows)
