@@ -45,7 +45,7 @@ def _parsed(command, ids):
 def test_every_state_of_a_game_is_in_the_diagram():
     from typing import get_args
 
-    from pairup.service.api.schemas import GameState
+    from pairup.service.api.schemas.fields import GameState
 
     diagram = PAGE.partition("```mermaid")[2].partition("```")[0]
     assert set(re.findall(r"--> (\w+)", diagram)) == set(get_args(GameState))

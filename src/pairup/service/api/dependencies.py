@@ -11,7 +11,7 @@ from typing import Annotated, Any, cast
 from fastapi import Depends, Header, Request, Response
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from pairup.service.api.schemas import SHOWN
+from pairup.service.api.schemas.fields import PRINTABLE
 from pairup.service.domain.events import dumps
 from pairup.service.operations import keys
 from pairup.service.operations.keys import ANYONE, Principal
@@ -209,7 +209,7 @@ def after_cursor(cursor: str | None) -> str:
     try:
         padded = cursor.encode() + b"=" * (-len(cursor) % 4)
         read = base64.b64decode(padded, b"-_", validate=True).decode()
-        if read and not re.match(SHOWN, read):
+        if read and not re.match(PRINTABLE, read):
             raise ValueError("no name has such characters")
         return read
     except (binascii.Error, ValueError):

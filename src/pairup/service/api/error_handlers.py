@@ -12,7 +12,7 @@ from starlette.routing import Match
 
 from pairup.errors import ServiceError
 from pairup.service.api.dependencies import refused
-from pairup.service.api.schemas import RULES
+from pairup.service.api.schemas.fields import PATTERN_RULES
 from pairup.service.problem_details import RefusalError
 from pairup.service.store.failures import StoreFullError, StoreUnavailableError
 
@@ -44,7 +44,7 @@ def _broken(error: Any) -> dict[str, str]:
     """Say where which rule was broken by what."""
     rule, where = error["msg"], ".".join(map(str, error["loc"]))
     if error["type"] == "string_pattern_mismatch":
-        rule = RULES.get(error["ctx"]["pattern"], rule)
+        rule = PATTERN_RULES.get(error["ctx"]["pattern"], rule)
     if error["type"] == "json_invalid":
         where, rule = "body", f"{error['ctx']['error']} at character {error['loc'][-1]}"
     return {"where": where, "rule": rule, "sent": _shown(error)}

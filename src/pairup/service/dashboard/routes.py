@@ -17,7 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from pairup.service.api import views
 from pairup.service.api.dependencies import Asks, Caller, after_cursor, cursor_of
 from pairup.service.api.routes.pools import Cursor
-from pairup.service.api.schemas import POOL_NAME
+from pairup.service.api.schemas.fields import POOL_NAME
 from pairup.service.dashboard import panels, words
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.records import GameRecord

@@ -16,14 +16,13 @@ from pairup.service.api.dependencies import (
     respond,
     shown,
 )
-from pairup.service.api.schemas import (
-    Batch,
-    BatchView,
+from pairup.service.api.schemas.fields import Id, PoolName
+from pairup.service.api.schemas.games import (
     GameView,
-    Id,
-    PoolName,
+    NewReport,
+    ReceiptBatch,
     ReceiptView,
-    Reported,
+    ReportBatch,
 )
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.records import GameRecord, Ledger
@@ -49,7 +48,7 @@ def show_game(caller: Asks, game: Id) -> Response:
 
 
 @router.put("/games/{game}/outcome", response_model=ReceiptView, responses=refusals(404, 409))
-def report(caller: Asks, game: Id, body: Reported) -> Response:
+def report(caller: Asks, game: Id, body: NewReport) -> Response:
     """Report what became of a game, or as much as is known of it.
 
     Sent twice it changes nothing; what contradicts the first report is refused with what is stored;
@@ -65,8 +64,8 @@ def report(caller: Asks, game: Id, body: Reported) -> Response:
     return respond(caller.service.change(found.pool_id, command))
 
 
-@router.post("/pools/{pool}/outcomes", response_model=BatchView, responses=refusals(404, 409))
-def report_many(caller: Asks, once: DoneOnce, pool: PoolName, body: Batch) -> Response:
+@router.post("/pools/{pool}/outcomes", response_model=ReceiptBatch, responses=refusals(404, 409))
+def report_many(caller: Asks, once: DoneOnce, pool: PoolName, body: ReportBatch) -> Response:
     """Report what became of several games; each report gets the answer it would get alone."""
     id, most = caller.pool(pool, "write"), caller.service.settings.max_outcomes
     at_most("outcomes", body.outcomes, most, "max_outcomes")

@@ -6,7 +6,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 
 from pairup.service.api.dependencies import refusals, shown
-from pairup.service.api.schemas import Health
+from pairup.service.api.schemas.problems import HealthView
 from pairup.service.operations.metrics import CONTENT_TYPE
 from pairup.service.problem_details import KINDS, RefusalError
 from pairup.service.store import Store
@@ -14,13 +14,13 @@ from pairup.service.store import Store
 router = APIRouter(tags=["health"])
 
 
-@router.get("/healthz", response_model=Health)
+@router.get("/healthz", response_model=HealthView)
 async def healthy() -> Response:
     """Say that the process is up."""
     return shown({"status": "ok"})
 
 
-@router.get("/readyz", response_model=Health, responses=refusals())
+@router.get("/readyz", response_model=HealthView, responses=refusals())
 async def ready(request: Request) -> Response:
     """Say whether requests are served at once: all is compiled, and the database answers."""
     state = request.app.state

@@ -14,17 +14,16 @@ from fastapi.responses import StreamingResponse
 
 from pairup.service.api import views
 from pairup.service.api.dependencies import Asks, Caller, page_size, refusals, shown
-from pairup.service.api.insight_schemas import EstimatesView, EventPage, StatsView
 from pairup.service.api.routes.pools import Limit
-from pairup.service.api.schemas import PoolName
+from pairup.service.api.schemas.fields import MAX_INTEGER, PoolName
+from pairup.service.api.schemas.insight import EstimatesView, EventPage, StatsView
 from pairup.service.domain.pool import Pool
 from pairup.service.problem_details import RefusalError
 from pairup.service.store import Transaction
 from pairup.service.use_cases.service import Service
 
 router = APIRouter(prefix="/v1/pools/{pool}", tags=["insight"])
-_MOST = 2**53  # beyond it JSON readers disagree about numbers
-After = Annotated[int, Query(ge=0, lt=_MOST, description="Events after this one.")]
+After = Annotated[int, Query(ge=0, lt=MAX_INTEGER, description="Events after this one.")]
 LastEventId = Annotated[
     str | None, Header(max_length=32, description="Where a stream that broke off goes on.")
 ]
@@ -105,7 +104,7 @@ def _page(caller: Caller, id: str, after: int, limit: int | None) -> Response:
 def _resumed(after: int, last_event_id: str | None) -> int:
     if last_event_id is None:
         return after
-    ours = last_event_id.isascii() and last_event_id.isdigit() and int(last_event_id) < _MOST
+    ours = last_event_id.isascii() and last_event_id.isdigit() and int(last_event_id) < MAX_INTEGER
     if not ours:
         raise RefusalError(
             "invalid-request",

@@ -16,7 +16,8 @@ from pairup.service.api.dependencies import (
     respond,
     shown,
 )
-from pairup.service.api.schemas import Id, MatchingView, NewMatching, PoolName
+from pairup.service.api.schemas.fields import Id, PoolName
+from pairup.service.api.schemas.matchings import MatchingView, NewMatching
 from pairup.service.domain.events import ProposedGame
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.records import GameRecord, Ledger

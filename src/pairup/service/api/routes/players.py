@@ -17,14 +17,8 @@ from pairup.service.api.dependencies import (
     shown,
 )
 from pairup.service.api.routes.pools import Cursor, Limit
-from pairup.service.api.schemas import (
-    PlayerChange,
-    PlayerId,
-    PlayerPage,
-    PlayerView,
-    PoolName,
-    Status,
-)
+from pairup.service.api.schemas.fields import PlayerId, PoolName, Status
+from pairup.service.api.schemas.players import PlayerChange, PlayerPage, PlayerView
 from pairup.service.domain.pool import Pool
 from pairup.service.store import Transaction
 from pairup.service.use_cases import commands

@@ -19,10 +19,10 @@ from pairup.service.api.dependencies import (
     respond,
     shown,
 )
-from pairup.service.api.schemas import (
+from pairup.service.api.schemas.fields import PoolName
+from pairup.service.api.schemas.pools import (
     DigestView,
     NewPool,
-    PoolName,
     PoolPage,
     PoolView,
     RulesChange,
@@ -59,7 +59,7 @@ def make_pool(caller: Asks, once: DoneOnce, body: NewPool) -> Response:
     """Make a pool."""
     caller.need("admin", body.name)
     try:
-        rules = Rules.of(body.rules())
+        rules = Rules.of(body.given())
         warm(rules.make_policy())
     except PairupError as error:
         raise RefusalError("invalid-request", str(error)) from None

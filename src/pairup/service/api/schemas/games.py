@@ -1,0 +1,99 @@
+"""Schemas of games and of the reports about them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from pairup.service.api.schemas.fields import (
+    PRINTABLE,
+    Answer,
+    Body,
+    GameState,
+    Id,
+    Outcome,
+    PlayerId,
+    Share,
+    Time,
+)
+from pairup.service.api.schemas.problems import ProblemView
+
+
+class GameView(BaseModel):
+    """A game."""
+
+    id: Id
+    matching: Id
+    players: list[PlayerId]
+    chance: Share | None = Field(
+        description="Probability that it is played, as estimated when it was proposed."
+    )
+    state: GameState
+    outcome: Outcome | None = Field(description="Outcome as reported, in time or late.")
+    answers: dict[str, Answer]
+    cause: str | None = Field(description="Why it was cancelled, released or expired.")
+    learnt: bool
+    late: bool
+    expires_at: Time
+    closed_at: Time | None
+
+
+class NewReport(Body):
+    """What is known of a game: whether it was played, what its players answered, or both."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {"outcome": "played"},
+                {"answers": {"ann": "accepted", "bob": "declined"}},
+            ]
+        },
+    )
+
+    outcome: Outcome | None = None
+    answers: dict[str, Answer] = Field(default_factory=dict, max_length=2)
+
+
+class NewGameReport(NewReport):
+    """What is known of one of several games."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"game": "5f0c2b7e9a1d4c3e8b6f7a10", "outcome": "played"}]},
+    )
+
+    game: Annotated[str, StringConstraints(max_length=64, pattern=PRINTABLE)]
+
+
+class ReportBatch(Body):
+    """Reports of several games; each is answered as if it had been sent alone."""
+
+    outcomes: list[NewGameReport]
+
+
+class ReceiptView(BaseModel):
+    """What became of a report: learnt, noted (nothing to learn from), late, or repeated."""
+
+    game: Id
+    result: Literal["learnt", "noted", "late", "repeated"]
+    state: GameState
+    outcome: Outcome | None
+    answers: dict[str, Answer]
+    cause: str | None
+    learnt: bool = Field(description="Whether an outcome of this game was learnt, now or before.")
+
+
+class RefusedReport(BaseModel):
+    """A report that was refused."""
+
+    game: str
+    result: Literal["refused"]
+    problem: ProblemView
+
+
+class ReceiptBatch(BaseModel):
+    """An answer to each report, in the order of the reports."""
+
+    results: list[ReceiptView | RefusedReport]

@@ -1,0 +1,198 @@
+"""Schemas of what a pool learnt, of its statistics and of its log."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field
+
+from pairup.service.api.schemas.fields import PlayerId, PoolName, Share, Time
+from pairup.service.api.schemas.games import GameView
+from pairup.service.api.schemas.pools import PlayerCounts
+
+Difference = Annotated[float, Field(ge=-1, le=1)]
+
+
+class Interval(BaseModel):
+    """A share with its 95% interval."""
+
+    estimate: Share
+    low: Share
+    high: Share
+
+
+class DifferenceInterval(BaseModel):
+    """A difference of two shares with its 95% interval."""
+
+    estimate: Difference
+    low: Difference
+    high: Difference
+
+
+class RateView(BaseModel):
+    """A player's estimated acceptance rate with its 95% interval."""
+
+    player: PlayerId
+    rate: Share
+    low: Share
+    high: Share
+
+
+class CoupleView(BaseModel):
+    """How many games of a couple have a known outcome, and how many of them were played."""
+
+    players: list[PlayerId]
+    proposed: int
+    played: int
+
+
+class EstimatesView(BaseModel):
+    """What was learnt: the players by rate, the couples by number of games, both descending."""
+
+    policy: str
+    players: list[RateView]
+    couples: list[CoupleView]
+    couples_known: int = Field(
+        description="Number of couples with a known outcome; `couples` has at most `limit` of them."
+    )
+
+
+class CancelledCounts(BaseModel):
+    """Numbers of cancelled games by cause; unreported: expired, where that counts as cancelled."""
+
+    declined: int
+    timed_out: int
+    unstated: int
+    unreported: int
+
+
+class ReleasedCounts(BaseModel):
+    """Numbers of released games by cause."""
+
+    released: int
+    left: int
+    deleted: int
+
+
+class GameCounts(BaseModel):
+    """Numbers of games since the pool was created."""
+
+    proposed: int
+    open: int
+    played: int
+    cancelled: CancelledCounts
+    released: ReleasedCounts
+    expired: int
+    learnt: int
+
+
+class ReportCounts(BaseModel):
+    """Numbers of reports that were out of the ordinary."""
+
+    late: int
+    repeated: int
+    contradicting: int
+    missing: int = Field(description="Expired games without any report, in time or late.")
+    noted: int
+
+
+class RecentExploration(BaseModel):
+    """Exploration in the games decided last, 100 or a few more."""
+
+    explored: int
+    games: int
+    share: Share | None
+
+
+class Exploration(BaseModel):
+    """Proposed couples that were not in the matching that looked best at that moment."""
+
+    explored: int
+    proposed: int
+    share: Share | None
+    latest: RecentExploration
+
+
+class ComparisonView(BaseModel):
+    """The latest half of the games with a forecast, against other pairings of the same players."""
+
+    games: int
+    played: Interval
+    random: Share = Field(
+        description="Share that random pairing would have given, by the estimates of each moment."
+    )
+    best: Share | None = Field(description="Share that the best matchings would have given.")
+    gain: DifferenceInterval = Field(
+        description="Share played less that of random pairing; the interval covers both."
+    )
+    of_the_way: float | None = Field(
+        description="Part of the way from random pairing to the best; null while games are too "
+        "few, the two too close, or the gain too uncertain."
+    )
+
+
+class BucketView(BaseModel):
+    """Games decided one after the other."""
+
+    index: int = Field(description="Number of games decided before.")
+    games: int
+    played: int
+    share: Interval = Field(description="Share played, with its Wilson interval.")
+    explored: int = Field(description="Games of couples that were not in the leader.")
+    expected: Share | None = Field(
+        description="Mean probability of the games by the estimates of the moment."
+    )
+    random: Share | None = Field(description="The same for couples drawn at random.")
+    best: Share | None = Field(description="The same for the best matching by those estimates.")
+
+
+class Course(BaseModel):
+    """The share played over time."""
+
+    width: int = Field(description="Number of games in a full bucket.")
+    buckets: list[BucketView]
+
+
+class StatsView(BaseModel):
+    """Everything that a page about a pool shows."""
+
+    pool: PoolName
+    policy: str
+    seq: int
+    at: Time
+    matchings: int
+    players: PlayerCounts
+    games: GameCounts
+    reports: int = Field(description="Number of reports that could be read, each about one game.")
+    feedback: ReportCounts
+    exploration: Exploration
+    played_share: Interval | None = Field(
+        description="Share of the learnt games that were played, with its Wilson interval."
+    )
+    random_share: Interval | None = Field(
+        description="Share that random pairing of the players present would give, by the current "
+        "estimates; the interval follows to first order from those of the players' rates, taken "
+        "as independent."
+    )
+    compared: ComparisonView | None = Field(
+        description="Null where no game has a forecast, as under policies without players' rates."
+    )
+    course: Course
+    open_games: list[GameView] = Field(description="Open games, at most a page of them.")
+
+
+class EventView(BaseModel):
+    """An event of the log."""
+
+    seq: int
+    at: Time
+    kind: str
+    body: dict[str, Any]
+
+
+class EventPage(BaseModel):
+    """A page of the log."""
+
+    events: list[EventView]
+    last: int = Field(description="Number of the last event, to be sent as `after`.")
+    more: bool

@@ -1,0 +1,102 @@
+"""Schemas of pools."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from pairup.service.api.schemas.fields import MAX_INTEGER, Body, PoolName, Time
+
+_Number = Annotated[float, Field(gt=-MAX_INTEGER, lt=MAX_INTEGER, allow_inf_nan=False)]
+_Integer = Annotated[int, Field(gt=-MAX_INTEGER, lt=MAX_INTEGER)]
+Option = bool | _Integer | _Number | Annotated[str, Field(max_length=256)] | None
+Options = Annotated[dict[str, Option], Field(max_length=32, examples=[{"period": 2}])]
+Seed = Annotated[
+    int, Field(ge=0, lt=MAX_INTEGER, description="Seed of the policy's own random draws.")
+]
+Lifetime = Annotated[
+    float,
+    Field(gt=0, le=31 * 86_400, allow_inf_nan=False, description="Seconds until a game expires."),
+]
+
+
+class RulesChange(Body):
+    """The rules of a pool that change."""
+
+    policy: Annotated[str, Field(max_length=64)] | None = None
+    options: Options | None = None
+    seed: Seed | None = None
+    lifetime_s: Lifetime | None = None
+    unreported: Literal["discard", "cancelled"] | None = Field(
+        None, description="What a game counts as that expires without a report."
+    )
+    timeout_declines: bool | None = Field(
+        None, description="Whether a player who timed out counts as one who declined."
+    )
+    after_game: Literal["waiting", "playing"] | None = Field(
+        None, description="Status of players after a game, until they are said to wait again."
+    )
+
+    def given(self) -> dict[str, Any]:
+        """Return the rules that were sent."""
+        return self.model_dump(exclude_none=True, exclude={"name"})
+
+
+class NewPool(RulesChange):
+    """A pool to be created."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"name": "chess", "lifetime_s": 60}]},
+    )
+
+    name: PoolName
+
+
+class PlayerCounts(BaseModel):
+    """Numbers of players by status."""
+
+    waiting: int
+    proposed: int
+    playing: int
+    away: int
+
+
+class PoolView(BaseModel):
+    """A pool."""
+
+    name: PoolName
+    policy: str
+    options: dict[str, bool | int | float | str | None]
+    seed: int
+    lifetime_s: float
+    unreported: Literal["discard", "cancelled"]
+    timeout_declines: bool
+    after_game: Literal["waiting", "playing"]
+    players: PlayerCounts
+    open_games: int
+    seq: int = Field(description="Number of the last event.")
+    updated_at: Time
+
+
+class DigestView(BaseModel):
+    """A digest of the whole state of a pool, its learner included."""
+
+    seq: int
+    digest: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+
+class PoolItem(BaseModel):
+    """A pool in a list."""
+
+    name: PoolName
+    created_at: Time
+    seq: int
+
+
+class PoolPage(BaseModel):
+    """A page of the list of pools, sorted by name."""
+
+    pools: list[PoolItem]
+    next: str | None = Field(description="Cursor of the next page, to be sent as `cursor`.")
