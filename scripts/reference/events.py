@@ -14,8 +14,8 @@ _HEAD = f"""# Events in the log of a pool
 
 The log is what [`GET /v1/pools/{{pool}}/events`](rest.md#get-v1poolspoolevents) returns page by
 page and what its stream sends as it happens. Each event has its number `seq` in the pool, the time
-`at`, a `kind` and a `body`. Times inside bodies are microseconds since 1970, UTC. Why the log holds all
-of this: [design of the service](../explanation/service-design.md).
+`at`, a `kind` and a `body`. Times inside bodies are microseconds since 1970, UTC. Why the log holds
+all of this: [design of the service](../explanation/service-design.md).
 
 """
 

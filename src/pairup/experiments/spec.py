@@ -1,7 +1,7 @@
 """Experiment: problems to sweep, policies to race on them, and the figures to draw.
 
-Experiments are TOML files; those of the paper are shipped. `docs/reference/experiment-file.md` lists
-every key.
+Experiments are TOML files; those of the paper are shipped. `docs/reference/experiment-file.md`
+lists every key.
 """
 
 from __future__ import annotations
