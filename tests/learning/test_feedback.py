@@ -1,118 +1,71 @@
+"""The truth table against its definition: a couple plays if and only if both players accept."""
+
+from itertools import product
+
 import pytest
 
-from pairup import ObservationError, PlayerError, RankOneThompson, Unimodal
-from pairup.learning import Learner
+from pairup import ObservationError
+from pairup.learning.feedback import CoupleFeedback
 
-COUPLES = [("ann", "bob"), ("cyd", "dan")]
-
-
-def proposed(policy=None):
-    """A learner that awaits the outcomes of `COUPLES`."""
-    learner = (policy or RankOneThompson()).learner(["ann", "bob", "cyd", "dan"])
-    for couple in COUPLES:
-        learner.propose(couple)
-    return learner
+VALUES = (True, False, None)
+ALL = [CoupleFeedback((one, other), played) for one, other, played in product(VALUES, repeat=3)]
+CONSISTENT = [feedback for feedback in ALL if feedback.consistent]
 
 
-def known(learner):
-    return {
-        estimate.couple: (estimate.proposed, estimate.played) for estimate in learner.estimates()
-    }
+def worlds(*feedback):
+    """List the answers of both players that agree with everything that was said."""
+    return [
+        (one, other)
+        for one, other in product((True, False), repeat=2)
+        if all(
+            said in (None, true)
+            for each in feedback
+            for said, true in zip(
+                (*each.accepted, each.played), (one, other, one and other), strict=True
+            )
+        )
+    ]
 
 
-@pytest.mark.parametrize("policy", [RankOneThompson(), Unimodal()], ids=str)
-def test_answers_tell_who_played(policy):
-    learner = proposed(policy)
-    learner.observe(COUPLES, accepted={"ann": True, "bob": True, "cyd": False})
-    assert known(learner) == {("ann", "bob"): (1, 1), ("cyd", "dan"): (1, 0)}
-    assert learner.pending == {}
+def agreed(values):
+    """Return the value that all have, None if there are two."""
+    return values.pop() if len(values := set(values)) == 1 else None
 
 
-@pytest.mark.parametrize("policy", [RankOneThompson(), Unimodal()], ids=str)
-def test_a_missing_answer_is_not_a_no(policy):
-    learner = proposed(policy)
-    learner.observe(COUPLES, accepted={"ann": True})
-    assert known(learner) == {}
-    assert learner.pending == {("ann", "bob"): 1, ("cyd", "dan"): 1}
+@pytest.mark.parametrize("feedback", ALL, ids=str)
+def test_feedback_is_refused_if_and_only_if_it_cannot_be_true(feedback):
+    assert feedback.consistent == bool(worlds(feedback))
+    if feedback.consistent:
+        assert feedback.checked("ann and bob") is feedback
+    else:
+        with pytest.raises(ObservationError, match=r"^ann and bob .* correct one of the two$"):
+            feedback.checked("ann and bob")
 
 
-def test_who_accepted_in_vain_is_not_blamed():
-    learner = RankOneThompson().learner(["ann", "bob", "cyd"])
-    for _ in range(30):
-        learner.observe(learner.propose(["ann", "bob"]), accepted={"ann": True, "bob": False})
-    for _ in range(100):
-        learner.propose()
-    rate = {known.player: known.rate for known in learner.rates()}
-    assert rate["ann"] == pytest.approx(31 / 32, abs=0.03)
-    assert rate["bob"] == pytest.approx(1 / 32, abs=0.03)
-    assert rate["cyd"] == pytest.approx(0.5, abs=0.2)
-    assert [known.player for known in learner.rates()] == ["ann", "cyd", "bob"]
+@pytest.mark.parametrize("feedback", CONSISTENT, ids=str)
+def test_what_follows_is_what_is_true_in_every_possible_case(feedback):
+    cases = worlds(feedback)
+    played = agreed(one and other for one, other in cases)
+    answers = agreed(one for one, _ in cases), agreed(other for _, other in cases)
+    assert feedback.decision is played
+    assert feedback.completed == CoupleFeedback(answers, played)
 
 
-def test_the_other_declined_if_the_couple_did_not_play():
-    told, inferred = proposed(), proposed()
-    told.observe(COUPLES[:1], accepted={"ann": True, "bob": False})
-    inferred.observe(COUPLES[:1], [False], accepted={"ann": True})
-    assert told.to_bytes() == inferred.to_bytes()
+@pytest.mark.parametrize("first", CONSISTENT, ids=str)
+def test_two_reports_contradict_each_other_or_can_be_merged(first):
+    for second in CONSISTENT:
+        assert first.contradicts(second) == (not worlds(first, second))
+        if first.contradicts(second):
+            continue
+        both = first.merged(second)
+        assert worlds(both) == worlds(first, second)
+        for each in (first, second):
+            assert not each.contradicts(both)
+            assert not each.adds_to(both)
+    assert not first.adds_to(first)
 
 
-def test_a_no_says_nothing_of_the_other():
-    """The prior of the partner stays as it was; without the answer, both would be blamed."""
-    learner, blamed = (RankOneThompson(period=1).learner(["ann", "bob"]) for _ in range(2))
-    for _ in range(20):
-        learner.observe(learner.propose(), accepted={"ann": False})
-        blamed.observe(blamed.propose(), [False])
-    draws = []
-    for each in (learner, blamed):
-        rates = []
-        for _ in range(400):
-            each.propose()
-            rates.append({known.player: known.rate for known in each.rates()}["bob"])
-        draws.append(sum(rates) / len(rates))
-    assert draws[0] == pytest.approx(0.5, abs=0.05)
-    assert draws[1] < 0.35
-
-
-def test_saved_with_answers():
-    learner = proposed()
-    learner.observe(COUPLES, accepted={"ann": False, "cyd": True, "dan": True})
-    copy = Learner.from_bytes(learner.to_bytes())
-    assert copy.to_bytes() == learner.to_bytes()
-    assert [copy.propose() for _ in range(9)] == [learner.propose() for _ in range(9)]
-
-
-def test_what_others_answered_stays_when_one_leaves():
-    learner = RankOneThompson().learner(["ann", "bob", "cyd"])
-    for _ in range(10):
-        learner.observe(learner.propose(["ann", "bob"]), accepted={"ann": True, "bob": True})
-        learner.observe(learner.propose(["ann", "cyd"]), [True])
-    learner.leave("bob")
-    learner.leave("cyd")
-    policy_state = learner._state
-    assert policy_state.accepted[0] == 10  # with bob she said so; with cyd she was part of a couple
-
-
-@pytest.mark.parametrize(
-    ("played", "accepted", "says"),
-    [
-        ([True, True], {"ann": False}, "'ann' and 'bob' played although one of them declined"),
-        ([False, True], {"ann": True, "bob": True}, "did not play although both accepted"),
-        (None, {"ann": 1}, "the answer of player 'ann' must be True or False, got 1"),
-        (None, ["ann"], r"answers are a mapping from players to True or False, got \['ann'\]"),
-        (None, None, "outcomes are a list of True or False"),
-    ],
-)
-def test_refuses(played, accepted, says):
-    learner = proposed()
-    before = learner.to_bytes()
-    with pytest.raises(ObservationError, match=says):
-        learner.observe(COUPLES, played, accepted=accepted)
-    assert learner.to_bytes() == before
-
-
-def test_refuses_answers_of_players_not_asked():
-    learner = proposed()
-    with pytest.raises(ObservationError, match="'cyd' answered but is in no couple"):
-        learner.observe(COUPLES[:1], accepted={"cyd": True})
-    with pytest.raises(PlayerError, match="'eve' is not present"):
-        learner.observe(COUPLES, accepted={"eve": True})
+def test_an_answer_that_follows_still_adds_to_what_was_said():
+    known = CoupleFeedback((True, None), played=False)
+    assert CoupleFeedback((None, False)).adds_to(known)
+    assert not CoupleFeedback(played=False).adds_to(CoupleFeedback((True, False)))

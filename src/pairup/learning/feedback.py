@@ -1,88 +1,183 @@
-"""What players answered to a proposal, and what follows from it."""
+"""What is known of a proposed game: who accepted, whether it was played, and what follows.
+
+The one truth table of accept, decline and played. The live learner reads what it observes with
+it, and so does the service with the reports that it gets.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-
-import numpy as np
+from dataclasses import dataclass
 
 from pairup.errors import ObservationError
-from pairup.learning.roster import Roster, Row
 
-YES, NO, UNKNOWN = 1, 0, -1
+Answer = bool | None  # True: accepted, False: declined, None: not known
+Answers = tuple[Answer, Answer]  # of the two players of a couple, in the order of the couple
 
 
-class Answers:
-    """The answers of the players of some couples, as far as they are known.
+@dataclass(frozen=True)
+class CoupleFeedback:
+    """What the two players of a couple answered and whether they played, as far as it is known.
 
-    A couple plays when both of its players accept. So a declined proposal was not played, whoever
-    else accepted; and if a couple did not play though one of its players accepted, the other did
-    not.
+    A couple plays if and only if both of its players accept. So a decline means that they did not
+    play; two acceptances, that they did; and if they did not play although one accepted, then the
+    other declined. A missing answer is not a decline.
+
+    Parameters
+    ----------
+    accepted
+        For each of the two players whether they accepted, None where that is not known.
+    played
+        Whether the couple played, None where it was not said.
+
+    Examples
+    --------
+    The truth table. The last two columns are what follows from the first two:
+
+    >>> from itertools import combinations_with_replacement
+    >>> word = {True: "yes", False: "no", None: "-"}
+    >>> def row(answers, played):
+    ...     cells = *answers, played
+    ...     return "{:>5}{:>5}{:>7}".format(*(word[cell] for cell in cells))
+    >>> for accepted in combinations_with_replacement((True, False, None), 2):
+    ...     for played in (True, False, None):
+    ...         feedback = CoupleFeedback(accepted, played)
+    ...         known = feedback.completed if feedback.consistent else None
+    ...         follows = row(known.accepted, known.played) if known else "  contradiction"
+    ...         print(row(accepted, played), "  =>", follows)
+      yes  yes    yes   =>   yes  yes    yes
+      yes  yes     no   =>   contradiction
+      yes  yes      -   =>   yes  yes    yes
+      yes   no    yes   =>   contradiction
+      yes   no     no   =>   yes   no     no
+      yes   no      -   =>   yes   no     no
+      yes    -    yes   =>   yes  yes    yes
+      yes    -     no   =>   yes   no     no
+      yes    -      -   =>   yes    -      -
+       no   no    yes   =>   contradiction
+       no   no     no   =>    no   no     no
+       no   no      -   =>    no   no     no
+       no    -    yes   =>   contradiction
+       no    -     no   =>    no    -     no
+       no    -      -   =>    no    -     no
+        -    -    yes   =>   yes  yes    yes
+        -    -     no   =>     -    -     no
+        -    -      -   =>     -    -      -
     """
 
-    def __init__(
-        self, roster: Roster, rows: list[Row], accepted: Mapping[Hashable, bool] | None
-    ) -> None:
-        self._roster = roster
-        self._accepted: dict[int, int] = {}
-        proposed = {slot for row in rows for slot in row}
-        if not isinstance(accepted, Mapping | None):
-            raise ObservationError(
-                f"answers are a mapping from players to True or False, got {accepted!r}: write "
-                "accepted={player: True}"
-            )
-        for player, value in (accepted or {}).items():
-            slot = roster.slot(player)
-            if slot not in proposed:
-                raise ObservationError(
-                    f"player {player!r} answered but is in no couple of the matching: observe the "
-                    "matching that proposed the game"
-                )
-            if not isinstance(value, bool | np.bool_):
-                raise ObservationError(
-                    f"the answer of player {player!r} must be True or False, got {value!r}: leave "
-                    "out a player whose answer is not known"
-                )
-            self._accepted[slot] = YES if value else NO
+    accepted: Answers = (None, None)
+    played: bool | None = None
 
-    def of(self, row: Row) -> bool:
-        """Whether an answer of one of the couple is known."""
-        return any(slot in self._accepted for slot in row)
+    @property
+    def decision(self) -> bool | None:
+        """Whether the couple played, as said or as it follows from the answers; None if neither.
 
-    def outcomes(self, rows: list[Row]) -> list[tuple[Row, bool]]:
-        """List the couples of which the answers tell whether they played."""
-        told = [(row, self.played(row)) for row in rows]
-        return [(row, played) for row, played in told if played is not None]
+        Examples
+        --------
+        >>> CoupleFeedback((True, False)).decision
+        False
+        """
+        return self.played if self.played is not None else _outcome_of(self.accepted)
 
-    def played(self, row: Row) -> bool | None:
-        """Whether the couple played, as far as answers tell."""
-        answers = self._of_both(row)
-        if NO in answers:
-            return False
-        return True if answers == (YES, YES) else None
+    @property
+    def consistent(self) -> bool:
+        """Whether the answers and the outcome can both be true."""
+        return self.played is None or _outcome_of(self.accepted) in (None, self.played)
 
-    def check(self, row: Row, played: bool) -> None:
-        """Refuse an outcome that contradicts the answers."""
-        if self.played(row) not in (None, bool(played)):
-            answers = self._of_both(row)
-            said = "both accepted" if NO not in answers else "one of them declined"
-            outcome = "played" if played else "did not play"
-            raise ObservationError(
-                f"{self._roster.named(row)} {outcome} although {said}: a couple plays when both "
-                "accept, correct one of the two"
-            )
+    @property
+    def completed(self) -> CoupleFeedback:
+        """The same, with the outcome and the answers that follow.
 
-    def answers(self, row: Row, played: bool) -> tuple[int, int]:
-        """Return the answer of each of the couple, with what its outcome adds."""
+        Examples
+        --------
+        >>> CoupleFeedback((True, None), played=False).completed
+        CoupleFeedback(accepted=(True, False), played=False)
+        """
+        played, (one, other) = self.decision, self.accepted
         if played:
-            return YES, YES
-        first, second = self._of_both(row)
-        if first == YES:
-            second = NO
-        elif second == YES:
-            first = NO
-        return first, second
+            one = other = True
+        elif played is False and one:
+            other = False
+        elif played is False and other:
+            one = False
+        return CoupleFeedback((one, other), played)
 
-    def _of_both(self, row: Row) -> tuple[int, int]:
-        first, second = row
-        return self._accepted.get(first, UNKNOWN), self._accepted.get(second, UNKNOWN)
+    def checked(self, couple: str = "the couple") -> CoupleFeedback:
+        """Return the feedback itself, or refuse it if it contradicts itself.
+
+        Parameters
+        ----------
+        couple
+            What the message calls the couple, for example by its players' names.
+
+        Raises
+        ------
+        ObservationError
+            The outcome is not the one that follows from the answers.
+
+        Examples
+        --------
+        >>> CoupleFeedback((True, False), played=True).checked("'ann' and 'bob'")
+        Traceback (most recent call last):
+        ...
+        pairup.errors.ObservationError: 'ann' and 'bob' played although one of them did not accept:
+        a couple plays when both accept, correct one of the two
+        """
+        if self.consistent:
+            return self
+        outcome = "played" if self.played else "did not play"
+        answers = "one of them did not accept" if self.played else "both accepted"
+        raise ObservationError(
+            f"{couple} {outcome} although {answers}: a couple plays when both accept, correct one "
+            "of the two"
+        )
+
+    def contradicts(self, known: CoupleFeedback) -> bool:
+        """Whether this and what is known, each consistent in itself, cannot both be true.
+
+        Examples
+        --------
+        >>> CoupleFeedback((True, None)).contradicts(CoupleFeedback((None, True), played=False))
+        True
+        """
+        answers = zip(self.accepted, known.accepted, strict=True)
+        if any({True, False} <= set(both) for both in answers):
+            return True
+        together = _outcome_of(self.merged(known).accepted)
+        return {True, False} <= {self.decision, known.decision, together}
+
+    def adds_to(self, known: CoupleFeedback) -> bool:
+        """Whether it decides what was open, or gives an answer that was not given before.
+
+        An answer that merely follows counts as not given.
+
+        Examples
+        --------
+        >>> CoupleFeedback((True, None)).adds_to(CoupleFeedback((True, True)))
+        False
+        >>> CoupleFeedback((None, False)).adds_to(CoupleFeedback((True, None), played=False))
+        True
+        """
+        answers = zip(self.accepted, known.accepted, strict=True)
+        decides = self.decision is not None and known.decision is None
+        return decides or any(new is not None and old is None for new, old in answers)
+
+    def merged(self, known: CoupleFeedback) -> CoupleFeedback:
+        """Return what is known together with this, which does not contradict it.
+
+        Examples
+        --------
+        >>> CoupleFeedback((True, None)).merged(CoupleFeedback((None, False)))
+        CoupleFeedback(accepted=(True, False), played=None)
+        """
+        one, other = (
+            old if new is None else new
+            for new, old in zip(self.accepted, known.accepted, strict=True)
+        )
+        return CoupleFeedback((one, other), known.played if self.played is None else self.played)
+
+
+def _outcome_of(accepted: Answers) -> bool | None:
+    """Say whether a couple with these answers played, None if that does not follow."""
+    if False in accepted:
+        return False
+    return None if None in accepted else True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -21,13 +21,14 @@ from pairup.kernels.runtime.randomness import POLICY, stream_key
 from pairup.learning import serialization
 from pairup.learning.estimates import Couple, Estimate, Rate, known_couples
 from pairup.learning.exclusions import kept_apart
-from pairup.learning.feedback import Answers
+from pairup.learning.observation import Accepted, Observation, Observed, Played, read_observation
 from pairup.learning.roster import Roster, Row
 from pairup.matching import Matching
 from pairup.policies.base import Policy, StartContext, check_seed, get_policy
 from pairup.states.saved_arrays import Arrays, reading, require
 
 _LEAST_ROOM = 4
+_CODES = {True: 1, False: 0, None: -1}  # of an answer, to the compiled steps
 
 
 class Learner:
@@ -167,9 +168,9 @@ class Learner:
     def observe(
         self,
         matching: Matching | Iterable[Iterable[Hashable]],
-        played: Iterable[bool] | Mapping[Couple, bool] | None = None,
+        played: Played = None,
         *,
-        accepted: Mapping[Hashable, bool] | None = None,
+        accepted: Accepted = None,
     ) -> None:
         """Learn which couples played, or who accepted.
 
@@ -193,38 +194,28 @@ class Learner:
         >>> learner.estimates()[0].rate
         0.0
         """
-        if not isinstance(matching, Iterable):
-            raise MatchingError(f"a matching is a list of couples, got {matching!r}")
-        rows = [self._roster.row(couple) for couple in matching]
-        told = Answers(self._roster, rows, accepted)
-        if played is None and accepted is not None:
-            outcomes = told.outcomes(rows)
-        elif isinstance(played, Mapping):
-            outcomes = self._by_couple(rows, played)
-        else:
-            outcomes = _in_order(rows, played)
-        for row, value in outcomes:
-            if not isinstance(value, bool | np.bool_):
-                raise ObservationError(
-                    f"the outcome of {self._roster.named(row)} must be True or False, got {value!r}"
-                )
-            told.check(row, value)
-        self._settle(Counter(row for row, _ in outcomes))
-        self._learn([(row, bool(value)) for row, value in outcomes], told)
+        observed = read_observation(self._roster, matching, played, accepted)
+        self._settle(Counter(couple for couple, _ in observed))
+        self._learn(observed)
 
-    def _learn(self, outcomes: list[tuple[Row, bool]], told: Answers) -> None:
-        """Hand outcomes to the policy, those with answers apart if it can hear them."""
-        heard, seen = list[tuple[Row, bool]](), list[tuple[Row, bool]]()
-        for row, played in outcomes:
-            (heard if self._policy.learns_from_answers and told.of(row) else seen).append(
-                (row, played)
+    def _learn(self, observed: Observation) -> None:
+        """Hand feedback to the policy: the answers if it learns from them, else the outcomes."""
+        by_answers, by_outcome = list[Observed](), list[Observed]()
+        for each in observed:
+            answered = each[1].accepted != (None, None)
+            (by_answers if answered and self._policy.learns_from_answers else by_outcome).append(
+                each
             )
-        if seen:
-            games = np.array([played for _, played in seen], np.bool_)
-            for_state(observe_step, self._state)(self._state, _slots(seen), games)
-        if heard:
-            answers = np.array([told.answers(*outcome) for outcome in heard], np.int64)
-            for_state(observe_answers_step, self._state)(self._state, _slots(heard), answers)
+        if by_outcome:
+            games = np.array([feedback.decision for _, feedback in by_outcome], np.bool_)
+            for_state(observe_step, self._state)(self._state, _slots(by_outcome), games)
+        if by_answers:
+            answers = [
+                [_CODES[answer] for answer in feedback.completed.accepted]
+                for _, feedback in by_answers
+            ]
+            step = for_state(observe_answers_step, self._state)
+            step(self._state, _slots(by_answers), np.array(answers, np.int64))
 
     def join(self, player: Hashable) -> None:
         """Let a player in."""
@@ -420,22 +411,6 @@ class Learner:
         tries, games = (each[square] for each in statistics)
         return (games + games.T + 1) / (tries + tries.T + 2)
 
-    def _by_couple(self, rows: list[Row], played: Mapping[Couple, bool]) -> list[tuple[Row, bool]]:
-        proposed, outcomes = set(rows), dict[Row, bool]()
-        for couple, value in played.items():
-            row = self._roster.row(couple)
-            if row not in proposed:
-                raise ObservationError(
-                    f"{self._roster.named(row)} have an outcome but are no couple of the matching: "
-                    "observe them with the matching that proposed them"
-                )
-            if row in outcomes:
-                raise ObservationError(
-                    f"{self._roster.named(row)} have two outcomes: give one, in either order"
-                )
-            outcomes[row] = value
-        return list(outcomes.items())
-
     def _settle(self, known: Counter[Row]) -> None:
         """Strike couples off those awaited, all or none."""
         for row, times in known.items():
@@ -466,20 +441,5 @@ def _couples(what: str, couples: Iterable[Iterable[Hashable]]) -> list[Iterable[
     return list(couples)
 
 
-def _slots(outcomes: list[tuple[Row, bool]]) -> np.ndarray:
-    return np.array([row for row, _ in outcomes], np.int64).reshape(-1, 2)
-
-
-def _in_order(rows: list[Row], played: Iterable[bool] | None) -> list[tuple[Row, bool]]:
-    if not isinstance(played, Iterable):
-        raise ObservationError(
-            f"outcomes are a list of True or False, one a couple, got {played!r}: "
-            f"write [{played!r}] for a single couple"
-        )
-    values = list(played)
-    if len(values) != len(rows):
-        raise ObservationError(
-            f"each couple needs an outcome, got {len(values)} for {len(rows)} couples: "
-            "give a mapping from couples if only some are known"
-        )
-    return list(zip(rows, values, strict=True))
+def _slots(observed: Observation) -> np.ndarray:
+    return np.array([couple for couple, _ in observed], np.int64)

@@ -1,0 +1,120 @@
+"""What `Learner.observe` is given, read couple by couple."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+
+import numpy as np
+
+from pairup.errors import MatchingError, ObservationError
+from pairup.learning.feedback import CoupleFeedback
+from pairup.learning.roster import Roster, Row
+
+Played = Iterable[bool] | Mapping[tuple[Hashable, Hashable], bool] | None
+Accepted = Mapping[Hashable, bool] | None
+Observed = tuple[Row, CoupleFeedback]
+Observation = list[Observed]
+Outcome = tuple[Row, bool | None]
+
+
+def read_observation(
+    roster: Roster, matching: Iterable[Iterable[Hashable]], played: Played, accepted: Accepted
+) -> Observation:
+    """List the couples that were decided, with what is known of each, or refuse what was given.
+
+    Examples
+    --------
+    >>> roster = Roster(["ann", "bob", "cyd", "dan"])
+    >>> couples = [("ann", "bob"), ("cyd", "dan")]
+    >>> read_observation(roster, couples, None, {"ann": True, "cyd": False})
+    [((2, 3), CoupleFeedback(accepted=(False, None), played=None))]
+    """
+    if not isinstance(matching, Iterable):
+        raise MatchingError(f"a matching is a list of couples, got {matching!r}: write [(a, b)]")
+    couples = [roster.row(couple) for couple in matching]
+    answers = _answers(roster, couples, accepted)
+    if played is None and accepted is not None:
+        played = {}
+    if isinstance(played, Mapping):
+        outcomes = _by_couple(roster, couples, played)
+    else:
+        outcomes = _in_order(roster, couples, played)
+    observed = []
+    for couple, outcome in outcomes:
+        one, other = couple
+        feedback = CoupleFeedback((answers.get(one), answers.get(other)), outcome)
+        observed.append((couple, feedback.checked(roster.named(couple))))
+    return [(couple, feedback) for couple, feedback in observed if feedback.decision is not None]
+
+
+def _answers(roster: Roster, couples: list[Row], accepted: Accepted) -> dict[int, bool]:
+    """Return the answers by slots."""
+    if not isinstance(accepted, Mapping | None):
+        raise ObservationError(
+            f"answers are a mapping from players to True or False, got {accepted!r}: write "
+            "accepted={player: True}"
+        )
+    proposed = {slot for couple in couples for slot in couple}
+    answers = {}
+    for player, value in (accepted or {}).items():
+        slot = roster.slot(player)
+        if slot not in proposed:
+            raise ObservationError(
+                f"player {player!r} answered but is in no couple of the matching: observe the "
+                "matching that proposed the game"
+            )
+        if not isinstance(value, bool | np.bool_):
+            raise ObservationError(
+                f"the answer of player {player!r} must be True or False, got {value!r}: leave "
+                "out a player whose answer is not known"
+            )
+        answers[slot] = bool(value)
+    return answers
+
+
+def _by_couple(
+    roster: Roster, couples: list[Row], played: Mapping[tuple[Hashable, Hashable], bool]
+) -> list[Outcome]:
+    """List the outcomes of a mapping, then the couples that are not in it."""
+    proposed, outcomes = set(couples), dict[Row, bool]()
+    for names, value in played.items():
+        couple = roster.row(names)
+        if couple not in proposed:
+            raise ObservationError(
+                f"{roster.named(couple)} have an outcome but are not a couple of the matching: "
+                "observe them with the matching that proposed them"
+            )
+        if couple in outcomes:
+            raise ObservationError(
+                f"{roster.named(couple)} have two outcomes: give one, in either order"
+            )
+        outcomes[couple] = _checked_outcome(roster, couple, value)
+    rest = [(couple, None) for couple in couples if couple not in outcomes]
+    return [*outcomes.items(), *rest]
+
+
+def _in_order(roster: Roster, couples: list[Row], played: Iterable[bool] | None) -> list[Outcome]:
+    if not isinstance(played, Iterable):
+        raise ObservationError(
+            f"outcomes are a list of True or False, one per couple, got {played!r}: "
+            f"write [{played!r}] for a single couple"
+        )
+    values = list(played)
+    if len(values) != len(couples):
+        raise ObservationError(
+            f"each couple needs an outcome, got {len(values)} for {len(couples)} couples: "
+            "give a mapping from couples if only some are known"
+        )
+    return [
+        (couple, _checked_outcome(roster, couple, value))
+        for couple, value in zip(couples, values, strict=True)
+    ]
+
+
+def _checked_outcome(roster: Roster, couple: Row, value: object) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise ObservationError(
+            f"the outcome of {roster.named(couple)} must be True or False, got {value!r}: leave "
+            "the couple out of a mapping if it is not known"
+        )
+    return bool(value)
