@@ -1,0 +1,221 @@
+"""Clients of the service. They differ in how they send; what they send is in `operations`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing, closing
+from typing import Any, TypeVar
+
+import anyio
+import httpx
+
+from pairup.client.errors import UnreachableError
+from pairup.client.operations import Operations
+from pairup.client.patience import Patience
+from pairup.client.requests import Listing, Request, Stream, refusal
+from pairup.errors import ClientError
+
+T = TypeVar("T")
+
+
+class _Connected(Operations):
+    """What the clients share: the address, the key, and when a request is sent again."""
+
+    def __init__(self, url: str, key: str | None = None, patience: Patience | None = None) -> None:
+        self._url, self._patience = _address(url), patience or Patience()
+        self._options: dict[str, Any] = {
+            "base_url": self._url,
+            "headers": {"Authorization": f"Bearer {key}"} if key else {},
+            # Threads that share a client wait for a free connection as long as it takes.
+            "timeout": httpx.Timeout(self._patience.timeout_s, pool=None),
+            # No proxy and no .netrc file: requests and keys go to this service only.
+            "trust_env": False,
+        }
+
+    @property
+    def url(self) -> str:
+        """Address of the service."""
+        return self._url
+
+    def _again(self, response: httpx.Response, attempt: int) -> bool:
+        """Whether to send again: a service not ready or without room, or a lost race, may pass."""
+        busy = response.status_code == 409 and b'"/problems/busy"' in response.content
+        passing = response.status_code in (503, 507) or busy
+        return passing and attempt < self._patience.tries
+
+    def _bear(self, error: httpx.RequestError, attempt: int) -> None:
+        """Raise that no service answers, if this was the last attempt."""
+        if attempt >= self._patience.tries:
+            raise self._unreachable(error, attempt) from error
+
+    def _unreachable(self, error: httpx.RequestError, tries: int = 1) -> UnreachableError:
+        why = str(error) or type(error).__name__
+        often = f", tried {tries} times" if tries > 1 else ""
+        return UnreachableError(
+            f"no service answers at {self.url} ({why}{often}): start one with `pairup serve`, or "
+            "correct the address"
+        )
+
+
+class Client(_Connected):
+    """A service, seen from Python: one method for each resource.
+
+    A request that gets no answer, or finds the service unavailable for the moment, is sent again
+    a few times with growing pauses. That is safe: a POST carries an idempotency key. Answers are
+    the schemas of the service. Threads may share a client.
+
+    Parameters
+    ----------
+    url : str
+        Address of the service.
+    key : str or None
+        API key, where the service needs one.
+    patience : Patience
+        Number of times that a request is sent before it counts as lost.
+
+    Raises
+    ------
+    ClientError
+        The address is not one of HTTP. From every method: `RefusedError` with the problem that
+        the service answered, `UnreachableError` where it did not answer.
+
+    Examples
+    --------
+    >>> from pairup.client import Client
+    >>> with Client("localhost:8000") as client:
+    ...     print(client.url)
+    http://localhost:8000
+    """
+
+    def __init__(self, url: str, key: str | None = None, patience: Patience | None = None) -> None:
+        super().__init__(url, key, patience)
+        self._http = httpx.Client(**self._options)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def send(self, request: Request[T]) -> T:
+        """Send a request until it is answered; return the answer or raise the refusal."""
+        sent, attempt = request.build(self._http), 1
+        while True:
+            try:
+                response = self._http.send(sent)
+                if not self._again(response, attempt):
+                    return request.read(response, attempt)
+            except httpx.RequestError as error:
+                self._bear(error, attempt)
+            time.sleep(self._patience.pause_after(attempt))
+            attempt += 1
+
+    def pages(self, listing: Listing[T]) -> Iterator[T]:
+        """Yield the items of a list, page after page."""
+        request: Request[Any] | None = listing.first
+        while request is not None:
+            page = self.send(request)
+            yield from listing.items(page)
+            request = listing.after(page)
+
+    def stream(self, stream: Stream[T]) -> Iterator[T]:
+        """Yield the events of a stream until it ends."""
+        sent = stream.build(self._http)
+        try:
+            with closing(self._http.send(sent, stream=True)) as response:
+                if not response.is_success:
+                    response.read()
+                    raise refusal(response)
+                for line in response.iter_lines():
+                    if (event := stream.parse(line)) is not None:
+                        yield event
+        except httpx.RequestError as error:
+            raise self._unreachable(error) from error
+
+
+class AsyncClient(_Connected):
+    """The service, awaited: a `Client` whose methods are coroutines and asynchronous iterators.
+
+    It takes the same parameters, has the same methods and raises the same errors as `Client`; it
+    runs under asyncio and under trio.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> from pairup.client import AsyncClient
+    >>> async def main():
+    ...     async with AsyncClient("localhost:8000") as client:
+    ...         print(client.url)
+    >>> asyncio.run(main())
+    http://localhost:8000
+    """
+
+    def __init__(self, url: str, key: str | None = None, patience: Patience | None = None) -> None:
+        super().__init__(url, key, patience)
+        self._http = httpx.AsyncClient(**self._options)
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def send(self, request: Request[T]) -> T:
+        """Send a request until it is answered; return the answer or raise the refusal."""
+        sent, attempt = request.build(self._http), 1
+        while True:
+            try:
+                response = await self._http.send(sent)
+                if not self._again(response, attempt):
+                    return request.read(response, attempt)
+            except httpx.RequestError as error:
+                self._bear(error, attempt)
+            await anyio.sleep(self._patience.pause_after(attempt))
+            attempt += 1
+
+    async def pages(self, listing: Listing[T]) -> AsyncIterator[T]:
+        """Yield the items of a list, page after page."""
+        request: Request[Any] | None = listing.first
+        while request is not None:
+            page = await self.send(request)
+            for item in listing.items(page):
+                yield item
+            request = listing.after(page)
+
+    async def stream(self, stream: Stream[T]) -> AsyncIterator[T]:
+        """Yield the events of a stream until it ends."""
+        sent = stream.build(self._http)
+        try:
+            async with aclosing(await self._http.send(sent, stream=True)) as response:
+                if not response.is_success:
+                    await response.aread()
+                    raise refusal(response)
+                async for line in response.aiter_lines():
+                    if (event := stream.parse(line)) is not None:
+                        yield event
+        except httpx.RequestError as error:
+            raise self._unreachable(error) from error
+
+
+def _address(url: str) -> str:
+    try:
+        parsed = httpx.URL(url if "//" in url else f"http://{url}")
+    except httpx.InvalidURL:
+        parsed = httpx.URL("")
+    if parsed.scheme not in ("http", "https") or not parsed.host:
+        raise ClientError(
+            f"the address of a service begins with http:// or https://, got {url!r}: try "
+            "'http://localhost:8000'"
+        )
+    # Often given with the version, which this client adds itself.
+    path = parsed.path.rstrip("/").removesuffix("/v1")
+    return f"{parsed.scheme}://{parsed.netloc.decode()}{path}"

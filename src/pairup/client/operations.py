@@ -1,0 +1,228 @@
+"""Operations of the service, defined once: `Client` blocks on them, `AsyncClient` awaits them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
+from urllib.parse import quote
+
+from pairup.client.requests import Listing, Request, Stream
+from pairup.service.api.schemas.fields import Answer, Outcome, Status
+from pairup.service.api.schemas.games import GameView, NewGameReport, ReceiptBatch, ReceiptView
+from pairup.service.api.schemas.insight import EstimatesView, EventPage, EventView, StatsView
+from pairup.service.api.schemas.matchings import MatchingView
+from pairup.service.api.schemas.players import PlayerPage, PlayerView
+from pairup.service.api.schemas.pools import PoolItem, PoolPage, PoolView
+from pairup.service.api.schemas.problems import HealthView
+
+if TYPE_CHECKING:
+    from pairup.client.client import AsyncClient, Client
+
+P = ParamSpec("P")
+T = TypeVar("T")
+D_co = TypeVar("D_co", bound="Request[Any] | Listing[Any] | Stream[Any]", covariant=True)
+
+
+class operation(Generic[P, D_co]):  # noqa: N801 - a decorator
+    """A method that describes what to send, called as one that sends it.
+
+    ======================  ==================  ==========================
+    described by            `Client` gives      `AsyncClient` gives
+    ======================  ==================  ==========================
+    ``Request[T]``          ``T``               ``T``, to be awaited
+    ``Listing[T]``          ``Iterator[T]``     ``AsyncIterator[T]``
+    ``Stream[T]``           ``Iterator[T]``     ``AsyncIterator[T]``
+    ======================  ==================  ==========================
+    """
+
+    def __init__(self, describe: Callable[Concatenate[Any, P], D_co]) -> None:
+        self._describe = describe
+        self.__doc__ = describe.__doc__
+
+    @overload
+    def __get__(self, client: None, owner: type) -> Callable[Concatenate[Any, P], D_co]: ...
+    @overload
+    def __get__(self: operation[P, Request[T]], client: Client, owner: type) -> Callable[P, T]: ...
+    @overload
+    def __get__(
+        self: operation[P, Request[T]], client: AsyncClient, owner: type
+    ) -> Callable[P, Coroutine[Any, Any, T]]: ...
+    @overload
+    def __get__(
+        self: operation[P, Listing[T] | Stream[T]], client: Client, owner: type
+    ) -> Callable[P, Iterator[T]]: ...
+    @overload
+    def __get__(
+        self: operation[P, Listing[T] | Stream[T]], client: AsyncClient, owner: type
+    ) -> Callable[P, AsyncIterator[T]]: ...
+    def __get__(self, client: Any, owner: type) -> Any:
+        """Return the method of a client; of a class, the description, which has the signature."""
+        if client is None:
+            return self._describe
+
+        @functools.wraps(self._describe)
+        def method(*args: Any, **kwargs: Any) -> Any:
+            described = self._describe(client, *args, **kwargs)
+            ways = {Request: client.send, Listing: client.pages, Stream: client.stream}
+            return ways[type(described)](described)
+
+        return method
+
+
+class Operations:
+    """Methods of both clients, one for each resource of the service."""
+
+    # Pools
+
+    @operation
+    def create_pool(self, /, name: str, **rules: Any) -> Request[PoolView]:
+        """Create a pool; `rules` are its policy, options, seed, lifetime_s and so on."""
+        return Request("POST", "/v1/pools", PoolView, {"name": name, **rules})
+
+    @operation
+    def pools(self) -> Listing[PoolItem]:
+        """List the pools that the key may read, page after page."""
+        return Listing(Request("GET", "/v1/pools", PoolPage), lambda page: page.pools, _cursor)
+
+    @operation
+    def pool(self, pool: str) -> Request[PoolView]:
+        """Show a pool."""
+        return Request("GET", _path("pools", pool), PoolView)
+
+    @operation
+    def change_pool(self, /, pool: str, **rules: Any) -> Request[PoolView]:
+        """Change rules of a pool."""
+        return Request("PATCH", _path("pools", pool), PoolView, rules)
+
+    @operation
+    def delete_pool(self, pool: str) -> Request[None]:
+        """Delete a pool."""
+        return Request("DELETE", _path("pools", pool), type(None))
+
+    # Players
+
+    @operation
+    def join(
+        self, pool: str, player: str, status: Literal["waiting", "away"] = "waiting"
+    ) -> Request[PlayerView]:
+        """Let a player join, wait again or be away."""
+        path = _path("pools", pool, "players", player)
+        return Request("PUT", path, PlayerView, {"status": status})
+
+    @operation
+    def leave(self, pool: str, player: str) -> Request[None]:
+        """Let a player leave; what was learnt about it is forgotten."""
+        return Request("DELETE", _path("pools", pool, "players", player), type(None))
+
+    @operation
+    def player(self, pool: str, player: str) -> Request[PlayerView]:
+        """Show a player."""
+        return Request("GET", _path("pools", pool, "players", player), PlayerView)
+
+    @operation
+    def players(self, pool: str, status: Status | None = None) -> Listing[PlayerView]:
+        """List the players of a pool, page after page: all, or those with a status."""
+        path = _path("pools", pool, "players")
+        first = Request("GET", path, PlayerPage, query={"status": status})
+        return Listing(first, lambda page: page.players, _cursor)
+
+    # Matchings and games
+
+    @operation
+    def propose(
+        self,
+        pool: str,
+        available: Sequence[str] | None = None,
+        apart: Iterable[Sequence[str]] = (),
+    ) -> Request[MatchingView]:
+        """Ask for the next games, of all players who wait or of those who are available."""
+        body: dict[str, object] = {"apart": [list(couple) for couple in apart]}
+        if available is not None:
+            body["available"] = list(available)
+        return Request("POST", _path("pools", pool, "matchings"), MatchingView, body)
+
+    @operation
+    def matching(self, matching: str) -> Request[MatchingView]:
+        """Show a matching with what became of its games."""
+        return Request("GET", _path("matchings", matching), MatchingView)
+
+    @operation
+    def release(self, matching: str) -> Request[MatchingView]:
+        """Take back the games of a matching that are still open; nothing is learnt from them."""
+        return Request("POST", _path("matchings", matching, "release"), MatchingView)
+
+    @operation
+    def game(self, game: str) -> Request[GameView]:
+        """Show a game."""
+        return Request("GET", _path("games", game), GameView)
+
+    @operation
+    def report(
+        self,
+        game: str,
+        outcome: Outcome | None = None,
+        answers: Mapping[str, Answer] | None = None,
+    ) -> Request[ReceiptView]:
+        """Report whether a game was played, what its players answered, or both."""
+        body = {"outcome": outcome, "answers": dict(answers or {})}
+        return Request("PUT", _path("games", game, "outcome"), ReceiptView, body)
+
+    @operation
+    def report_all(self, pool: str, reports: Iterable[NewGameReport]) -> Request[ReceiptBatch]:
+        """Report several games at once; each report has its result, in order."""
+        body = {"outcomes": list(reports)}
+        return Request("POST", _path("pools", pool, "outcomes"), ReceiptBatch, body)
+
+    # Insight
+
+    @operation
+    def estimates(self, pool: str, limit: int | None = None) -> Request[EstimatesView]:
+        """Show the players' estimated rates, and at most `limit` couples."""
+        path = _path("pools", pool, "estimates")
+        return Request("GET", path, EstimatesView, query={"limit": limit})
+
+    @operation
+    def stats(self, pool: str) -> Request[StatsView]:
+        """Show what the pool counted, and how it compares with random pairing."""
+        return Request("GET", _path("pools", pool, "stats"), StatsView)
+
+    @operation
+    def events(self, pool: str, after: int = 0) -> Listing[EventView]:
+        """Read the log after an event, page after page, up to now."""
+        first = Request("GET", _path("pools", pool, "events"), EventPage, query={"after": after})
+        return Listing(
+            first,
+            lambda page: page.events,
+            lambda page: {"after": page.last} if page.more else None,
+        )
+
+    @operation
+    def follow(self, pool: str, after: int = 0) -> Stream[EventView]:
+        """Yield the events after one and then each as it happens, until the stream ends.
+
+        It ends when the service stops or the pool is deleted: ask again with the last `seq`.
+        """
+        path = _path("pools", pool, "events")
+        return Stream(Request("GET", path, EventView, query={"after": after}))
+
+    @operation
+    def ready(self) -> Request[HealthView]:
+        """Ask whether requests can be served; a service that is not ready refuses."""
+        return Request("GET", "/readyz", HealthView)
+
+
+def _path(*parts: str) -> str:
+    return "/v1/" + "/".join(quote(part, safe="") for part in parts)
+
+
+def _cursor(page: PoolPage | PlayerPage) -> dict[str, object] | None:
+    return None if page.next is None else {"cursor": page.next}

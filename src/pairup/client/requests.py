@@ -1,0 +1,109 @@
+"""Descriptions of requests. They send nothing: both clients send the same ones."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeVar, cast
+
+import httpx
+from pydantic import BaseModel, ValidationError
+from pydantic_core import to_json
+
+from pairup.client.errors import RefusedError
+from pairup.errors import ClientError
+
+T = TypeVar("T")
+_EVENT = "data:"  # how the line of a stream begins that has an event in it
+
+
+@dataclass(frozen=True)
+class Request(Generic[T]):
+    """A request and the type of its answer: a schema of the service, or the type of None."""
+
+    method: str
+    path: str
+    answer: type[T]
+    body: object = None
+    query: Mapping[str, object] = field(default_factory=dict)
+
+    def build(
+        self, client: httpx.Client | httpx.AsyncClient, accept: str = "application/json"
+    ) -> httpx.Request:
+        """Return the request as HTTP; a POST has an idempotency key, so that it is done once."""
+        headers, content = {"Accept": accept}, None
+        if self.method == "POST":
+            headers["Idempotency-Key"] = secrets.token_hex(16)
+        if self.body is not None:
+            headers["Content-Type"], content = "application/json", to_json(self.body)
+        params = {name: str(value) for name, value in self.query.items() if value is not None}
+        return client.build_request(
+            self.method, self.path, params=params, headers=headers, content=content
+        )
+
+    def read(self, response: httpx.Response, attempt: int = 1) -> T:
+        """Return the answer, or raise the refusal.
+
+        What is deleted and then not found was deleted by an attempt whose answer was lost.
+        """
+        lost = self.method == "DELETE" and response.status_code == 404 and attempt > 1
+        if not (response.is_success or lost):
+            raise refusal(response)
+        return self.parse(response.content)
+
+    def parse(self, text: str | bytes) -> T:
+        """Read the answer from JSON."""
+        if not issubclass(self.answer, BaseModel):
+            return cast(T, None)
+        try:
+            return cast(T, self.answer.model_validate_json(text))
+        except ValidationError as error:
+            raise ClientError(
+                f"the answer to {self.method} {self.path} is not a {self.answer.__name__} "
+                f"({error.errors()[0]['msg']}): check the address, and that the service has the "
+                "same version of pairup"
+            ) from error
+
+
+@dataclass(frozen=True)
+class Listing(Generic[T]):
+    """A list that comes in pages: how the first one is requested, and how each is read."""
+
+    first: Request[Any]
+    items: Callable[[Any], Sequence[T]]
+    next_query: Callable[[Any], Mapping[str, object] | None]  # None after the last page
+
+    def after(self, page: object) -> Request[Any] | None:
+        """Return the request for the next page, None after the last one."""
+        query = self.next_query(page)
+        return None if query is None else replace(self.first, query={**self.first.query, **query})
+
+
+@dataclass(frozen=True)
+class Stream(Generic[T]):
+    """Server-sent events; the answer of the request is the type of each."""
+
+    request: Request[T]
+
+    def build(self, client: httpx.Client | httpx.AsyncClient) -> httpx.Request:
+        """Return the request as HTTP."""
+        return self.request.build(client, accept="text/event-stream")
+
+    def parse(self, line: str) -> T | None:
+        """Read the event of a line, if it has one."""
+        return self.request.parse(line[len(_EVENT) :]) if line.startswith(_EVENT) else None
+
+
+def refusal(response: httpx.Response) -> RefusedError:
+    """Return the refusal that a response is."""
+    try:
+        problem = response.json()
+    except ValueError:
+        problem = None
+    if not isinstance(problem, dict) or "detail" not in problem:
+        problem = {
+            "detail": f"the answer has status {response.status_code} and nothing that explains it, "
+            "as if it came from something other than a pairup service: check the address"
+        }
+    return RefusedError({**problem, "status": response.status_code})

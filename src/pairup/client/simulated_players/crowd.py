@@ -1,0 +1,110 @@
+"""A crowd: simulated players with their true acceptance rates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pairup.errors import SimulationError
+from pairup.problem import Problem
+
+Law = tuple[float, float]  # the two parameters of a beta distribution
+
+
+@dataclass
+class Crowd:
+    """Players with their true rates.
+
+    Attributes
+    ----------
+    starting : sequence of float
+        Rates of the players at the start.
+    law : (float, float) or None
+        Beta distribution of the rates of players who join later; None: a newcomer has the rate of
+        the player it replaces.
+    seed : int
+        Seed of who comes and goes, and of what they answer.
+    rates : dict
+        Rate of each player present, by name.
+
+    Examples
+    --------
+    >>> crowd = Crowd([0.9, 0.5], seed=7)
+    >>> list(crowd.rates)
+    ['s7-001', 's7-002']
+    >>> crowd.replace("s7-002"), list(crowd.rates)
+    ('s7-003', ['s7-001', 's7-003'])
+    """
+
+    starting: Sequence[float]
+    law: Law | None = None
+    seed: int = 0
+    rates: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        Problem(self.starting)  # refuses numbers that are not rates
+        # Two streams: who comes and goes does not depend on what is proposed and answered.
+        self._moves = np.random.default_rng([self.seed, 1])
+        self._answers = np.random.default_rng([self.seed, 2])
+        self._joined = 0
+        for rate in self.starting:
+            self._add(rate)
+
+    def _add(self, rate: float) -> str:
+        self._joined += 1
+        name = f"s{self.seed}-{self._joined:03d}"
+        self.rates[name] = float(rate)
+        return name
+
+    def replace(self, player: str) -> str:
+        """Let a player go and another one come; return the newcomer."""
+        rate = self.rates.pop(player)
+        return self._add(rate if self.law is None else self._moves.beta(*self.law))
+
+    def sample(self, probability: float) -> list[str]:
+        """Choose each player with a probability, from the stream of moves."""
+        if probability == 0:
+            return []
+        chosen = self._moves.random(len(self.rates)) < probability
+        return [player for player, yes in zip(self.rates, chosen, strict=True) if yes]
+
+    def happens(self, probability: float) -> bool:
+        """Draw whether something happens, from the stream of answers."""
+        return bool(self._answers.random() < probability)
+
+
+def parse_law(text: str) -> Law:
+    """Read a distribution of rates, such as ``beta:2,3``.
+
+    Examples
+    --------
+    >>> parse_law("beta:2,3")
+    (2.0, 3.0)
+    """
+    name, _, numbers = text.partition(":")
+    try:
+        first, second = map(float, numbers.split(","))
+    except ValueError:
+        first = second = 0.0
+    if name != "beta" or not (0 < first < np.inf and 0 < second < np.inf):
+        raise SimulationError(
+            f"a law is beta:A,B with positive numbers, got {text!r}: try beta:2,3"
+        )
+    return first, second
+
+
+def expected_games(rates: Sequence[float]) -> tuple[float, float]:
+    """Return the expected games of the best matching, and of one drawn at random.
+
+    Examples
+    --------
+    >>> best, random = expected_games([0.9, 0.8, 0.3, 0.1])
+    >>> round(best, 2), round(random, 4)
+    (0.75, 0.4767)
+    """
+    values = np.asarray(rates)
+    couples = len(values) * (len(values) - 1)
+    mean = (values.sum() ** 2 - (values**2).sum()) / couples
+    return float(Problem(values).best_games), float(len(values) // 2 * mean)

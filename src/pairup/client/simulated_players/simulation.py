@@ -1,0 +1,227 @@
+"""A simulation: players of a crowd use a pool of a service, round after round."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from pairup.client import Client, NewGameReport, RefusedError
+from pairup.client.simulated_players.answers import Answered, answer
+from pairup.client.simulated_players.crowd import Crowd, expected_games
+from pairup.client.simulated_players.habits import Habits, Pace
+from pairup.errors import SimulationError
+from pairup.service.api.schemas.games import GameView
+from pairup.service.api.schemas.matchings import MatchingView
+from pairup.service.api.schemas.pools import PoolView
+
+_MAX_REPORTS = 5_000  # per request
+_SIMULATED = re.compile(r"s\d+-\d{3,}$")  # names of simulated players
+_LATE_BY_S = 0.5  # after a game expired
+
+
+class PlayedRound(NamedTuple):
+    """A round: its games, those that were played, and how many were to be expected."""
+
+    round: int
+    games: int
+    played: int
+    chosen: float  # games to be expected of those proposed, by the true rates
+    random: float  # of couples drawn at random among the players present
+    best: float  # of the best matching of the players present
+
+
+class _LateReport(NamedTuple):
+    due: float
+    answered: Answered
+
+
+class Simulation:
+    """Simulated players in a pool of a service; iterating plays round after round, without end.
+
+    Parameters
+    ----------
+    client : Client
+        Client of the service.
+    pool : str
+        Name of the pool; it is created if it does not exist.
+    crowd : Crowd
+        The players.
+    habits : Habits
+        How the players behave.
+    pace : Pace
+        How fast they play.
+    sleep, clock : callable
+        Replaced by tests, which do not wait.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        pool: str,
+        crowd: Crowd,
+        habits: Habits,
+        pace: Pace,
+        sleep: Callable[[float], object] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._client, self._pool, self._crowd = client, pool, crowd
+        self._habits, self._pace = habits, pace
+        self._sleep, self._clock = sleep, clock
+        self._rules: PoolView | None = None  # of the pool, once the players have joined
+        self._idle: dict[str, None] = {}  # players who can be proposed a game, in order
+        self._away: list[str] = []
+        self._late: list[_LateReport] = []
+
+    def __iter__(self) -> Iterator[PlayedRound]:
+        rules = self._rules or self.begin()
+        number = 0
+        while True:
+            played = self._round(number, rules)
+            if played is not None:
+                number += 1
+                yield played
+
+    def begin(self, among_others: bool = False) -> PoolView:
+        """Create the pool and let everyone join; players left over from an earlier run leave.
+
+        A pool that exists keeps its rules. It is refused if it has players who are not simulated,
+        unless the simulated ones are to play `among_others`.
+        """
+        rules = self._open_pool()
+        present = [known.player for known in self._client.players(self._pool)]
+        others = [player for player in present if not _SIMULATED.match(player)]
+        if others and not among_others:
+            raise SimulationError(
+                f"pool {self._pool!r} has {len(others)} players who are not simulated, such as "
+                f"{others[0]!r}: give another --pool, or --among-others"
+            )
+        for player in present:
+            if player.startswith(f"s{self._crowd.seed}-") and player not in self._crowd.rates:
+                self._leave(player)
+        for player in self._crowd.rates:
+            self._client.join(self._pool, player)
+        self._find_idle()
+        self._rules = rules
+        return rules
+
+    def end(self, client: Client | None = None) -> None:
+        """Let everyone be away: they stay known, and are proposed to nobody."""
+        if self._rules is not None:
+            for player in self._crowd.rates:
+                (client or self._client).join(self._pool, player, "away")
+
+    def _open_pool(self) -> PoolView:
+        after_game = "playing" if self._pace.game_s else "waiting"
+        lifetime_s = self._pace.lifetime_s
+        try:
+            return self._client.create_pool(
+                self._pool, lifetime_s=lifetime_s, after_game=after_game
+            )
+        except RefusedError as refused:
+            if refused.kind != "pool-exists":
+                raise
+            return self._client.pool(self._pool)
+
+    def _leave(self, player: str) -> None:
+        try:
+            self._client.leave(self._pool, player)
+        except RefusedError as refused:
+            if refused.kind != "no-such-player":  # somebody else removed it
+                raise
+
+    def _find_idle(self) -> None:
+        """Ask the service which of the players are waiting."""
+        waiting = self._client.players(self._pool, status="waiting")
+        self._idle = {each.player: None for each in waiting if each.player in self._crowd.rates}
+
+    def _round(self, number: int, rules: PoolView) -> PlayedRound | None:
+        began = self._clock()
+        self._come_and_go()
+        self._report_late()
+        matching = self._propose()
+        if matching is None:
+            self._sleep(max(self._pace.round_s, 0.1))
+            self._find_idle()
+            return None
+        self._sleep(self._pace.round_s / 3)
+        rates, games = self._crowd.rates, matching.games
+        best, random = expected_games([rates[player] for player in self._idle])
+        chosen = sum(math.prod(rates[player] for player in game.players) for game in games)
+        played = self._play(games, rules.lifetime_s)
+        self._sleep(self._pace.game_s)
+        if rules.after_game == "playing":
+            self._wait_again(played)
+        self._sleep(max(0.0, self._pace.round_s - (self._clock() - began)))
+        return PlayedRound(number, len(games), len(played), chosen, random, best)
+
+    def _propose(self) -> MatchingView | None:
+        """Ask for a matching; None if too few players wait, or others than were thought."""
+        if len(self._idle) < 2:
+            return None
+        try:
+            return self._client.propose(self._pool, available=list(self._idle))
+        except RefusedError as refused:
+            if refused.kind not in ("too-few-players", "players-not-waiting"):
+                raise
+            return None
+
+    def _come_and_go(self) -> None:
+        for player in self._crowd.sample(self._habits.churn):
+            self._leave(player)
+            self._idle.pop(player, None)
+            self._away = [each for each in self._away if each != player]
+            newcomer = self._crowd.replace(player)
+            self._client.join(self._pool, newcomer)
+            self._idle[newcomer] = None
+        for player in self._away:
+            self._client.join(self._pool, player)
+            self._idle[player] = None
+        self._away = [each for each in self._crowd.sample(self._habits.away) if each in self._idle]
+        for player in self._away:
+            self._client.join(self._pool, player, "away")
+            del self._idle[player]
+
+    def _play(self, games: Sequence[GameView], lifetime_s: float) -> list[GameView]:
+        """Let the players answer and report; return the games that were played."""
+        reports, again, played = list[NewGameReport](), list[NewGameReport](), list[GameView]()
+        happens, habits = self._crowd.happens, self._habits
+        for game in games:
+            answered = answer(game, self._crowd, habits)
+            if answered.played:
+                played.append(game)
+            if happens(habits.late):
+                self._late.append(_LateReport(self._clock() + lifetime_s + _LATE_BY_S, answered))
+                for player in game.players:
+                    del self._idle[player]
+                continue
+            reports.append(answered.report)
+            if happens(habits.twice):
+                again.append(answered.report)
+            if happens(habits.contradict):
+                again.append(answered.contradiction())
+        self._report(reports)
+        self._report(again)
+        return played
+
+    def _report(self, reports: Sequence[NewGameReport]) -> None:
+        for start in range(0, len(reports), _MAX_REPORTS):
+            self._client.report_all(self._pool, reports[start : start + _MAX_REPORTS])
+
+    def _wait_again(self, played: Iterable[GameView]) -> None:
+        for game in played:
+            for player in game.players:
+                if player in self._idle:
+                    self._client.join(self._pool, player)
+
+    def _report_late(self) -> None:
+        now = self._clock()
+        due = [each.answered for each in self._late if each.due <= now]
+        self._late = [each for each in self._late if each.due > now]
+        self._report([answered.report for answered in due])
+        for answered in due:
+            for player in answered.game.players:
+                if player in self._crowd.rates:
+                    self._idle[player] = None

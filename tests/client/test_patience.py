@@ -1,0 +1,121 @@
+"""When a request is sent again, and what is raised in the end; the service misbehaves."""
+
+import json
+
+import pytest
+
+from pairup.client import Patience, RefusedError, UnreachableError
+from pairup.errors import ClientError
+from tests.support.service.running import free_port
+
+HURRIED = Patience(tries=3, pause_s=0.001, timeout_s=10)
+OK = (200, b'{"status": "ok"}')
+BROKEN_OFF = (None, b"")
+
+
+def problem(type, detail=""):
+    return json.dumps(
+        {"type": f"/problems/{type}", "detail": detail}, separators=(",", ":")
+    ).encode()
+
+
+UNAVAILABLE = (503, problem("store-unavailable", "disk"))
+MATCHING = {
+    "id": "0" * 24,
+    "pool": "chess",
+    "games": [],
+    "waiting": [],
+    "proposed_at": "2026-01-01T12:00:00.000000Z",
+    "expires_at": "2026-01-01T12:01:00.000000Z",
+}
+PROPOSED = (201, json.dumps(MATCHING).encode())
+
+
+@pytest.fixture
+def client(misbehaving, make_client):
+    with make_client(misbehaving.url, patience=HURRIED) as made:
+        yield made
+
+
+def test_a_post_is_sent_again_with_the_same_key(misbehaving, client):
+    misbehaving.answers = [BROKEN_OFF, UNAVAILABLE, PROPOSED]
+    assert client.propose("chess").id == MATCHING["id"]
+    assert len(misbehaving.seen) == 3
+    assert len(set(misbehaving.seen)) == 1
+    misbehaving.answers = [PROPOSED]
+    client.propose("chess")
+    assert misbehaving.seen[3][1] not in (None, misbehaving.seen[0][1])
+
+
+def test_patience_ends_with_the_last_refusal(misbehaving, client):
+    misbehaving.answers = [UNAVAILABLE] * 4
+    with pytest.raises(RefusedError, match="disk"):
+        client.ready()
+    assert len(misbehaving.answers) == 1
+
+
+def test_patience_ends_where_no_answer_comes(misbehaving, client):
+    misbehaving.answers = [BROKEN_OFF] * 4
+    with pytest.raises(UnreachableError):
+        client.ready()
+    assert len(misbehaving.answers) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "type"), [(409, "busy"), (503, "pool-busy"), (507, "store-full")]
+)
+def test_a_passing_refusal_is_tried_again(misbehaving, client, status, type):
+    misbehaving.answers = [(status, problem(type)), OK]
+    assert client.ready().status == "ok"
+
+
+def test_a_lasting_refusal_is_not_tried_again(misbehaving, client):
+    misbehaving.answers = [(409, problem("store-unavailable")), OK]
+    with pytest.raises(RefusedError):
+        client.ready()
+    assert len(misbehaving.answers) == 1
+
+
+def test_a_player_not_found_after_a_lost_answer_has_left(misbehaving, client):
+    misbehaving.answers = [BROKEN_OFF, (404, problem("no-such-player"))]
+    assert client.leave("chess", "ann") is None
+    misbehaving.answers = [(404, problem("no-such-player", "who?"))]
+    with pytest.raises(RefusedError, match="who"):
+        client.leave("chess", "ann")
+
+
+def test_a_refusal_from_something_else_names_the_address(misbehaving, client):
+    misbehaving.answers = [(404, b"<html>")]
+    with pytest.raises(RefusedError, match="something other than a pairup service"):
+        client.ready()
+
+
+def test_an_answer_from_something_else_is_an_error(misbehaving, client):
+    misbehaving.answers = [(200, b"<html>")]
+    with pytest.raises(ClientError, match=r"GET /readyz is not a HealthView .*check the address"):
+        ClientError, match=r"answer to GET /readyz is not a HealthView .*the address"
+    ):
+        client.ready()
+
+
+def test_nobody_there(make_client):
+    url = f"http://localhost:{free_port()}"
+    with (
+        make_client(url, patience=HURRIED) as client,
+        pytest.raises(UnreachableError, match=r"no service answers at .* tried 3 times.*serve"),
+    ):
+        client.stats("chess")
+
+
+def test_nobody_there_to_follow(make_client):
+    with (
+        make_client("http://127.0.0.1:9") as client,
+        pytest.raises(UnreachableError, match="no service answers"),
+    ):
+        next(client.follow("chess"))
+
+
+def test_pauses_double_up_to_the_longest():
+    patience = Patience(pause_s=0.1, max_pause_s=5.0)
+    pauses = [patience.pause_after(attempt) for attempt in (1, 2, 3, 7, 5_000)]
+    assert pauses == [0.1, 0.2, 0.4, 5.0, 5.0]
