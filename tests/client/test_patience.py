@@ -93,8 +93,6 @@ def test_a_refusal_from_something_else_names_the_address(misbehaving, client):
 def test_an_answer_from_something_else_is_an_error(misbehaving, client):
     misbehaving.answers = [(200, b"<html>")]
     with pytest.raises(ClientError, match=r"GET /readyz is not a HealthView .*check the address"):
-        ClientError, match=r"answer to GET /readyz is not a HealthView .*the address"
-    ):
         client.ready()
 
 

@@ -45,9 +45,9 @@ def service(tmp_path_factory):
         client.create_pool("hostile", lifetime_s=3600)
         for player in HOSTILE:
             client.join("hostile", player)
-        first, *rest = client.propose("hostile")["games"]
-        client.report(first["id"], "played")
-        client.report(rest[0]["id"], answers={rest[0]["players"][0]: "accepted"})
+        first, *rest = client.propose("hostile").games
+        client.report(first.id, "played")
+        client.report(rest[0].id, answers={rest[0].players[0]: "accepted"})
     yield running
     running.stop()
 
@@ -127,7 +127,7 @@ def fetch(url, **headers):
 
 def test_the_numbers_are_those_of_the_api(service, client, opened):
     shown = opened().go(f"{service.url}/pools/history")
-    stats, learnt = client.stats("history"), client.estimates("history")
+    stats, learnt = client.stats("history").model_dump(), client.estimates("history").model_dump()
     for status, count in stats["players"].items():
         assert shown.value(f"#count-{status}") == count
     assert stats["players"]["proposed"] > 0
@@ -163,7 +163,10 @@ def test_the_numbers_are_those_of_the_api(service, client, opened):
 
 def test_the_charts_draw_the_same_numbers(service, client, opened):
     shown = opened().go(f"{service.url}/pools/history")
-    stats, learnt = client.stats("history"), client.estimates("history", limit=20_000)
+    stats, learnt = (
+        client.stats("history").model_dump(),
+        client.estimates("history", limit=20_000).model_dump(),
+    )
     drawn = shown.page.evaluate(
         "Object.fromEntries([...document.querySelectorAll('[data-chart]')].map("
         "each => [each.dataset.chart, each.data]))"
@@ -197,9 +200,9 @@ def test_what_happens_is_shown_at_once(service, client, opened):
         client.join("live", player)
     shown.until("document.getElementById('count-waiting').value === '3'")
     shown.page.click("#rates ~ .card summary")
-    game = client.propose("live", available=["ann", "bob"])["games"][0]
+    game = client.propose("live", available=["ann", "bob"]).games[0]
     shown.until("document.getElementById('count-proposed').value === '2'")
-    client.report(game["id"], "played")
+    client.report(game.id, "played")
     shown.until("document.querySelector('#played data')?.value === '1.0'")
     shown.until("document.querySelector('[data-chart=course]').data?.length === 5")
     # What was opened stays open.
@@ -377,7 +380,7 @@ def test_a_page_says_as_much_without_scripts(service, client, opened):
     shown = opened(java_script_enabled=False)
     shown.page.goto(f"{service.url}/pools/history")
     assert shown.text("h1") == "history"
-    stats = client.stats("history")
+    stats = client.stats("history").model_dump()
     assert f"{stats['compared']['played']['estimate']:.1%}" in shown.text("#played")
     assert re.search(r"in \d+ (s|min)", shown.text("#open-games tbody"))
     assert shown.text("#live") == "as of loading"
@@ -523,9 +526,9 @@ def test_a_game_that_is_reported_often_fills_no_bar_beyond_its_end(service, clie
     client.create_pool("eager", lifetime_s=3600)
     for player in ("ann", "bob"):
         client.join("eager", player)
-    (game,) = client.propose("eager")["games"]
+    (game,) = client.propose("eager").games
     for _ in range(5):
-        client.report(game["id"], "played")
+        client.report(game.id, "played")
     shown = opened().go(f"{service.url}/pools/eager")
     shares = shown.page.eval_on_selector_all(
         "#feedback tr td:nth-child(3)", "all => all.map(e => e.textContent)"
@@ -558,9 +561,9 @@ def test_nothing_moves_when_a_matching_ends(service, client, opened, width):
     client.create_pool(still, lifetime_s=3600)
     for number in range(24):
         client.join(still, f"p{number}")
-    for game in client.propose(still)["games"]:
-        client.report(game["id"], "played")
-    games = client.propose(still)["games"]
+    for game in client.propose(still).games:
+        client.report(game.id, "played")
+    games = client.propose(still).games
     shown = opened(width).go(f"{service.url}/pools/{still}")
     top = "Math.round(document.getElementById('rates').getBoundingClientRect().top + scrollY)"
     before = shown.page.evaluate(top)
@@ -570,7 +573,7 @@ def test_nothing_moves_when_a_matching_ends(service, client, opened, width):
     shades = shown.page.evaluate(f"getComputedStyle({box}).backgroundAttachment")
     assert shades.startswith("local, local, scroll, scroll")
     for count, game in enumerate(games, 1):
-        client.report(game["id"], "cancelled")
+        client.report(game.id, "cancelled")
         if count in (5, 12):
             rows = "document.querySelectorAll('#open-games .over').length"
             shown.until(f"{rows} === {count}")
@@ -599,13 +602,13 @@ def test_it_is_counted_how_long_a_game_is_open_still(service, client, opened):
     client.create_pool("brief", lifetime_s=60)
     for player in ("ann", "bob"):
         client.join("brief", player)
-    (game,) = client.propose("brief")["games"]
+    (game,) = client.propose("brief").games
     shown = opened().go(f"{service.url}/pools/brief")
     left = "Number(document.querySelector('#open-games time').textContent.match(/in (\\d+) s/)[1])"
     first = shown.page.evaluate(left)
     assert 0 < first <= 60
     shown.until(f"{left} < {first}")
-    expiry = game["expires_at"]
+    expiry = game.expires_at
     title = shown.page.get_attribute("#open-games time", "title")
     assert title == f"expires {expiry[:10]} {expiry[11:19]} UTC"
 
