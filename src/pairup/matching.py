@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias, overload
 
+from pairup.checks import checked_list
 from pairup.errors import MatchingError, did_you_mean
 
 Couple: TypeAlias = tuple[Any, Any]
@@ -52,8 +53,10 @@ class Matching(Sequence[Couple]):
     def __init__(
         self, couples: Iterable[Iterable[Hashable]], waiting: Iterable[Hashable] = ()
     ) -> None:
-        self._couples = tuple(as_couple(each) for each in _listed("couples", couples))
-        self._waiting = tuple(_listed("waiting", waiting))
+        self._couples = tuple(
+            as_couple(each) for each in checked_list("couples", couples, MatchingError)
+        )
+        self._waiting = tuple(checked_list("waiting", waiting, MatchingError))
         self._partners = {}
         for one, other in self._couples:
             self._seat(one, other)
@@ -175,12 +178,6 @@ class Matching(Sequence[Couple]):
             names = ", ".join(str(player) for player in self._waiting)
             shown = f"{shown}; waiting {names}" if shown else f"waiting {names}"
         return f"Matching({shown})"
-
-
-def _listed(what: str, values: Iterable[Any]) -> Iterable[Any]:
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise MatchingError(f"{what} must be a list, got {values!r}: write [{values!r}]")
-    return values
 
 
 def as_couple(players: Iterable[Hashable]) -> Couple:

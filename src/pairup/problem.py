@@ -11,12 +11,12 @@ import math
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pairup.checks import check_number, checked_integer, is_integer
 from pairup.errors import MatchingError, ProblemError
 from pairup.matching import Matching
 
@@ -91,8 +91,8 @@ class Problem:
         >>> Problem.from_zero(3, 0.1)
         Problem([0.2, 0.2, 0.1, 0.1, 0.0, 0.0], name='from_zero(3, 0.1)')
         """
-        count = _checked_count(pairs, "pairs", 2)
-        _check_number(gap, "gap")
+        count = checked_integer("pairs", pairs, ProblemError, minimum=2, advice="try 4")
+        check_number("gap", gap, ProblemError, advice="try 0.1")
         top = round((count - 1) * gap, _DECIMALS)
         if not 0 < top <= 1:  # false for NaN as well
             raise ProblemError(
@@ -123,9 +123,9 @@ class Problem:
         >>> Problem.around(0.5, 3, 0.1)
         Problem([0.6, 0.6, 0.5, 0.5, 0.4, 0.4], name='around(0.5, 3, 0.1)')
         """
-        count = _checked_count(pairs, "pairs", 1)
-        _check_number(mean, "mean")
-        _check_number(gap, "gap")
+        count = checked_integer("pairs", pairs, ProblemError, minimum=1, advice="try 4")
+        check_number("mean", mean, ProblemError, advice="try 0.5")
+        check_number("gap", gap, ProblemError, advice="try 0.1")
         if not 0 <= gap < math.inf:
             raise ProblemError(f"gap must be a number of at least 0, got {gap!r}: try 0.1")
         half = round((count - 1) * gap / 2, _DECIMALS)
@@ -159,8 +159,8 @@ class Problem:
         >>> Problem.random(100, seed=7) == Problem.random(100, seed=7)
         True
         """
-        count = _checked_count(players, "players", 2)
-        _checked_count(seed, "seed", 0)
+        count = checked_integer("players", players, ProblemError, minimum=2, advice="try 4")
+        checked_integer("seed", seed, ProblemError, minimum=0)
         first, second = _checked_law(law)
         if not (0 < first < math.inf and 0 < second < math.inf):
             raise ProblemError(_LAW_RULE.format(law))
@@ -252,11 +252,7 @@ class Problem:
 
     def _check_player(self, player: Any) -> None:
         # A bool is an integer to Python, a negative index an element to numpy; neither is a player.
-        if (
-            isinstance(player, bool)
-            or not isinstance(player, int | np.integer)
-            or not 0 <= player < self.players
-        ):
+        if not is_integer(player) or not 0 <= player < self.players:
             raise MatchingError(
                 f"players of this problem are the integers 0 to {self.players - 1}, "
                 f"got {player!r}: use the index of the player in `rates`"
@@ -450,19 +446,6 @@ def _as_numbers(rates: ArrayLike) -> Floats:
 def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _checked_count(value: int, what: str, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ProblemError(
-            f"{what} must be an integer of at least {least}, got {value!r}: try {max(least, 4)}"
-        )
-    return int(value)
-
-
-def _check_number(value: float, what: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise ProblemError(f"{what} must be a number, got {value!r}: try 0.1")
 
 
 def _checked_law(law: tuple[float, float]) -> tuple[float, float]:

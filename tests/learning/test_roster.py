@@ -23,16 +23,16 @@ def test_slots_stay_few_and_distinct(moves):
     assert Roster.unpacked(roster.packed(), most).players == roster.players
 
 
-def test_a_couple_is_a_row_of_slots():
+def test_a_couple_has_its_lower_slot_first():
     roster = Roster(["ann", "bob", "cyd"])
-    assert roster.row(("cyd", "bob")) == roster.row(["bob", "cyd"]) == (1, 2)
-    assert roster.named((0, 2)) == "'ann' and 'cyd'"
+    assert roster.slot_couple(("cyd", "bob")) == roster.slot_couple(["bob", "cyd"]) == (1, 2)
+    assert roster.describe((0, 2)) == "'ann' and 'cyd'"
     with pytest.raises(MatchingError, match="with itself"):
-        roster.row(("ann", "ann"))
+        roster.slot_couple(("ann", "ann"))
     with pytest.raises(MatchingError, match="exactly two"):
-        roster.row("ab")
+        roster.slot_couple("ab")
     with pytest.raises(PlayerError, match="'dan' is not present"):
-        roster.row(("ann", "dan"))
+        roster.slot_couple(("ann", "dan"))
 
 
 def test_slots_of_the_available_are_ascending():

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pairup.checks import is_integer, is_number
 from pairup.experiments.toml_table import Table
 from pairup.problem import Problem
 
@@ -95,17 +96,13 @@ def _swept(table: Table, key: str, kind: str) -> list[Any]:
     return checked
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _is_numbers(value: object) -> bool:
-    return isinstance(value, list) and all(_is_number(each) for each in value)
+    return isinstance(value, list) and all(is_number(each) for each in value)
 
 
 _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "count": (lambda value: type(value) is int, "an integer"),
-    "number": (_is_number, "a number"),
+    "count": (is_integer, "an integer"),
+    "number": (is_number, "a number"),
     "law": (lambda value: _is_numbers(value) and len(value) == 2, "two numbers such as [1, 1]"),
     "rates": (_is_numbers, "numbers such as [0.9, 0.8, 0.3]"),
 }

@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from pairup.errors import ExperimentError, PairupError, did_you_mean
+from pairup.checks import checked_integer, checked_seed
+from pairup.errors import ExperimentError, did_you_mean
 from pairup.experiments.families import PosedProblem, sweep_problems
 from pairup.experiments.figure_spec import FILE_NAME, FigureSpec, check_figure, read_figure
 from pairup.experiments.toml_table import Table, fail_at
 from pairup.policies import Policy, get_policy
-from pairup.policies.base import check_seed
 from pairup.problem import Problem
 
 
@@ -65,11 +65,9 @@ class Experiment:
 
     def __post_init__(self) -> None:
         for key in ("rounds", "replications"):
-            _check_count(key, getattr(self, key))
-        try:
-            check_seed(self.seed)
-        except PairupError as error:
-            raise ExperimentError(f"seed: {error}") from None
+            value = getattr(self, key)
+            checked_integer(f"{key}:", value, ExperimentError, minimum=1, advice="try 100")
+        checked_seed(self.seed, ExperimentError, what="seed:")
         if not FILE_NAME.fullmatch(self.name):
             fail_at(
                 "name", f"must be letters, digits, dashes, dots, got {self.name!r}: try my-race"
@@ -252,11 +250,6 @@ def _entry(table: Table) -> Entry:
         return Entry(table.text("label"), get_policy(table.text("name"), **options))
     except (TypeError, ValueError) as error:  # a policy may meet a value of any kind
         table.fail(f'("{table.text("label")}")', str(error))
-
-
-def _check_count(key: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        fail_at(key, f"must be an integer of at least 1, got {value!r}: try 100")
 
 
 def _check_distinct(what: str, values: Iterable[str]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from pairup.checks import check_choice
 from pairup.errors import ExperimentError, did_you_mean
 
 
@@ -40,8 +41,7 @@ class Table:
     def choice(self, key: str, choices: Iterable[str], default: str = "") -> str:
         """Return a string that is one of `choices`."""
         value = self.text(key, default)
-        if value not in choices:
-            self.fail(key, f"cannot be {value!r}{did_you_mean(value, choices)}")
+        check_choice(f"{self.place} {key}:".strip(), value, choices, ExperimentError)
         return value
 
     def tables(self, key: str) -> list[Table]:

@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.best_matching import best_matching
-from pairup.learning.roster import Row
+from pairup.learning.roster import SlotCouple
 
 Worth = Callable[[NDArray[np.int64]], NDArray[np.float64]]  # of all couples among some slots
 _FEW = 4  # couples to break first; each time that is not enough, twice as many more
 
 
-def kept_apart(couples: list[Row], players: list[int], apart: set[Row], worth: Worth) -> list[Row]:
+def kept_apart(
+    couples: list[SlotCouple], players: list[int], apart: set[SlotCouple], worth: Worth
+) -> list[SlotCouple]:
     """Mend a matching so that no couple of `apart` is in it.
 
     As many players as possible are coupled; among such matchings one is taken that keeps most of
@@ -54,7 +56,7 @@ def kept_apart(couples: list[Row], players: list[int], apart: set[Row], worth: W
         broken = max(_FEW, 2 * broken)
 
 
-def _with_partners(loose: list[int], players: list[int], apart: set[Row]) -> list[int]:
+def _with_partners(loose: list[int], players: list[int], apart: set[SlotCouple]) -> list[int]:
     """Pick those who may meet anyone at all: the others wait whatever is done."""
     barred = dict.fromkeys(loose, 0)
     present = set(players)
@@ -66,7 +68,9 @@ def _with_partners(loose: list[int], players: list[int], apart: set[Row]) -> lis
     return [slot for slot in loose if barred[slot] < len(players) - 1]
 
 
-def _matched(slots: list[int], proposed: set[Row], apart: set[Row], worth: Worth) -> list[Row]:
+def _matched(
+    slots: list[int], proposed: set[SlotCouple], apart: set[SlotCouple], worth: Worth
+) -> list[SlotCouple]:
     """Match `slots` anew: most couples first, then most of those proposed, then most worth."""
     count = len(slots)
     if count < 2:
@@ -81,5 +85,5 @@ def _matched(slots: list[int], proposed: set[Row], apart: set[Row], worth: Worth
     return [_row(slots[x], slots[y]) for x, y in best_matching(weights, perfect=False)]
 
 
-def _row(i: int, j: int) -> Row:
+def _row(i: int, j: int) -> SlotCouple:
     return (i, j) if i < j else (j, i)

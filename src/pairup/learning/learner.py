@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pairup.errors import MatchingError, ObservationError, PolicyError
+from pairup.checks import checked_seed
+from pairup.errors import ObservationError, PolicyError
 from pairup.kernels.runtime.compilation import for_state
 from pairup.kernels.runtime.dispatch import (
     FULL,
@@ -22,9 +23,9 @@ from pairup.learning import serialization
 from pairup.learning.estimates import Couple, Estimate, Rate, known_couples
 from pairup.learning.exclusions import kept_apart
 from pairup.learning.observation import Accepted, Observation, Observed, Played, read_observation
-from pairup.learning.roster import Roster, Row
+from pairup.learning.roster import Roster, SlotCouple
 from pairup.matching import Matching
-from pairup.policies.base import Policy, StartContext, check_seed, get_policy
+from pairup.policies.base import Policy, StartContext, get_policy
 from pairup.states.saved_arrays import Arrays, reading, require
 
 _LEAST_ROOM = 4
@@ -62,12 +63,11 @@ class Learner:
     """
 
     def __init__(self, policy: Policy, players: Iterable[Hashable], seed: int = 0) -> None:
-        check_seed(seed)
         self._policy = policy
-        self._seed = int(seed)
+        self._seed = checked_seed(seed)
         self._roster = Roster(players)
         self._capacity = len(self._roster.players)
-        self._awaited: dict[Row, int] = {}
+        self._awaited: dict[SlotCouple, int] = {}
         self._state = policy.start(self._context(self._capacity))
         self._set_present()
 
@@ -136,7 +136,7 @@ class Learner:
         Matching(ann-dan, bob-cyd)
         """
         slots = self._present if available is None else self._roster.slots_of(available)
-        forbidden = {self._roster.row(couple) for couple in _couples("apart", apart)}
+        forbidden = set(self._roster.slot_couples("apart", apart))
         if len(slots) < 2:
             return Matching((), [self._roster.name(slot) for slot in slots.tolist()])
         self._seat(slots)
@@ -144,7 +144,7 @@ class Learner:
         propose = for_state(propose_step, self._state)
         while propose(self._state, couples) == FULL:
             self._state = self._policy.grow(self._state)
-        rows: list[Row] = [(i, j) for i, j in couples.tolist()]
+        rows: list[SlotCouple] = [(i, j) for i, j in couples.tolist()]
         if forbidden:
             rows = kept_apart(rows, slots.tolist(), forbidden, self._worth)
         for row in rows:
@@ -162,7 +162,7 @@ class Learner:
         >>> learner.pending
         {}
         """
-        rows = [self._roster.row(couple) for couple in _couples("a matching", matching)]
+        rows = self._roster.slot_couples("a matching", matching)
         self._settle(Counter(rows))
 
     def observe(
@@ -284,7 +284,7 @@ class Learner:
         >>> learner.play_probabilities([("bob", "ann"), ("ann", "cyd")])
         [0.6666666666666666, 0.5]
         """
-        rows = [self._roster.row(couple) for couple in _couples("couples", couples)]
+        rows = self._roster.slot_couples("couples", couples)
         estimated = self._policy.player_rates(self._state)
         if estimated is not None:
             rates, _ = estimated
@@ -309,8 +309,7 @@ class Learner:
         1.0
         """
         other = Learner.__new__(Learner)
-        check_seed(seed)
-        other._policy, other._seed, other._capacity = policy, int(seed), self._capacity
+        other._policy, other._seed, other._capacity = policy, checked_seed(seed), self._capacity
         other._roster = Roster.unpacked(self._roster.packed(), self._capacity)
         other._awaited = dict(self._awaited)
         other._state = policy.start(other._context(other._capacity))
@@ -360,8 +359,7 @@ class Learner:
 
     def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
         self._policy = get_policy(header["policy"], **header["options"])
-        self._seed, self._capacity = header["seed"], header["capacity"]
-        check_seed(self._seed)
+        self._seed, self._capacity = checked_seed(header["seed"]), header["capacity"]
         self._roster = Roster.unpacked(header["players"], self._capacity)
         self._awaited = {(i, j): due for i, j, due in header["awaited"]}
         self._state = self._policy.start(self._context(self._capacity))
@@ -411,12 +409,12 @@ class Learner:
         tries, games = (each[square] for each in statistics)
         return (games + games.T + 1) / (tries + tries.T + 2)
 
-    def _settle(self, known: Counter[Row]) -> None:
+    def _settle(self, known: Counter[SlotCouple]) -> None:
         """Strike couples off those awaited, all or none."""
         for row, times in known.items():
             if self._awaited.get(row, 0) < times:
                 raise ObservationError(
-                    f"no outcome of {self._roster.named(row)} is awaited: observe a couple once "
+                    f"no outcome of {self._roster.describe(row)} is awaited: observe a couple once "
                     "for each time it was proposed"
                 )
         for row, times in known.items():
@@ -433,12 +431,6 @@ class Learner:
             [(name(i), name(j)) for i, j in rows],
             [name(slot) for slot in slots.tolist() if slot not in coupled],
         )
-
-
-def _couples(what: str, couples: Iterable[Iterable[Hashable]]) -> list[Iterable[Hashable]]:
-    if isinstance(couples, str | bytes) or not isinstance(couples, Iterable):
-        raise MatchingError(f"{what} must be a list of couples, got {couples!r}: write [(a, b)]")
-    return list(couples)
 
 
 def _slots(observed: Observation) -> np.ndarray:

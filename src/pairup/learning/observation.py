@@ -6,15 +6,15 @@ from collections.abc import Hashable, Iterable, Mapping
 
 import numpy as np
 
-from pairup.errors import MatchingError, ObservationError
+from pairup.errors import ObservationError
 from pairup.learning.feedback import CoupleFeedback
-from pairup.learning.roster import Roster, Row
+from pairup.learning.roster import Roster, SlotCouple
 
 Played = Iterable[bool] | Mapping[tuple[Hashable, Hashable], bool] | None
 Accepted = Mapping[Hashable, bool] | None
-Observed = tuple[Row, CoupleFeedback]
+Observed = tuple[SlotCouple, CoupleFeedback]
 Observation = list[Observed]
-Outcome = tuple[Row, bool | None]
+Outcome = tuple[SlotCouple, bool | None]
 
 
 def read_observation(
@@ -29,9 +29,7 @@ def read_observation(
     >>> read_observation(roster, couples, None, {"ann": True, "cyd": False})
     [((2, 3), CoupleFeedback(accepted=(False, None), played=None))]
     """
-    if not isinstance(matching, Iterable):
-        raise MatchingError(f"a matching is a list of couples, got {matching!r}: write [(a, b)]")
-    couples = [roster.row(couple) for couple in matching]
+    couples = roster.slot_couples("a matching", matching)
     answers = _answers(roster, couples, accepted)
     if played is None and accepted is not None:
         played = {}
@@ -43,11 +41,11 @@ def read_observation(
     for couple, outcome in outcomes:
         one, other = couple
         feedback = CoupleFeedback((answers.get(one), answers.get(other)), outcome)
-        observed.append((couple, feedback.checked(roster.named(couple))))
+        observed.append((couple, feedback.checked(roster.describe(couple))))
     return [(couple, feedback) for couple, feedback in observed if feedback.decision is not None]
 
 
-def _answers(roster: Roster, couples: list[Row], accepted: Accepted) -> dict[int, bool]:
+def _answers(roster: Roster, couples: list[SlotCouple], accepted: Accepted) -> dict[int, bool]:
     """Return the answers by slots."""
     if not isinstance(accepted, Mapping | None):
         raise ObservationError(
@@ -73,27 +71,29 @@ def _answers(roster: Roster, couples: list[Row], accepted: Accepted) -> dict[int
 
 
 def _by_couple(
-    roster: Roster, couples: list[Row], played: Mapping[tuple[Hashable, Hashable], bool]
+    roster: Roster, couples: list[SlotCouple], played: Mapping[tuple[Hashable, Hashable], bool]
 ) -> list[Outcome]:
     """List the outcomes of a mapping, then the couples that are not in it."""
-    proposed, outcomes = set(couples), dict[Row, bool]()
+    proposed, outcomes = set(couples), dict[SlotCouple, bool]()
     for names, value in played.items():
-        couple = roster.row(names)
+        couple = roster.slot_couple(names)
         if couple not in proposed:
             raise ObservationError(
-                f"{roster.named(couple)} have an outcome but are not a couple of the matching: "
+                f"{roster.describe(couple)} have an outcome but are not a couple of the matching: "
                 "observe them with the matching that proposed them"
             )
         if couple in outcomes:
             raise ObservationError(
-                f"{roster.named(couple)} have two outcomes: give one, in either order"
+                f"{roster.describe(couple)} have two outcomes: give one, in either order"
             )
         outcomes[couple] = _checked_outcome(roster, couple, value)
     rest = [(couple, None) for couple in couples if couple not in outcomes]
     return [*outcomes.items(), *rest]
 
 
-def _in_order(roster: Roster, couples: list[Row], played: Iterable[bool] | None) -> list[Outcome]:
+def _in_order(
+    roster: Roster, couples: list[SlotCouple], played: Iterable[bool] | None
+) -> list[Outcome]:
     if not isinstance(played, Iterable):
         raise ObservationError(
             f"outcomes are a list of True or False, one per couple, got {played!r}: "
@@ -111,10 +111,10 @@ def _in_order(roster: Roster, couples: list[Row], played: Iterable[bool] | None)
     ]
 
 
-def _checked_outcome(roster: Roster, couple: Row, value: object) -> bool:
+def _checked_outcome(roster: Roster, couple: SlotCouple, value: object) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise ObservationError(
-            f"the outcome of {roster.named(couple)} must be True or False, got {value!r}: leave "
+            f"the outcome of {roster.describe(couple)} must be True or False, got {value!r}: leave "
             "the couple out of a mapping if it is not known"
         )
     return bool(value)

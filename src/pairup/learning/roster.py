@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.errors import PlayerError, did_you_mean
+from pairup.checks import checked_list
+from pairup.errors import MatchingError, PlayerError, did_you_mean
 from pairup.learning import serialization
 from pairup.matching import as_couple
 from pairup.states.saved_arrays import require
 
-Row = tuple[int, int]  # a couple by its slots, ascending
+SlotCouple = tuple[int, int]  # a couple by the slots of its players, ascending
 
 
 class Roster:
@@ -38,7 +39,9 @@ class Roster:
     def __init__(self, players: Iterable[Hashable]) -> None:
         self._slot: dict[Hashable, int] = {}
         self._name: dict[int, Hashable] = {}
-        for slot, player in enumerate(_listed("players", players)):
+        if not isinstance(players, str):  # "abcd" stands for four players
+            players = checked_list("players", players, PlayerError, items="players")
+        for slot, player in enumerate(players):
             self._enter(player, slot)
 
     @property
@@ -77,25 +80,26 @@ class Roster:
 
     def slots_of(self, available: Iterable[Hashable]) -> NDArray[np.int64]:
         """Say where some players sit, ascending, or refuse who is not present or named twice."""
-        if isinstance(available, str | bytes):  # it would pass for a list of its letters
-            raise PlayerError(
-                f"available must be a list of players, got {available!r}: write [{available!r}]"
-            )
-        names = _listed("available", available)
+        names = checked_list("available", available, PlayerError, items="players")
         slots = np.sort(np.array([self.slot(name) for name in names], np.int64))
         if np.any(slots[1:] == slots[:-1]):
             twice = next(name for name in names if names.count(name) > 1)
             raise PlayerError(f"player {twice!r} is available twice: name each player once")
         return slots
 
-    def row(self, couple: Iterable[Hashable]) -> Row:
-        """Say where the two players of a couple sit, the lower slot first."""
+    def slot_couple(self, couple: Iterable[Hashable]) -> SlotCouple:
+        """Return the slots of the two players of a couple, the lower first."""
         one, other = (self.slot(player) for player in as_couple(couple))
         return (one, other) if one < other else (other, one)
 
-    def named(self, row: Row) -> str:
+    def slot_couples(self, what: str, couples: Iterable[Iterable[Hashable]]) -> list[SlotCouple]:
+        """Return the slots of the players of some couples, which messages call `what`."""
+        given = checked_list(what, couples, MatchingError, items="couples", advice="write [(a, b)]")
+        return [self.slot_couple(couple) for couple in given]
+
+    def describe(self, couple: SlotCouple) -> str:
         """Name the players of a couple, for a message."""
-        return f"{self._name[row[0]]!r} and {self._name[row[1]]!r}"
+        return f"{self._name[couple[0]]!r} and {self._name[couple[1]]!r}"
 
     def packed(self) -> list[list[Any]]:
         """Turn the roster into JSON; see `unpacked`."""
@@ -124,9 +128,3 @@ class Roster:
         if known:
             raise PlayerError(f"player {player!r} is present already: give each its own name")
         self._slot[player], self._name[slot] = slot, player
-
-
-def _listed(what: str, players: Iterable[Hashable]) -> list[Hashable]:
-    if not isinstance(players, Iterable):
-        raise PlayerError(f"{what} must be a list of players, got {players!r}: write [{players!r}]")
-    return list(players)

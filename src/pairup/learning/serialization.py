@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairup.checks import is_integer
 from pairup.errors import ArchiveError
 from pairup.states.saved_arrays import reading, require
 
@@ -90,7 +91,7 @@ def pack_name(name: Hashable) -> Any:
     """Turn a player's name into JSON: a string or integer as it is, a tuple as a list."""
     if isinstance(name, str):
         return name
-    if isinstance(name, int | np.integer) and not isinstance(name, bool):
+    if is_integer(name):
         return int(name)
     if isinstance(name, tuple):
         return [pack_name(part) for part in name]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pairup.checks import check_choice, checked_integer
 from pairup.errors import PolicyError, did_you_mean
 from pairup.states.saved_arrays import Arrays
 
@@ -184,29 +185,15 @@ def describe_policies() -> list[dict[str, str]]:
     return rows
 
 
-def check_seed(seed: int) -> None:
-    """Refuse a seed that is no integer of 63 bits."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
-        raise PolicyError(f"seed must be an integer in [0, 2**63), got {seed!r}: try 0")
+def check_choice_option(policy: Policy, option: str, choices: Iterable[str]) -> None:
+    """Refuse a value of an option that is not one of `choices`."""
+    check_choice(f"{option} of {policy.name}", getattr(policy, option), choices, PolicyError)
 
 
-def check_choice(policy: Policy, option: str, choices: Iterable[str]) -> None:
-    """Refuse a value of an option that is none of `choices`."""
-    value = getattr(policy, option)
-    if value not in tuple(choices):
-        raise PolicyError(
-            f"{option} of {policy.name} cannot be {value!r}{did_you_mean(value, choices)}"
-        )
-
-
-def check_integer(policy: Policy, option: str, least: int, advice: str = "") -> None:
-    """Refuse a value of an option that is no integer in [least, 2**53); make it a Python one."""
-    value = getattr(policy, option)
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_)
-    if not whole or not least <= value < 2**53:
-        rule = "below 2**53" if whole and value > least else f"of at least {least}"
-        raise PolicyError(
-            f"{option} of {policy.name} must be an integer {rule}, got {value!r}: "
-            f"{advice or f'try {least}'}"
-        )
-    object.__setattr__(policy, option, int(value))  # JSON knows no numpy
+def check_integer_option(policy: Policy, option: str, minimum: int, advice: str = "") -> None:
+    """Refuse a value of an option that is not an integer in [minimum, 2**53)."""
+    what = f"{option} of {policy.name}"
+    value = checked_integer(
+        what, getattr(policy, option), PolicyError, minimum=minimum, max_bits=53, advice=advice
+    )
+    object.__setattr__(policy, option, value)  # as a Python integer: JSON knows no numpy

@@ -12,7 +12,7 @@ from pairup.kernels import comb_ucb as kernel
 from pairup.kernels.couple_statistics import PHANTOM_MEAN, new_book
 from pairup.kernels.exact_matching.max_matching import forget, new_max_matching
 from pairup.kernels.exact_matching.participants import new_seated
-from pairup.policies.base import Policy, Slots, StartContext, check_choice, register
+from pairup.policies.base import Policy, Slots, StartContext, check_choice_option, register
 from pairup.states.couple_statistics import clear_book, load_book, saved_book
 from pairup.states.exact_matching import leader_by_means, load_room, saved_room
 from pairup.states.saved_arrays import Arrays, numbers, require
@@ -45,7 +45,7 @@ class CombUCB(Policy):
     name: ClassVar[str] = "comb_ucb"
 
     def __post_init__(self) -> None:
-        check_choice(self, "index", ("ucb", "kl"))
+        check_choice_option(self, "index", ("ucb", "kl"))
 
     def start(self, context: StartContext) -> kernel.CombUCBState:
         """See `Policy.start`."""

@@ -14,7 +14,7 @@ from pairup.kernels import epsilon_greedy as kernel
 from pairup.kernels.couple_statistics import new_book
 from pairup.kernels.greedy_leader import new_leader
 from pairup.kernels.runtime.randomness import word
-from pairup.policies.base import Slots, StartContext, check_choice, register
+from pairup.policies.base import Slots, StartContext, check_choice_option, register
 from pairup.policies.greedy_leader import Leading
 from pairup.states.couple_statistics import load_book, saved_book
 from pairup.states.saved_arrays import Arrays, numbers
@@ -52,7 +52,7 @@ class EpsilonGreedy(Leading):
     name: ClassVar[str] = "epsilon_greedy"
 
     def __post_init__(self) -> None:
-        check_choice(self, "schedule", tuple(_DEFAULTS))
+        check_choice_option(self, "schedule", tuple(_DEFAULTS))
         if self.epsilon is not None:
             object.__setattr__(self, "epsilon", self._checked_epsilon())
 

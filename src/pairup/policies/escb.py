@@ -15,7 +15,7 @@ from pairup.kernels.escb import steps as kernel
 from pairup.kernels.escb.candidates import new_candidates
 from pairup.kernels.round_robin import new_cover
 from pairup.kernels.runtime.randomness import word
-from pairup.policies.base import Policy, Slots, StartContext, check_choice, register
+from pairup.policies.base import Policy, Slots, StartContext, check_choice_option, register
 from pairup.states.couple_statistics import clear_book, load_book, saved_book
 from pairup.states.saved_arrays import Arrays, numbers, require
 
@@ -59,7 +59,7 @@ class ESCB(Policy):
     name: ClassVar[str] = "escb"
 
     def __post_init__(self) -> None:
-        check_choice(self, "search", ("exact", "approximate"))
+        check_choice_option(self, "search", ("exact", "approximate"))
 
     def start(self, context: StartContext) -> Any:
         """See `Policy.start`."""
@@ -159,7 +159,7 @@ def _load_hull(room: approximation.Hull, arrays: Arrays) -> None:
         return
     require(duals.ndim == 1 and np.all(np.abs(duals) < _MOST_DUAL), "its duals are no duals")
     room.matching.kept_dual[:] = duals
-    mates = np.array([numbers(arrays, name, least=-2) for name in _MATCHINGS])
+    mates = np.array([numbers(arrays, name, minimum=-2) for name in _MATCHINGS])
     require(mates.shape == (len(_MATCHINGS), slots), "its matchings are of others")
     mates[mates == -2] = slots - 1
     known = mates[-1] != approximation.NOBODY

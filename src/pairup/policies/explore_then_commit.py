@@ -14,7 +14,7 @@ from pairup.kernels import explore_then_commit as kernel
 from pairup.kernels.couple_statistics import new_book
 from pairup.kernels.greedy_leader import new_leader
 from pairup.kernels.runtime.randomness import word
-from pairup.policies.base import Slots, StartContext, check_integer, register
+from pairup.policies.base import Slots, StartContext, check_integer_option, register
 from pairup.policies.greedy_leader import Leading
 from pairup.states.couple_statistics import load_book, saved_book
 from pairup.states.saved_arrays import Arrays, numbers
@@ -59,9 +59,9 @@ class ExploreThenCommit(Leading):
 
     def __post_init__(self) -> None:
         if self.cycles is not None:
-            check_integer(self, "cycles", 1)
+            check_integer_option(self, "cycles", 1)
         if self.horizon is not None:
-            check_integer(self, "horizon", 2, "give the number of rounds you expect")
+            check_integer_option(self, "horizon", 2, "give the number of rounds you expect")
 
     def start(self, context: StartContext) -> kernel.ExploreThenCommitState:
         """See `Policy.start`."""

@@ -107,7 +107,7 @@ class OSUB(Policy):
         require(count <= state.now[kernel.MOST], "it has more arms than it keeps")
         require(np.all(games <= tries * (present // 2)), "its arms have more games than proposals")
         arms = state.arms
-        order = numbers(arrays, "arms", least=-1).reshape(count, -1) if count else arms.order[:0]
+        order = numbers(arrays, "arms", minimum=-1).reshape(count, -1) if count else arms.order[:0]
         order = np.where(order < 0, len(state.greedy.place) - 1, order)
         self._check_matchings(state, order)
         state.now[kernel.ARMS] = count

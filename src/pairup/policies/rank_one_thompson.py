@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pairup.kernels import rank_one_thompson as kernel
 from pairup.kernels.rank_one_posterior import LANES, USED
-from pairup.policies.base import Policy, Slots, StartContext, check_integer, register
+from pairup.policies.base import Policy, Slots, StartContext, check_integer_option, register
 from pairup.states.saved_arrays import Arrays, numbers, require
 
 _GOLDEN = 0.6180339887498949  # its multiples spread evenly: not all are refreshed in one round
@@ -67,7 +67,7 @@ class RankOneThompson(Policy):
     learns_from_answers: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_integer(self, "period", least=1, advice="give 1 to draw in every round")
+        check_integer_option(self, "period", minimum=1, advice="give 1 to draw in every round")
 
     def start(self, context: StartContext) -> kernel.RankOneState:
         """See `Policy.start`."""
@@ -209,7 +209,7 @@ def _most_met(state: kernel.RankOneState, slot: int) -> int:
 
 def _load_couples(state: kernel.RankOneState, arrays: Arrays) -> None:
     low, high = numbers(arrays, "low"), numbers(arrays, "high")
-    tries, games = numbers(arrays, "tries", least=1), numbers(arrays, "games")
+    tries, games = numbers(arrays, "tries", minimum=1), numbers(arrays, "games")
     missed, told = numbers(arrays, "missed"), numbers(arrays, "told")
     lengths = {len(each) for each in (low, high, tries, games, missed, told)}
     require(len(lengths) == 1, "its couples are incomplete")

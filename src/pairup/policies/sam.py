@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pairup.errors import PolicyError
 from pairup.kernels import sam as kernel
 from pairup.kernels.couple_statistics import new_book
-from pairup.policies.base import Policy, Slots, StartContext, check_integer, register
+from pairup.policies.base import Policy, Slots, StartContext, check_integer_option, register
 from pairup.states.couple_statistics import clear_book, load_book, saved_book
 from pairup.states.saved_arrays import Arrays, numbers, require
 
@@ -55,7 +55,7 @@ class SAM(Policy):
 
     def __post_init__(self) -> None:
         if self.horizon is not None:
-            check_integer(self, "horizon", 2, "give the number of rounds you expect")
+            check_integer_option(self, "horizon", 2, "give the number of rounds you expect")
 
     def start(self, context: StartContext) -> kernel.SamState:
         """See `Policy.start`."""
@@ -129,7 +129,7 @@ class SAM(Policy):
         for name in _SUMS:
             sums = numbers(arrays, f"player_{name}")
             getattr(state, name)[: len(sums)] = sums
-        seats, start = numbers(arrays, "members", least=-1), numbers(arrays, "start")
+        seats, start = numbers(arrays, "members", minimum=-1), numbers(arrays, "start")
         turn, sizes = numbers(arrays, "turn"), np.diff(start)
         members = np.where(seats < 0, len(state.cluster) - 1, seats)
         welcomed = state.members[: state.now[kernel.MEMBERS]]

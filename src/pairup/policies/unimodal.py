@@ -12,7 +12,7 @@ from pairup.kernels import unimodal as kernel
 from pairup.kernels.couple_statistics import new_book
 from pairup.kernels.greedy_leader import new_leader
 from pairup.kernels.runtime.randomness import word
-from pairup.policies.base import StartContext, check_choice, register
+from pairup.policies.base import StartContext, check_choice_option, register
 from pairup.policies.greedy_leader import LeaderCounting
 
 
@@ -53,9 +53,9 @@ class Unimodal(LeaderCounting):
     name: ClassVar[str] = "unimodal"
 
     def __post_init__(self) -> None:
-        check_choice(self, "compare", ("players", "matchings"))
-        check_choice(self, "index", ("kl", "ucb"))
-        check_choice(self, "clock", ("leader", "round"))
+        check_choice_option(self, "compare", ("players", "matchings"))
+        check_choice_option(self, "index", ("kl", "ucb"))
+        check_choice_option(self, "clock", ("leader", "round"))
 
     def start(self, context: StartContext) -> kernel.UnimodalState:
         """See `Policy.start`."""

@@ -12,7 +12,7 @@ from pairup.kernels import unimodal_thompson as kernel
 from pairup.kernels.couple_statistics import new_book
 from pairup.kernels.greedy_leader import new_leader
 from pairup.kernels.runtime.randomness import word
-from pairup.policies.base import StartContext, check_choice, check_integer, register
+from pairup.policies.base import StartContext, check_choice_option, check_integer_option, register
 from pairup.policies.greedy_leader import LeaderCounting
 
 
@@ -54,8 +54,8 @@ class UnimodalThompson(LeaderCounting):
     name: ClassVar[str] = "unimodal_thompson"
 
     def __post_init__(self) -> None:
-        check_choice(self, "compare", ("players", "matchings"))
-        check_integer(self, "period", least=2)
+        check_choice_option(self, "compare", ("players", "matchings"))
+        check_integer_option(self, "period", minimum=2)
 
     def start(self, context: StartContext) -> kernel.UnimodalThompsonState:
         """See `Policy.start`."""

@@ -22,10 +22,10 @@ except ModuleNotFoundError as error:
         name="gymnasium",
     ) from error
 
+from pairup.checks import checked_integer, checked_seed
 from pairup.errors import MatchingError, SimulationError
 from pairup.kernels.runtime.loop import accept
 from pairup.matching import Matching
-from pairup.policies.base import check_seed
 from pairup.problem import Problem
 from pairup.simulation.replication import new_world
 
@@ -85,7 +85,7 @@ class MatchingEnvironment(gymnasium.Env[Observation, Action]):
         if problem is None:
             problem = Problem.from_zero(4, 0.1)
         self.problem = problem if isinstance(problem, Problem) else Problem(problem)
-        self.rounds = _checked(rounds, "rounds", 1)
+        self.rounds = checked_integer("rounds", rounds, SimulationError, minimum=1)
         self._rows = (self.problem.players + 1) // 2  # couples, the phantom's included
         self._choices = 2 * np.arange(self._rows, 0, -1) - 1
         self.action_space = gymnasium.spaces.MultiDiscrete(self._choices)
@@ -107,8 +107,9 @@ class MatchingEnvironment(gymnasium.Env[Observation, Action]):
             ``{"replication": r}`` begins replication r instead.
         """
         if seed is not None:
-            check_seed(seed)
-        replication = _checked((options or {}).get("replication", 0), "replication", 0)
+            checked_seed(seed)
+        wanted = (options or {}).get("replication", 0)
+        replication = checked_integer("replication", wanted, SimulationError, minimum=0)
         super().reset(seed=seed)
         if seed is not None or self._seed < 0:
             self._seed = int(self.np_random.integers(2**63) if seed is None else seed)
@@ -205,12 +206,6 @@ class MatchingEnvironment(gymnasium.Env[Observation, Action]):
         rates = self._world.rates.tolist()
         games = math.fsum(rates[i] * rates[j] for i, j in couples)
         return {"regret": max(0.0, self.problem.best_games - games), "expected_games": games}
-
-
-def _checked(value: int, what: str, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise SimulationError(f"{what} must be an integer of at least {least}, got {value!r}")
-    return int(value)
 
 
 gymnasium.register(ID, entry_point=f"{__name__}:{MatchingEnvironment.__name__}")

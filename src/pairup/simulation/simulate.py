@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairup.checks import check_instance, checked_integer, checked_seed
 from pairup.errors import SimulationError
 from pairup.kernels.runtime.compilation import for_state
 from pairup.kernels.runtime.dispatch import FULL, set_available_step
 from pairup.kernels.runtime.loop import Tally, World, new_tally, play
 from pairup.kernels.runtime.randomness import POLICY, stream_key
-from pairup.policies.base import Policy, StartContext, check_seed
+from pairup.policies.base import Policy, StartContext
 from pairup.problem import Problem
 from pairup.simulation.replication import new_world
 from pairup.simulation.result import Run
@@ -82,13 +83,15 @@ def simulate(
     >>> bool((run.regret[4:] == again.regret).all())
     True
     """
-    _check_kind("problem", problem, Problem, "Problem([0.9, 0.8, 0.3])")
-    _check_kind("policy", policy, Policy, 'get_policy("unimodal")')
+    check_instance("problem", problem, Problem, SimulationError, example="Problem([0.9, 0.8])")
+    check_instance("policy", policy, Policy, SimulationError, example='get_policy("unimodal")')
     if executor is not None:
-        _check_kind("executor", executor, Executor, "ThreadPoolExecutor(2)")
+        check_instance(
+            "executor", executor, Executor, SimulationError, example="ThreadPoolExecutor(2)"
+        )
     numbers = _checked_replications(replications)
-    _check_count("rounds", rounds)
-    check_seed(seed)
+    checked_integer("rounds", rounds, SimulationError, minimum=1, advice="try 100")
+    checked_seed(seed)
     marks = _checked_marks(checkpoints, rounds)
     stop = threading.Event()
     task = _Task(problem, policy, rounds, seed, marks)
@@ -310,18 +313,6 @@ def _checked_replications(replications: int | range) -> range:
                 "try range(20)"
             )
         return replications
-    _check_count("replications", replications)
-    return range(replications)
-
-
-def _check_count(what: str, value: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise SimulationError(f"{what} must be an integer of at least 1, got {value!r}: try 100")
-
-
-def _check_kind(what: str, value: object, kind: type, example: str) -> None:
-    if not isinstance(value, kind):
-        article = "an" if kind.__name__[0] in "AEIOU" else "a"
-        raise SimulationError(
-            f"{what} must be {article} {kind.__name__}, got {value!r}: try {example}"
-        )
+    return range(
+        checked_integer("replications", replications, SimulationError, minimum=1, advice="try 100")
+    )

@@ -25,7 +25,7 @@ def saved_book(book: Book) -> dict[str, NDArray[Any]]:
 def load_book(book: Book, arrays: Arrays) -> None:
     """Fill a blank book in place."""
     low, high = numbers(arrays, "low"), numbers(arrays, "high")
-    tries, games = numbers(arrays, "tries", least=1), numbers(arrays, "games")
+    tries, games = numbers(arrays, "tries", minimum=1), numbers(arrays, "games")
     require(len(low) == len(high) == len(tries) == len(games), "its couples are incomplete")
     phantom = len(book.tries) - 1
     require(np.all((low < high) & (high < phantom)), "it has couples of nobody")

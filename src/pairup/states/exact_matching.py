@@ -20,7 +20,7 @@ def saved_room(room: MaxMatching) -> dict[str, NDArray[Any]]:
 
 def load_room(room: MaxMatching, arrays: Arrays) -> None:
     """Fill a room in place; it may have more slots than the one saved."""
-    duals, mates = arrays["duals"], numbers(arrays, "mates", least=-1)
+    duals, mates = arrays["duals"], numbers(arrays, "mates", minimum=-1)
     slots, phantom = len(mates), len(room.kept_mate) - 1
     require(duals.dtype == np.float64 and duals.shape == mates.shape, "its duals are no duals")
     require(np.all(np.isfinite(duals)), "some of its duals are not finite")

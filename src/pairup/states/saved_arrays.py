@@ -49,9 +49,9 @@ def require(fact: bool | np.bool_, what: str) -> None:
         raise ArchiveError(f"the saved learner is damaged, {what}: take an older copy")
 
 
-def numbers(arrays: Arrays, name: str, least: int = 0) -> NDArray[np.int64]:
-    """Return a flat saved array of integers, none of them below `least`."""
+def numbers(arrays: Arrays, name: str, minimum: int = 0) -> NDArray[np.int64]:
+    """Return a flat saved array of integers, none of them below `minimum`."""
     array = arrays[name]
     require(array.dtype == np.int64 and array.ndim == 1, f"{name} are no flat integers")
-    require(np.all(array >= least), f"some of {name} are below {least}")
+    require(np.all(array >= minimum), f"some of {name} are below {minimum}")
     return array

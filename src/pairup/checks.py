@@ -1,0 +1,157 @@
+"""Checks of what callers give, each with one message: the value, the rule and the way out.
+
+The caller passes the class of the error. `what` begins the message, for example "rounds" or
+"horizon of sam".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Real
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from pairup.errors import PairupError, PolicyError, did_you_mean
+
+
+def is_integer(value: object) -> TypeGuard[int]:
+    """Whether a value is an integer of Python or NumPy; True and False are not.
+
+    Examples
+    --------
+    >>> is_integer(np.int8(1)), is_integer(1.0), is_integer(True)
+    (True, False, False)
+    """
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether a value is a real number, NaN included; True and False are not.
+
+    Examples
+    --------
+    >>> is_number(1), is_number("0.5")
+    (True, False)
+    """
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def checked_integer(
+    what: str,
+    value: object,
+    error: type[PairupError],
+    *,
+    minimum: int,
+    max_bits: int | None = None,
+    advice: str = "",
+) -> int:
+    """Return a value as a Python integer, or refuse it.
+
+    Parameters
+    ----------
+    minimum
+        The least value allowed.
+    max_bits
+        Number of bits that the value may have; any by default.
+    advice
+        The way out; by default to try the minimum.
+
+    Examples
+    --------
+    >>> checked_integer("pairs", np.int64(7), PolicyError, minimum=2)
+    7
+    >>> checked_integer("pairs", 1, PolicyError, minimum=2)
+    Traceback (most recent call last):
+    ...
+    pairup.errors.PolicyError: pairs must be an integer of at least 2, got 1: try 2
+    """
+    too_large = is_integer(value) and max_bits is not None and value >= 2**max_bits
+    if not is_integer(value) or value < minimum or too_large:
+        rule = f"below 2**{max_bits}" if too_large else f"of at least {minimum}"
+        raise error(
+            f"{what} must be an integer {rule}, got {value!r}: {advice or f'try {minimum}'}"
+        )
+    return int(value)
+
+
+def checked_seed(
+    seed: object, error: type[PairupError] = PolicyError, *, what: str = "seed"
+) -> int:
+    """Return a seed as a Python integer in [0, 2**63), or refuse it."""
+    return checked_integer(what, seed, error, minimum=0, max_bits=63)
+
+
+def check_number(what: str, value: object, error: type[PairupError], *, advice: str) -> None:
+    """Refuse a value that is not a real number.
+
+    Examples
+    --------
+    >>> check_number("gap", "0.1", PolicyError, advice="try 0.1")
+    Traceback (most recent call last):
+    ...
+    pairup.errors.PolicyError: gap must be a number, got '0.1': try 0.1
+    """
+    if not is_number(value):
+        raise error(f"{what} must be a number, got {value!r}: {advice}")
+
+
+def check_choice(
+    what: str, value: object, choices: Iterable[str], error: type[PairupError]
+) -> None:
+    """Refuse a value that is not one of `choices`.
+
+    Examples
+    --------
+    >>> check_choice("index", "ukb", ("kl", "ucb"), PolicyError)
+    Traceback (most recent call last):
+    ...
+    pairup.errors.PolicyError: index cannot be 'ukb'; did you mean "ucb"?
+    """
+    known = tuple(choices)  # unlike a set, it takes values that are not hashable
+    if value not in known:
+        raise error(f"{what} cannot be {value!r}{did_you_mean(value, known)}")
+
+
+def check_instance(
+    what: str, value: object, kind: type, error: type[PairupError], *, example: str
+) -> None:
+    """Refuse a value of another class.
+
+    Examples
+    --------
+    >>> check_instance("name", 7, str, PolicyError, example='"sam"')
+    Traceback (most recent call last):
+    ...
+    pairup.errors.PolicyError: name must be a str, got 7: try "sam"
+    """
+    if not isinstance(value, kind):
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise error(f"{what} must be {article} {kind.__name__}, got {value!r}: try {example}")
+
+
+def checked_list(
+    what: str, values: object, error: type[PairupError], *, items: str = "", advice: str = ""
+) -> list[Any]:
+    """Return the values of an iterable as a list, or refuse it.
+
+    A string is refused too: it would pass for a list of its letters.
+
+    Parameters
+    ----------
+    items
+        What the list is of, for the message.
+    advice
+        The way out; by default to write a list of the value.
+
+    Examples
+    --------
+    >>> checked_list("available", "ann", PolicyError, items="players")
+    Traceback (most recent call last):
+    ...
+    pairup.errors.PolicyError: available must be a list of players, got 'ann': write ['ann']
+    """
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        of = f" of {items}" if items else ""
+        raise error(f"{what} must be a list{of}, got {values!r}: {advice or f'write [{values!r}]'}")
+    return list(values)
