@@ -1,5 +1,6 @@
 """What is packaged and what is pinned."""
 
+import itertools
 import tomllib
 
 from tests.support.paths import ROOT
@@ -22,6 +23,6 @@ def test_every_tool_of_the_checks_is_pinned():
         for line in (ROOT / "requirements" / "dev.txt").read_text().splitlines()
     }
     project = PROJECT["project"]
-    asked = [*project["dependencies"], *sum(project["optional-dependencies"].values(), [])]
+    asked = itertools.chain(project["dependencies"], *project["optional-dependencies"].values())
     names = {each.partition(">=")[0].partition("[")[0].lower() for each in asked}
     assert names - pinned == {"pairup"}
