@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.workloads import LIMIT_BUDGET, POLICIES, Replication, nanoseconds, problem_of
+from benchmarks.workloads import LIMIT_BUDGET, POLICIES, Compiled, nanoseconds, problem_of
 from pairup.kernels.runtime.randomness import POLICY, stream_key, word
-from pairup.simulation.replication import new_world
+from pairup.simulation.replication import new_replication
 
 _SOURCE = Path(__file__).with_name("limit.c")
 _BUILT = Path("build/limit.so")
@@ -41,13 +41,13 @@ class InC:
     """Replication 0 of seed 0 in C, to be played on in steps."""
 
     def __init__(self, limit: ctypes.CDLL, pairs: int, by_players: bool, by_round: bool) -> None:
-        self.limit, self.world = limit, new_world(problem_of(pairs), 0, 0)
+        self.limit, self.replication = limit, new_replication(problem_of(pairs), 0, 0)
         policy_key = np.uint64(stream_key(0, 0, POLICY))
-        keys = [self.world.key[0], word(policy_key, 0), word(policy_key, 1)]
+        keys = [self.replication.key[0], word(policy_key, 0), word(policy_key, 1)]
         self.keys = np.array(keys, np.uint64)
         self.games, self.regret = np.zeros(1, np.int64), np.zeros(1)
-        rates, keys_at = self.world.rates.ctypes.data, self.keys.ctypes.data
-        best = self.world.best_games[0]
+        rates, keys_at = self.replication.rates.ctypes.data, self.keys.ctypes.data
+        best = self.replication.best_games[0]
         self.run = limit.limit_new(rates, 2 * pairs, keys_at, best, by_players, by_round)
 
     def __call__(self, until: int) -> tuple[int, float]:
@@ -65,7 +65,7 @@ def measure(quick: bool) -> list[dict[str, object]]:
         for pairs in (4, 10):
             policy = POLICIES[name]
             by_players, by_round = policy.compare == "players", policy.clock == "round"
-            ours = partial(Replication, policy, pairs, rounds)
+            ours = partial(Compiled, policy, pairs, rounds)
             theirs = partial(InC, limit, pairs, by_players, by_round)
             _check_same(f"{name}, L = {pairs}", ours()(rounds), theirs()(rounds))
             mine, yours = nanoseconds([ours, theirs], rounds, 3 if quick else 12)

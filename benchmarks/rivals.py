@@ -7,7 +7,7 @@ import typing
 from functools import partial
 from typing import Any
 
-from benchmarks.workloads import RIVAL_BUDGET, RIVAL_BUDGETS, Replication, nanoseconds
+from benchmarks.workloads import RIVAL_BUDGET, RIVAL_BUDGETS, Compiled, nanoseconds
 from pairup import Policy, PolicyError, get_policy, policy_names
 
 _PAIRS = 10
@@ -35,7 +35,7 @@ def _variants() -> list[Policy]:
 
 
 def _row(policy: Policy, rounds: int, times: int) -> dict[str, Any]:
-    start = partial(Replication, policy, _PAIRS, rounds)
+    start = partial(Compiled, policy, _PAIRS, rounds)
     budget = RIVAL_BUDGETS.get(policy.name, RIVAL_BUDGET)
     row: dict[str, Any] = {"policy": str(policy), f"L = {_PAIRS}": "refused", "budget": budget}
     try:

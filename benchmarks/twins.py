@@ -1,31 +1,32 @@
-"""The compiled steps against their slow twins in Python (tests/naive.py)."""
+"""The compiled steps against their slow twins in Python (tests/support/twins)."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Any
 
-from benchmarks.workloads import POLICIES, Replication, best_of, nanoseconds, problem_of
+from benchmarks.workloads import POLICIES, Compiled, best_of, nanoseconds, problem_of
 from pairup.kernels.runtime.randomness import POLICY, stream_key
-from pairup.simulation.replication import new_world
+from pairup.simulation.replication import new_replication
 
 
 def measure(quick: bool) -> list[dict[str, object]]:
-    from tests.support.twins import unimodal_and_sam as naive
+    from tests.support.twins.sam import SAM
+    from tests.support.twins.unimodal import Unimodal
 
     rounds, pairs = 100 if quick else 300, 10
     key = stream_key(0, 0, POLICY)
     twins: dict[str, Any] = {
-        name: (lambda options=POLICIES[name].options: naive.Unimodal(2 * pairs, key, **options))
+        name: (lambda options=POLICIES[name].options: Unimodal(2 * pairs, key, **options))
         for name in ("V1 UCB", "V2 UCB", "V1 KL", "V2 KL")
     }
-    twins["SAM"] = lambda: naive.SAM(2 * pairs, horizon=rounds)
+    twins["SAM"] = lambda: SAM(2 * pairs, horizon=rounds)
     rows = []
     for name, make in twins.items():
-        start = partial(Replication, POLICIES[name], pairs, rounds)
+        start = partial(Compiled, POLICIES[name], pairs, rounds)
         start()(1)  # compiled or fetched from the cache
         (ours,) = nanoseconds([start], rounds, 20)
-        theirs = best_of(1, _play_slowly, naive, make(), pairs, rounds) / rounds * 1e9
+        theirs = best_of(1, _play_slowly, make(), pairs, rounds) / rounds * 1e9
         rows.append(
             {
                 "policy": name,
@@ -39,10 +40,12 @@ def measure(quick: bool) -> list[dict[str, object]]:
     return rows
 
 
-def _play_slowly(naive: Any, twin: Any, pairs: int, rounds: int) -> None:
-    world = new_world(problem_of(pairs), 0, 0)
-    rates = world.rates.tolist()
+def _play_slowly(twin: Any, pairs: int, rounds: int) -> None:
+    from tests.support.twins.loop import accepts
+
+    replication = new_replication(problem_of(pairs), 0, 0)
+    rates = replication.rates.tolist()
     for round in range(rounds):
         matching = twin.propose()
-        accepted = naive.accepts(int(world.key[0]), rates, round)
+        accepted = accepts(int(replication.key[0]), rates, round)
         twin.observe(matching, [accepted[i] and accepted[j] for i, j in matching])

@@ -8,13 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pairup import SAM, Oracle, Policy, Problem, Uniform, Unimodal
-from pairup.kernels.runtime.dispatch import FULL, set_available_step
-from pairup.kernels.runtime.loop import new_tally
-from pairup.kernels.runtime.loop import play as play_on
-from pairup.kernels.runtime.randomness import POLICY, stream_key
-from pairup.policies.base import StartContext
-from pairup.simulation.replication import new_world
-from pairup.simulation.simulate import play_block
+from pairup.simulation.playthrough import Playthrough, play_replications
 
 Run = Callable[[int], object]  # plays on to a round
 
@@ -58,26 +52,19 @@ def best_of(times: int, work: Callable[..., object], *arguments: object) -> floa
 def play(policy: Policy, pairs: int, rounds: int, replication: int = 0) -> object:
     """Play one replication, in this thread."""
     replications = range(replication, replication + 1)
-    return play_block(problem_of(pairs), policy, rounds, replications, 0, [rounds])
+    return play_replications(problem_of(pairs), policy, rounds, replications, 0, [rounds])
 
 
-class Replication:
+class Compiled:
     """Replication 0 of seed 0 in the compiled loop, to be played on in steps."""
 
     def __init__(self, policy: Policy, pairs: int, rounds: int) -> None:
-        problem = problem_of(pairs)
-        present = np.arange(problem.players)
-        self.policy, self.world = policy, new_world(problem, 0, 0)
-        self.tally = new_tally(problem.players)
-        key = np.uint64(stream_key(0, 0, POLICY))
-        self.state = policy.start(StartContext(problem.players, key, rounds, self.world.rates))
-        policy.set_present(self.state, present)
-        set_available_step(self.state, present)
+        self.playthrough = Playthrough(problem_of(pairs), policy, rounds, 0, 0)
 
     def __call__(self, until: int) -> tuple[int, float]:
-        while play_on(self.state, self.world, self.tally, until) == FULL:
-            self.state = self.policy.grow(self.state)
-        return int(self.tally.games[0]), float(self.tally.regret[0])
+        self.playthrough.play_to(until)
+        totals = self.playthrough.totals
+        return int(totals.games[0]), float(totals.regret[0])
 
 
 def nanoseconds(starts: Sequence[Callable[[], Run]], rounds: int, times: int) -> list[float]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairup.errors import MatchingError
-from pairup.kernels.exact_matching.max_matching import SOLVED, new_max_matching, solve
+from pairup.kernels.exact_matching.max_matching import SOLVED, new_matching_workspace, solve
 from pairup.matching import Matching
 
 Weights = NDArray[np.float64]
@@ -64,13 +64,13 @@ def best_matching(weights: ArrayLike, *, perfect: bool = True) -> Matching:
 
 def _solved(weights: Weights) -> NDArray[np.int64]:
     """Return with whom each player is coupled."""
-    room, players = new_max_matching(len(weights)), np.arange(len(weights))
-    if solve(room, _scaled(weights), players) != SOLVED:
+    workspace, players = new_matching_workspace(len(weights)), np.arange(len(weights))
+    if solve(workspace, _scaled(weights), players) != SOLVED:
         raise MatchingError(
             f"some perfect matching must be allowed, got weights of -inf {_culprit(weights)}: "
             "allow more couples, or ask for perfect=False"
         )
-    return room.kept_mate
+    return workspace.kept_mate
 
 
 def _culprit(weights: Weights) -> str:

@@ -20,7 +20,7 @@ from pairup import (
 from pairup.experiments import work_units
 from pairup.experiments.spec import Entry
 from pairup.experiments.work_units import split_into_units
-from pairup.policies.baselines import Uniform
+from pairup.policies.uniform import Uniform
 from tests.support.experiments.races import UNITS, parts, race, start
 from tests.support.service.small_disk import needs_mounts, own_mounts, run_python
 

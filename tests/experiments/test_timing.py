@@ -6,7 +6,7 @@ from pairup import SAM, Problem, Unimodal
 from pairup.experiments.families import PosedProblem
 from pairup.experiments.spec import Entry, Experiment
 from pairup.experiments.timing import measure_timings, read_timings, write_timings
-from pairup.simulation.simulate import time_rounds
+from pairup.simulation.timing import time_rounds
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@ import pytest
 
 from pairup import CombThompson, Problem, simulate
 from tests.support.twins import comb as naive_comb
-from tests.support.twins import unimodal_and_sam as naive
+from tests.support.twins import streams
 from tests.support.twins.duel import ExactDuel
 from tests.support.twins.rate_families import FAMILIES
 
@@ -11,7 +11,7 @@ every_prior = pytest.mark.parametrize("prior", ["beta", "gaussian"])
 
 
 def duel(prior, rates, seed=0):
-    key = naive.stream_key(seed, 0, naive.POLICY)
+    key = streams.stream_key(seed, 0, streams.POLICY)
     twin = naive_comb.CombThompson(len(rates), key, prior)
     return ExactDuel(CombThompson(prior), twin, rates, seed)
 
@@ -31,8 +31,8 @@ def test_plays_the_best_matching_in_the_long_run(prior, n):
 
 @every_prior
 @pytest.mark.parametrize("n", [7, 8])
-def test_plays_the_best_matching_when_the_players_seated_change(prior, n):
-    duel(prior, FAMILIES["random"](n), seed=n).play_with_passing_sets(60)
+def test_plays_the_best_matching_when_the_available_players_change(prior, n):
+    duel(prior, FAMILIES["random"](n), seed=n).play_with_some_players(60)
 
 
 @every_prior

@@ -28,8 +28,8 @@ def test_plays_a_best_matching_in_the_long_run(index, n):
 
 @every_index
 @pytest.mark.parametrize("n", [7, 8])
-def test_plays_a_best_matching_when_the_players_seated_change(index, n):
-    duel(index, FAMILIES["random"](n), seed=n).play_with_passing_sets(60)
+def test_plays_a_best_matching_when_the_available_players_change(index, n):
+    duel(index, FAMILIES["random"](n), seed=n).play_with_some_players(60)
 
 
 @every_index

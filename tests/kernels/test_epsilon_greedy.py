@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pairup import EpsilonGreedy, Problem, Uniform, simulate
-from tests.support.twins import baselines as naive_baselines
+from tests.support.twins import epsilon_greedy as naive_epsilon_greedy
 from tests.support.twins.duel import Duel, policy_key
 from tests.support.twins.rate_families import FAMILIES
 
@@ -14,7 +14,7 @@ every_option = pytest.mark.parametrize("options", OPTIONS, ids=str)
 
 def duel(options, rates, seed):
     schedule, epsilon = options
-    twin = partial(naive_baselines.EpsilonGreedy, schedule=schedule, epsilon=epsilon)
+    twin = partial(naive_epsilon_greedy.EpsilonGreedy, schedule=schedule, epsilon=epsilon)
     return Duel(EpsilonGreedy(schedule, epsilon), twin(len(rates), policy_key(seed)), rates, seed)
 
 
@@ -28,8 +28,8 @@ def test_equals_its_twin_step_for_step(options, family):
 
 @every_option
 @pytest.mark.parametrize("n", [7, 8])
-def test_equals_its_twin_when_the_players_seated_change(options, n):
-    duel(options, FAMILIES["random"](n), seed=n).play_with_passing_sets(80)
+def test_equals_its_twin_when_the_available_players_change(options, n):
+    duel(options, FAMILIES["random"](n), seed=n).play_with_some_players(80)
 
 
 @every_option

@@ -8,7 +8,7 @@ import pytest
 from pairup import ESCB
 from tests.support.twins import duel as duels
 from tests.support.twins import escb as naive_escb
-from tests.support.twins import unimodal_and_sam as naive
+from tests.support.twins import streams
 from tests.support.twins.brute_escb import best_index
 from tests.support.twins.compiled import Compiled
 from tests.support.twins.rate_families import FAMILIES
@@ -18,7 +18,10 @@ SEARCHES = ("exact", "approximate")
 
 class Duel(duels.Duel):
     def __init__(self, rates, seed, search):
-        twin, shuffled = naive_escb.ESCB(len(rates), seed, search), naive.shuffled(seed, rates)
+        twin, shuffled = (
+            naive_escb.ESCB(len(rates), seed, search),
+            streams.shuffled(seed, rates),
+        )
         super().__init__(ESCB(search), twin, shuffled, seed, key=seed)
         self.agreed = 0
 
@@ -44,13 +47,13 @@ def test_equals_its_twin_where_it_branches_and_bounds(n, search):
 
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("n", [6, 7])
-def test_equals_its_twin_when_the_players_seated_change(n, search):
+def test_equals_its_twin_when_the_available_players_change(n, search):
     duel, random = Duel(FAMILIES["random"](n), n, search), Random(n)
     for _ in range(60):
-        seated = random.sample(range(n), random.choice([2, 3, 5, n - 1, n, n, n]))
-        duel.compiled.seat(seated)
+        available = random.sample(range(n), random.choice([2, 3, 5, n - 1, n, n, n]))
+        duel.compiled.set_available(available)
         for _ in range(random.randint(1, 6)):
-            matching = duel.propose(seated)
+            matching = duel.propose(available)
             duel.observe(matching, duel.outcomes(matching))
 
 
@@ -94,7 +97,7 @@ def loaded(search, n, tries, games, round):
     arrays = {"low": low, "high": high, "tries": tries, "games": games}
     blank = compiled.policy.saved(compiled.state)
     compiled.policy.load(compiled.state, blank | arrays | {"round": np.array([round])})
-    compiled.seat(range(n))
+    compiled.set_available(range(n))
     return compiled
 
 

@@ -4,14 +4,14 @@ from itertools import combinations
 import pytest
 
 from pairup import ExploreThenCommit, Problem, simulate
-from tests.support.twins import baselines as naive_baselines
+from tests.support.twins import explore_then_commit as naive_explore_then_commit
 from tests.support.twins.compiled import Compiled
 from tests.support.twins.duel import Duel, policy_key
 from tests.support.twins.rate_families import FAMILIES
 
 
 def duel(cycles, rates, seed):
-    twin = partial(naive_baselines.ExploreThenCommit, cycles=cycles)
+    twin = partial(naive_explore_then_commit.ExploreThenCommit, cycles=cycles)
     return Duel(ExploreThenCommit(cycles), twin(len(rates), policy_key(seed)), rates, seed)
 
 
@@ -22,8 +22,8 @@ def test_equals_its_twin_step_for_step(family):
 
 
 @pytest.mark.parametrize("n", [7, 8])
-def test_equals_its_twin_when_the_players_seated_change(n):
-    duel(10, FAMILIES["random"](n), seed=n).play_with_passing_sets(80)
+def test_equals_its_twin_when_the_available_players_change(n):
+    duel(10, FAMILIES["random"](n), seed=n).play_with_some_players(80)
 
 
 def test_equals_its_twin_when_outcomes_come_late_and_in_any_order():

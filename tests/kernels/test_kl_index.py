@@ -12,7 +12,7 @@ from pairup.kernels.kl_index import (
     lower_bound,
     slope_at,
 )
-from tests.support.twins import unimodal_and_sam as naive
+from tests.support.twins import indices as naive_indices
 
 ROUNDING = 1e-12  # the margin within which the kernels leave bounds and solve
 LEVELS = st.floats(1.0, 50.0)
@@ -32,7 +32,7 @@ def couples(draw):
 @example((0.5, 10**6), 1.0)
 def test_index_equals_its_twin(couple, level):
     mean, tries = couple
-    expected = naive.kl_index(mean, tries, level)
+    expected = naive_indices.kl_index(mean, tries, level)
     assert kl_index(mean, tries, level) == pytest.approx(expected, rel=0, abs=ROUNDING)
 
 
@@ -93,16 +93,18 @@ def test_divergence_equals_its_twin(couple, share):
     mean, _ = couple
     q = mean + share * (1 - mean)
     if 0 < q < 1:
-        assert kl(mean, q) == pytest.approx(naive.kl(mean, q), rel=1e-12, abs=1e-14)
+        assert kl(mean, q) == pytest.approx(naive_indices.kl(mean, q), rel=1e-12, abs=1e-14)
 
 
 @pytest.mark.parametrize("clock", [1, 2])
 def test_no_exploration_before_the_clock_is_worth_a_logarithm(clock):
-    assert exploration_level(clock) == naive.exploration_level(clock) == 0.0
+    assert exploration_level(clock) == naive_indices.exploration_level(clock) == 0.0
 
 
 @given(st.integers(3, 10**12))
 @example(3)
 @example(4)
 def test_exploration_level_equals_its_twin(clock):
-    assert exploration_level(clock) == pytest.approx(naive.exploration_level(clock), rel=1e-14)
+    assert exploration_level(clock) == pytest.approx(
+        naive_indices.exploration_level(clock), rel=1e-14
+    )

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from pairup.kernels.leader_counts import (
+    clear,
     find,
     fingerprint,
-    forget_all,
     grown,
     new_counts,
     remove,
@@ -107,7 +107,7 @@ def test_a_table_that_forgets_is_empty():
     table = new_counts(16)
     for leader in combinations([(0, 1), (2, 3), (4, 5)], 2):
         table = count(table, leader)
-    forget_all(table)
+    clear(table)
     assert table.used[0] == 0
     assert not table.keys.any()
     assert not table.counts.any()

@@ -15,11 +15,11 @@ class Duel(duels.Duel):
         super().__init__(OSUB(), twin, rates, seed)
         self.proposed = set()
 
-    def propose(self, seated=None):
-        everyone = seated is None or set(seated) == self.twin.present
+    def propose(self, available=None):
+        everyone = available is None or set(available) == self.twin.present
         if everyone:
             assert self.compiled.leader == self.twin.leader_arm()
-        proposed = super().propose(seated)
+        proposed = super().propose(available)
         self.proposed.add(tuple(proposed))
         return proposed
 
@@ -43,14 +43,14 @@ def test_nothing_is_forgotten_of_eight_players(n):
 
 
 @pytest.mark.parametrize("n", [7, 8])
-def test_equals_its_twin_when_the_players_seated_change(n):
+def test_equals_its_twin_when_the_available_players_change(n):
     duel = Duel(FAMILIES["random"](n), seed=n)
     random = Random(n)
     for _ in range(100):
-        seated = random.sample(range(n), random.choice([2, 3, 4, 5, n - 2, n - 1, n, n, n]))
-        duel.compiled.seat(seated)
+        available = random.sample(range(n), random.choice([2, 3, 4, 5, n - 2, n - 1, n, n, n]))
+        duel.compiled.set_available(available)
         for _ in range(random.randint(1, 6)):
-            matching = duel.propose(seated)
+            matching = duel.propose(available)
             duel.observe(matching, duel.outcomes(matching))
 
 

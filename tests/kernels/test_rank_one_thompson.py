@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from pairup import RankOneThompson
-from pairup.kernels import rank_one_thompson as kernel
+from pairup.kernels.counters import ANSWERED
 from pairup.kernels.runtime.dispatch import observe_answers_step
-from tests.support.twins import unimodal_and_sam as naive
+from tests.support.twins import streams
 from tests.support.twins.compiled import Compiled
 from tests.support.twins.rank_one import RankOneThompson as Twin
 from tests.support.twins.rate_families import FAMILIES
@@ -17,13 +17,16 @@ class Duel:
     """The compiled steps and their twin, who see the same outcomes."""
 
     def __init__(self, rates, seed, period=2):
-        self.rates, self.key = naive.shuffled(seed, rates), naive.stream_key(seed, 0, naive.POLICY)
+        self.rates, self.key = (
+            streams.shuffled(seed, rates),
+            streams.stream_key(seed, 0, streams.POLICY),
+        )
         self.compiled = Compiled(RankOneThompson(period), len(rates), self.key)
         self.twin = Twin(len(rates), period, self.key)
         self.random = Random(seed)
 
-    def propose(self, seated=None):
-        expected, proposed = self.twin.propose(seated), self.compiled.propose()
+    def propose(self, available=None):
+        expected, proposed = self.twin.propose(available), self.compiled.propose()
         assert proposed == expected
         rates = self.compiled.state.rates[: len(self.rates)]
         assert rates == pytest.approx(self.twin.rates, rel=1e-7)
@@ -66,11 +69,11 @@ def test_hears_answers_as_its_twin_does():
     duel.play(8, duel.hear)
 
 
-def test_seats_some_of_the_players():
+def test_some_of_the_players_are_matched():
     duel = Duel([0.9, 0.8, 0.5, 0.3, 0.1], seed=4)
-    for seated in ([0, 1, 2], [1, 4], [0, 1, 2, 3, 4], [0, 2, 3, 4]) * 3:
-        duel.compiled.seat(seated)
-        duel.observe(duel.propose(seated))
+    for available in ([0, 1, 2], [1, 4], [0, 1, 2, 3, 4], [0, 2, 3, 4]) * 3:
+        duel.compiled.set_available(available)
+        duel.observe(duel.propose(available))
 
 
 # --- the posterior -------------------------------------------------------------------------------
@@ -117,7 +120,9 @@ def grid_moments(couples, answers, points=160):
 
 def known(players, couples, answers, seed=0):
     """The policy after some outcomes."""
-    compiled = Compiled(RankOneThompson(period=1), players, naive.stream_key(seed, 0, naive.POLICY))
+    compiled = Compiled(
+        RankOneThompson(period=1), players, streams.stream_key(seed, 0, streams.POLICY)
+    )
     for couple, (games, missed) in couples.items():
         compiled.observe([couple] * (games + missed), [True] * games + [False] * missed)
     for i, (accepted, declined) in answers.items():
@@ -158,17 +163,17 @@ def test_means_are_those_of_the_posterior_and_where_answers_are_told_with_less_n
     couples, answers = SHARED[outcomes]
     mean, deviation, _ = grid_moments(couples, answers)
     off = {}
-    for heard in (0, 1):
+    for answered in (0, 1):
         compiled, errors = known(3, couples, answers), []
-        compiled.state.now[kernel.HEARD] = heard
+        compiled.state.now[ANSWERED] = answered
         for draw in range(40_000):
             compiled.propose()
             if draw % 4_000 == 3_999:  # the means are over the last twentieth
                 means, squares = compiled.state.mean[:3], compiled.state.square[:3]
                 spread = np.sqrt(squares - means**2)
                 errors.append([(means - mean) / deviation, spread / deviation - 1])
-        off[heard] = np.array(errors)
-        assert np.abs(off[heard].mean(axis=0)).max() < 0.05
+        off[answered] = np.array(errors)
+        assert np.abs(off[answered].mean(axis=0)).max() < 0.05
     assert np.abs(off[1]).mean() < np.abs(off[0]).mean()
 
 

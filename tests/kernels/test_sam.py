@@ -5,7 +5,8 @@ import pytest
 
 from pairup import SAM
 from tests.support.twins import duel as duels
-from tests.support.twins import unimodal_and_sam as naive
+from tests.support.twins import sam as naive_sam
+from tests.support.twins import streams
 from tests.support.twins.compiled import Compiled
 from tests.support.twins.rate_families import FAMILIES
 
@@ -20,8 +21,8 @@ ALL = FAMILIES | SEPARATED
 
 class Duel(duels.Duel):
     def __init__(self, rates, horizon, seed):
-        twin = naive.SAM(len(rates), horizon)
-        super().__init__(SAM(), twin, naive.shuffled(seed, rates), seed, horizon=horizon)
+        twin = naive_sam.SAM(len(rates), horizon)
+        super().__init__(SAM(), twin, streams.shuffled(seed, rates), seed, horizon=horizon)
 
     def propose_only(self, rounds):
         for _ in range(rounds):
@@ -80,14 +81,14 @@ def test_a_cycle_brings_every_pair_together_once(n):
 
 @pytest.mark.parametrize("n", [7, 8])
 @pytest.mark.parametrize("family", SEPARATED)
-def test_equals_its_twin_when_the_players_seated_change(family, n):
+def test_equals_its_twin_when_the_available_players_change(family, n):
     duel = Duel(SEPARATED[family](n), 20, seed=n)
     random = Random(n)
     for _ in range(200):
-        seated = random.sample(range(n), random.choice([2, 3, 5, n - 1, n, n, n]))
-        duel.compiled.seat(seated)
+        available = random.sample(range(n), random.choice([2, 3, 5, n - 1, n, n, n]))
+        duel.compiled.set_available(available)
         for _ in range(random.randint(1, 12)):
-            matching = duel.propose(seated)
+            matching = duel.propose(available)
             duel.observe(matching, duel.outcomes(matching))
     assert len(duel.twin.clusters) > 1
 

@@ -5,7 +5,7 @@ import pytest
 
 from pairup import Unimodal
 from tests.support.twins import duel as duels
-from tests.support.twins import unimodal_and_sam as naive
+from tests.support.twins import unimodal as naive_unimodal
 from tests.support.twins.rate_families import FAMILIES
 
 OPTIONS = [
@@ -17,7 +17,7 @@ every_option = pytest.mark.parametrize("options", OPTIONS, ids=lambda o: "-".joi
 
 class Duel(duels.Duel):
     def __init__(self, options, rates, seed):
-        twin = naive.Unimodal(len(rates), duels.policy_key(seed), **options)
+        twin = naive_unimodal.Unimodal(len(rates), duels.policy_key(seed), **options)
         super().__init__(Unimodal(**options), twin, rates, seed)
         self.doubtful = 0
 
@@ -55,22 +55,22 @@ def test_equals_its_twin_through_the_growth_of_its_table():
 
 @every_option
 @pytest.mark.parametrize("n", [7, 8])
-def test_equals_its_twin_when_the_players_seated_change(options, n):
+def test_equals_its_twin_when_the_available_players_change(options, n):
     duel = Duel(options, FAMILIES["random"](n), seed=n)
     random = Random(n)
     for _ in range(100):
-        seated = random.sample(range(n), random.choice([2, 3, 4, 5, n - 2, n - 1, n, n, n]))
-        duel.compiled.seat(seated)
+        available = random.sample(range(n), random.choice([2, 3, 4, 5, n - 2, n - 1, n, n, n]))
+        duel.compiled.set_available(available)
         for _ in range(random.randint(1, 4)):
-            matching = duel.propose(seated)
+            matching = duel.propose(available)
             duel.observe(matching, duel.outcomes(matching))
 
 
 def test_all_but_one_seated_is_not_everyone():
-    # The phantom takes the fourth seat, but three of four are still a passing set of players.
+    # The phantom completes the couples, but three of four are still not all players.
     duel = Duel({}, [0.5] * 4, seed=0)
     duel.play(4)
-    duel.compiled.seat([0, 1, 2])
+    duel.compiled.set_available([0, 1, 2])
     for _ in range(10):
         matching = duel.propose([0, 1, 2])
         duel.observe(matching, duel.outcomes(matching))

@@ -50,14 +50,14 @@ def test_equals_its_twin_through_the_growth_of_its_table():
 
 @every_option
 @pytest.mark.parametrize("n", [7, 8])
-def test_equals_its_twin_when_the_players_seated_change(options, n):
+def test_equals_its_twin_when_the_available_players_change(options, n):
     duel = Duel(options, FAMILIES["random"](n), seed=n)
     random = Random(n)
     for _ in range(80):
-        seated = random.sample(range(n), random.choice([2, 3, 4, 5, n - 2, n - 1, n, n, n]))
-        duel.compiled.seat(seated)
+        available = random.sample(range(n), random.choice([2, 3, 4, 5, n - 2, n - 1, n, n, n]))
+        duel.compiled.set_available(available)
         for _ in range(random.randint(1, 4)):
-            matching = duel.propose(seated)
+            matching = duel.propose(available)
             duel.observe(matching, duel.outcomes(matching))
 
 

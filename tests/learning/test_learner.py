@@ -20,18 +20,18 @@ from pairup import (
     Uniform,
     Unimodal,
 )
-from pairup.simulation.replication import new_world
+from pairup.simulation.replication import new_replication
 from tests.support.policy_variants import outcomes
 
 
 def test_learns_the_optimum():
     problem = Problem([0.9, 0.3, 0.85, 0.25, 0.1, 0.6])
-    world = new_world(problem, 0, 0)
+    replication = new_replication(problem, 0, 0)
     learner = Unimodal().learner(range(6))
     for t in range(3_000):
         matching = learner.propose()
-        learner.observe(matching, outcomes(world, t, matching))
-    assert learner.leader == Problem(world.rates).optimum
+        learner.observe(matching, outcomes(replication, t, matching))
+    assert learner.leader == Problem(replication.rates).optimum
     best = learner.estimates()[0]
     assert best.couple in learner.leader
     assert best.rate == pytest.approx(0.9 * 0.85, abs=0.05)

@@ -17,7 +17,7 @@ from pairup import (
     Problem,
     simulate,
 )
-from pairup.simulation.replication import new_world
+from pairup.simulation.replication import new_replication
 from tests.support.policy_variants import (
     CHAINS,
     WITHOUT_DRAWS,
@@ -67,13 +67,15 @@ def test_proposes_full_matchings(variant, players):
 @pytest.mark.parametrize("players", [2, 3, 4, 7, 8, 13])
 def test_what_is_served_is_what_is_simulated(variant, players):
     problem = Problem.random(players, seed=players)
-    world = new_world(problem, 5, 0)
-    policy = variant.policy(world.rates)
+    replication = new_replication(problem, 5, 0)
+    policy = variant.policy(replication.rates)
     rounds = range(300)
     learner = policy.learner(range(players), seed=5)
     regrets, games = [], []
     for ours, theirs in zip(
-        served(learner, world, rounds), simulated(policy, world, rounds, seed=5), strict=True
+        served(learner, replication, rounds),
+        simulated(policy, replication, rounds, seed=5),
+        strict=True,
     ):
         assert list(ours[0]) == theirs[0]
         assert ours[1:] == theirs[1:3]
@@ -129,20 +131,20 @@ def test_saving_keeps_what_is_awaited_and_who_is_present(variant):
 
 
 def test_the_state_does_not_grow_with_the_rounds(variant):
-    world = new_world(Problem.random(9, seed=2), 0, 0)
-    policy = variant.policy(world.rates)
-    sizes = [size(state) for *_, state in simulated(policy, world, [500, 20_000])]
+    replication = new_replication(Problem.random(9, seed=2), 0, 0)
+    policy = variant.policy(replication.rates)
+    sizes = [size(state) for *_, state in simulated(policy, replication, [500, 20_000])]
     assert sizes[1] <= 2 * sizes[0]
     assert sizes[1] < 2**16
 
 
 def test_what_is_saved_does_not_grow_with_the_rounds(variant):
-    world, pick = new_world(Problem(np.linspace(0.1, 0.9, 9)), 0, 0), random.Random(0)
-    learner, sizes = variant.policy(world.rates).learner(range(9)), []
+    replication, pick = new_replication(Problem(np.linspace(0.1, 0.9, 9)), 0, 0), random.Random(0)
+    learner, sizes = variant.policy(replication.rates).learner(range(9)), []
     for t in range(1_600):
         available = pick.sample(range(9), pick.randint(2, 9)) if t % 2 else None
         matching = learner.propose(available)
-        learner.observe(matching, outcomes(world, t, matching))
+        learner.observe(matching, outcomes(replication, t, matching))
         sizes.append(len(learner.to_bytes()) if t % 400 == 399 else 0)
     assert sizes[1_599] <= 1.2 * sizes[399]
     assert max(sizes) < 2**13
@@ -219,12 +221,12 @@ def test_a_look_at_the_leader_changes_nothing(variant):
 
 def test_outcomes_come_late_in_any_order_and_in_parts(variant):
     learner, twin = variant.learner(range(8)), variant.learner(range(8))
-    world = new_world(Problem.random(8, seed=1), 0, 0)
+    replication = new_replication(Problem.random(8, seed=1), 0, 0)
     known = []
     for t in range(12):
         matching = learner.propose()
         assert twin.propose() == matching
-        known.extend(zip(matching, outcomes(world, t, matching), strict=True))
+        known.extend(zip(matching, outcomes(replication, t, matching), strict=True))
     for couple, played in known:
         learner.observe([couple], [played])
     random.Random(3).shuffle(known)
@@ -300,7 +302,7 @@ def test_can_be_saved_whoever_is_available(variant, count):
 
 
 def test_a_new_player_inherits_nothing(variant):
-    """A learner that thought the world of who left, and one that did not, go on alike."""
+    """A learner that thought highly of the player who left, and one that did not, go on alike."""
     futures = []
     for played in (True, False):
         learner = variant.learner("abcdef")

@@ -11,7 +11,7 @@ from gymnasium.utils.env_checker import check_env
 import pairup.simulation.environment
 from pairup import Matching, MatchingError, PolicyError, Problem, SimulationError, simulate
 from pairup.simulation.environment import ID, MatchingEnvironment
-from pairup.simulation.replication import new_world
+from pairup.simulation.replication import new_replication
 from tests.support.policy_variants import variants
 
 # Multiples of 1/16: sums of their products are exact in any order, so that regrets can be equal.
@@ -36,7 +36,7 @@ def play(env, learner, seed):
 @pytest.mark.parametrize("problem", [EXACT, Problem(EXACT.rates[:6])], ids=["odd", "even"])
 def test_an_agent_gets_what_the_simulator_gives(variant, problem):
     env = gymnasium.make(ID, problem=problem, rounds=200)
-    policy = variant.policy(new_world(problem, 7, 0).rates)
+    policy = variant.policy(new_replication(problem, 7, 0).rates)
     run = simulate(problem, policy, 200, 1, seed=7)
     regret, games = play(env, policy.learner(range(problem.players), seed=7), seed=7)
     assert regret == run.regret[0, -1]
@@ -127,7 +127,7 @@ def test_shows_who_played_and_what_it_cost():
     env = MatchingEnvironment(problem, rounds=50)
     observation, _ = env.reset(seed=2)
     assert observation.tolist() == [0, 0, 0, 0]
-    rates = new_world(problem, 2, 0).rates
+    rates = new_replication(problem, 2, 0).rates
     best = Problem(rates).optimum
     for t in range(1, 51):
         observation, reward, terminated, truncated, info = env.step(env.encode(best))

@@ -23,6 +23,8 @@ from pairup import (
     Unimodal,
     simulate,
 )
+from pairup.simulation import playthrough
+from pairup.simulation.playthrough import Playthrough
 from pairup.simulation.simulate import log_spaced
 from tests.support.policy_variants import variants
 
@@ -91,7 +93,7 @@ def test_a_split_of_the_replications_does_not_change_a_bit(split):
 @pytest.mark.parametrize("turns", [1, 100, 10**9])
 def test_the_size_of_a_slice_does_not_change_a_bit(turns, monkeypatch):
     run = simulate(PROBLEM, POLICY, 500, 2, seed=1)
-    monkeypatch.setattr(module, "_SLICE", turns)
+    monkeypatch.setattr(playthrough, "_SLICE", turns)
     assert_same(simulate(PROBLEM, POLICY, 500, 2, seed=1), run)
 
 
@@ -193,16 +195,21 @@ def test_a_failure_in_a_worker_is_raised_here(monkeypatch):
         raise ZeroDivisionError("in a worker")
 
     with ThreadPoolExecutor(2) as pool:
-        monkeypatch.setattr(module, "_play_until", fail)
+        monkeypatch.setattr(Playthrough, "play_to", fail)
         with pytest.raises(ZeroDivisionError, match="in a worker"):
             simulate(PROBLEM, POLICY, 100, 8, executor=pool)
 
 
-def test_shows_a_bar_when_asked(capsys):
+def test_a_bar_is_shown_on_a_terminal_when_asked_for(capsys, monkeypatch):
+    simulate(PROBLEM, POLICY, 100, 3, progress=True)
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes any output for a terminal then
     simulate(PROBLEM, POLICY, 100, 3, progress=True)
     shown = capsys.readouterr()
-    assert "replications" in shown.out
-    assert "100%" in shown.out
+    assert shown.out == ""
+    assert "replications" in shown.err
+    assert "100%" in shown.err
+    assert "3/3" in shown.err
     simulate(PROBLEM, POLICY, 100, 3)
     assert capsys.readouterr() == ("", "")
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from pairup import get_policy, policy_names
 from pairup.kernels.runtime.dispatch import FULL, set_available_step
-from pairup.kernels.runtime.loop import accept, new_tally, play
+from pairup.kernels.runtime.loop import accept, new_totals, play_rounds
 from pairup.kernels.runtime.randomness import POLICY, stream_key
 from pairup.policies.base import StartContext
 
@@ -68,24 +68,24 @@ def variants():
     return found
 
 
-def outcomes(world, round, matching):
-    """Say which couples of a matching play in a round of a world; players are its labels."""
-    accepted = np.zeros(len(world.rates), np.bool_)
-    accept(world, round, accepted)
+def outcomes(replication, round, matching):
+    """Say which couples of a matching play in a round of a replication; players are its labels."""
+    accepted = np.zeros(len(replication.rates), np.bool_)
+    accept(replication, round, accepted)
     return [bool(accepted[i] and accepted[j]) for i, j in matching]
 
 
-def served(learner, world, rounds):
+def served(learner, replication, rounds):
     """Yield matching, regret and games so far after each round of a live learner."""
     regret, games = 0.0, 0
     for t in rounds:
         matching = learner.propose()
-        played = outcomes(world, t, matching)
+        played = outcomes(replication, t, matching)
         learner.observe(matching, played)
-        gap = float(world.best_games[0])
+        gap = float(replication.best_games[0])
         expected = 0.0
         for i, j in matching:
-            expected += float(world.rates[i] * world.rates[j])
+            expected += float(replication.rates[i] * replication.rates[j])
         gap -= expected
         regret += gap if gap > 1e-12 else 0.0
         games += sum(played)
@@ -101,15 +101,15 @@ def started(policy, players, seed=0):
     return state
 
 
-def simulated(policy, world, rounds, seed=0):
+def simulated(policy, replication, rounds, seed=0):
     """Yield couples, regret, games and state after each of `rounds` of the compiled loop."""
-    players = len(world.rates)
-    state, tally = started(policy, players, seed), new_tally(players)
+    players = len(replication.rates)
+    state, totals = started(policy, players, seed), new_totals(players)
     for t in rounds:
-        while play(state, world, tally, t + 1) == FULL:
+        while play_rounds(state, replication, totals, t + 1) == FULL:
             state = policy.grow(state)
-        couples = [tuple(couple) for couple in tally.couples.tolist()]
-        yield couples, float(tally.regret[0]), int(tally.games[0]), state
+        couples = [tuple(couple) for couple in totals.couples.tolist()]
+        yield couples, float(totals.regret[0]), int(totals.games[0]), state
 
 
 def size(state):

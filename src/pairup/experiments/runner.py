@@ -39,7 +39,7 @@ from pairup.experiments.storage import (
     writing,
 )
 from pairup.experiments.work_units import WorkUnit, compute_unit, split_into_units
-from pairup.simulation.simulate import play_block
+from pairup.simulation.playthrough import play_replications
 
 _IN_FLIGHT = 4096  # blocks that an executor holds at once
 
@@ -194,7 +194,7 @@ def _engine(executor: Executor | None, blocks: Sequence[WorkUnit]) -> Iterator[E
         return
     # Compiled here once: threads that all find no machine code would each compile it.
     for block in {block.entry: block for block in blocks}.values():
-        play_block(block.problem, block.policy, 1, range(1), block.seed, [1])
+        play_replications(block.problem, block.policy, 1, range(1), block.seed, [1])
     with ThreadPoolExecutor(min(os.cpu_count() or 1, len(blocks))) as threads:
         yield threads
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pairup.experiments.spec import Experiment
 from pairup.experiments.storage import write_whole
-from pairup.simulation.simulate import time_rounds
+from pairup.simulation.timing import time_rounds
 
 _SECONDS = 0.3  # for each policy, on all problems together
 _FILE = "timings.json"

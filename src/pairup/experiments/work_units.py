@@ -13,10 +13,11 @@ from pathlib import Path
 from pairup.errors import SimulationError
 from pairup.experiments.spec import Experiment, canonical_json
 from pairup.experiments.storage import SCHEMA_VERSION, Numbers
-from pairup.kernels.runtime.compilation import sources_digest
+from pairup.kernels.runtime.source_digest import computation_digest
 from pairup.policies import Policy
 from pairup.problem import Problem
-from pairup.simulation.simulate import log_spaced, play_block
+from pairup.simulation.playthrough import play_replications
+from pairup.simulation.simulate import log_spaced
 
 # Nanoseconds of a round for each player, by policy. They only say how many replications make a
 # block: never measured, because the same experiment must be cut alike everywhere.
@@ -38,13 +39,14 @@ _UNKNOWN_COST = 50
 _KL_FACTORS = {"players": 2, "matchings": 6}  # of the KL index over the UCB index
 _BLOCK_SECONDS = 1.0
 _MOST_REPLICATIONS = 4096  # in a block, so that it stays small in memory
-_SOURCES = (
+_SOURCES = (  # of all that determines the numbers
+    "kernels/**/*.py",
     "policies/*.py",
     "states/*.py",
     "problem.py",
-    "simulation/simulate.py",
+    "simulation/playthrough.py",
     "simulation/replication.py",
-)  # beside the kernels
+)
 
 
 @dataclass(frozen=True)
@@ -122,13 +124,9 @@ def _round_cost(policy: Policy, problem: Problem) -> float:
 
 @functools.cache
 def code_digest() -> str:
-    """Return a digest of the sources that decide the numbers: kernels, policies and their world."""
-    digest = hashlib.sha256(sources_digest().encode())
+    """Return a digest of what the sources compute that determine the numbers."""
     root = Path(__file__).parents[1]
-    for pattern in _SOURCES:
-        for source in sorted(root.glob(pattern)):
-            digest.update(source.name.encode() + b"\0" + source.read_bytes())
-    return digest.hexdigest()
+    return computation_digest(root, [path for each in _SOURCES for path in root.glob(each)])
 
 
 @functools.cache
@@ -149,7 +147,7 @@ def compute_unit(block: WorkUnit, stop: threading.Event | None = None) -> Number
             "a worker runs another version of pairup than the one that asks: "
             "install the same version on all machines"
         )
-    return play_block(
+    return play_replications(
         block.problem,
         block.policy,
         block.rounds,

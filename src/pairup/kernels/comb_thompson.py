@@ -1,7 +1,7 @@
 """Combinatorial Thompson sampling: the exact best matching by one posterior draw for each couple.
 
-Draw number k of a round is that of the k-th couple of those seated, in the order (0, 1), (0, 2),
-..., from a stream of the round's own.
+Draw number k of a round is that of the k-th couple of the players available, in the order (0, 1),
+(0, 2), ..., from a stream of the round's own.
 """
 
 import math
@@ -9,50 +9,49 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels.couple_statistics import Book, record
-from pairup.kernels.exact_matching.max_matching import MaxMatching, solve_seated
-from pairup.kernels.exact_matching.participants import Seated, seat_even, write_couples
+from pairup.kernels.counters import GAUSSIAN, ROUND
+from pairup.kernels.couple_statistics import CoupleStatistics, record
+from pairup.kernels.exact_matching.max_matching import MatchingWorkspace, solve_loaded
+from pairup.kernels.exact_matching.participants import Participants, set_participants, write_couples
 from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.dispatch import OK, provide
 from pairup.kernels.runtime.distributions import fill_beta, fill_normal
 from pairup.kernels.runtime.randomness import word
 
-ROUND, GAUSSIAN, NUMBERS = 0, 1, 2  # where the numbers of `CombThompsonState.now` stand
-
 
 class CombThompsonState(NamedTuple):
-    """State of `CombThompson`: the book, the last matching, and the posteriors of all couples.
+    """State of `CombThompson`: statistics, the last matching, and the posteriors of all couples.
 
     A posterior is Beta(first, second), or normal with mean `first` and deviation `second`.
     """
 
-    book: Book
-    room: MaxMatching
-    seated: Seated
+    stats: CoupleStatistics
+    workspace: MatchingWorkspace
+    participants: Participants
     now: np.ndarray
     key: np.ndarray
     first: np.ndarray
     second: np.ndarray
-    posteriors: np.ndarray  # of the couples seated, in the order of their draws
+    posteriors: np.ndarray  # of the couples available, in the order of their draws
     draws: np.ndarray
 
 
 def set_available(state, players):
     """See `dispatch.set_available`."""
-    seat_even(state.seated, players, len(state.book.tries) - 1)
+    set_participants(state.participants, players, len(state.stats.tries) - 1)
 
 
 def propose(state, couples):
     """See `dispatch.propose`."""
-    players = state.seated.players[: state.seated.seats[0]]
+    players = state.participants.players[: state.participants.size[0]]
     key = word(state.key[0], state.now[ROUND])
     state.now[ROUND] += 1
     if state.now[GAUSSIAN] != 0:
         _draw_normal(state, players, key)
     else:
         _draw_beta(state, players, key)
-    solve_seated(state.room, players)
-    write_couples(state.room, state.seated, couples)
+    solve_loaded(state.workspace, players)
+    write_couples(state.workspace, state.participants, couples)
     return OK
 
 
@@ -60,10 +59,10 @@ def observe(state, couples, played):
     """See `dispatch.observe`."""
     for c in range(len(played)):
         i, j = slot(couples[c, 0]), slot(couples[c, 1])
-        mean = record(state.book, i, j, played[c])
+        mean = record(state.stats, i, j, played[c])
         if state.now[GAUSSIAN] != 0:
             state.first[i, j] = mean
-            state.second[i, j] = 0.5 / math.sqrt(state.book.tries[i, j])
+            state.second[i, j] = 0.5 / math.sqrt(state.stats.tries[i, j])
         elif played[c]:
             state.first[i, j] += 1.0
         else:
@@ -75,15 +74,15 @@ provide(CombThompsonState, set_available=set_available, propose=propose, observe
 
 @kernel
 def _real(state, players):
-    """How many of those seated are no phantom."""
-    seats, phantom = len(players), len(state.book.tries) - 1
-    return seats - 1 if seats > 0 and players[seats - 1] == phantom else seats
+    """How many of the participants are real, not the phantom."""
+    count, phantom = len(players), len(state.stats.tries) - 1
+    return count - 1 if count > 0 and players[count - 1] == phantom else count
 
 
 @kernel
 def _draw_normal(state, players, key):
     """Weigh the couples by normal draws; couples not seen yet have an infinite mean."""
-    weight, real = state.room.weight, _real(state, players)
+    weight, real = state.workspace.weight, _real(state, players)
     draws = state.draws[: real * (real - 1) // 2]
     fill_normal(key, draws)
     k = 0
@@ -98,7 +97,7 @@ def _draw_normal(state, players, key):
 @kernel
 def _draw_beta(state, players, key):
     """Weigh the couples by Beta draws."""
-    weight, real = state.room.weight, _real(state, players)
+    weight, real = state.workspace.weight, _real(state, players)
     count, k = real * (real - 1) // 2, 0
     for a in range(real):
         for b in range(a + 1, real):
@@ -117,7 +116,7 @@ def _draw_beta(state, players, key):
 
 @kernel
 def _weigh_phantom(state, players, real):
-    """All are worth the same with the phantom, if it is seated."""
+    """All are worth the same with the phantom, if it takes part."""
     for phantom in range(real, len(players)):
         for a in range(real):
-            state.room.weight[a, phantom] = state.room.weight[phantom, a] = 0.0
+            state.workspace.weight[a, phantom] = state.workspace.weight[phantom, a] = 0.0

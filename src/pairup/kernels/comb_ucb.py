@@ -7,7 +7,7 @@ Every couple is kept as `base + slope * x`, over slots i < j:
   matching is found by the bounds, then the indices of its couples are solved and take their place,
   and it is found again until its couples are worth what the bounds said. Every other matching is
   worth no more than its bounds, and those are worth no more than this one: it is the best by the
-  indices, too. Bounds are nearly the indices, so that mostly the first matching stands.
+  indices too. Bounds are nearly the indices, so that mostly the first matching stands.
 
 Unseen couples have an infinite base.
 """
@@ -17,24 +17,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels.couple_statistics import PHANTOM_MEAN, Book, record
-from pairup.kernels.exact_matching.max_matching import MaxMatching, solve_seated
-from pairup.kernels.exact_matching.participants import Seated, seat_even, write_couples
+from pairup.kernels.counters import KL, ROUND
+from pairup.kernels.couple_statistics import PHANTOM_MEAN, CoupleStatistics, record
+from pairup.kernels.exact_matching.max_matching import MatchingWorkspace, solve_loaded
+from pairup.kernels.exact_matching.participants import Participants, set_participants, write_couples
 from pairup.kernels.kl_index import exploration_level, kl_index, slope_at
 from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.dispatch import OK, provide
 from pairup.kernels.runtime.logarithm import log
 
-ROUND, KL, NUMBERS = 0, 1, 2  # where the numbers of `CombUCBState.now` stand
 _MARGIN = 1e-13  # a bound nearer to its index than this is as good as the index
 
 
 class CombUCBState(NamedTuple):
-    """State of `CombUCB`: the book, the last matching, and the bounds of all couples."""
+    """State of `CombUCB`: statistics, the last matching, and the bounds of all couples."""
 
-    book: Book
-    room: MaxMatching
-    seated: Seated
+    stats: CoupleStatistics
+    workspace: MatchingWorkspace
+    participants: Participants
     now: np.ndarray
     base: np.ndarray  # inf for unseen couples; KL: and for those whose tangent is not known
     slope: np.ndarray
@@ -43,20 +43,20 @@ class CombUCBState(NamedTuple):
 
 def set_available(state, players):
     """See `dispatch.set_available`."""
-    seat_even(state.seated, players, len(state.book.tries) - 1)
+    set_participants(state.participants, players, len(state.stats.tries) - 1)
 
 
 def propose(state, couples):
     """See `dispatch.propose`."""
     state.now[ROUND] += 1
-    players = state.seated.players[: state.seated.seats[0]]
+    players = state.participants.players[: state.participants.size[0]]
     x = _exploration(state)
     _weigh(state, players, x)
     while True:
-        solve_seated(state.room, players)
+        solve_loaded(state.workspace, players)
         if state.now[KL] == 0 or not _refine(state, players, x):
             break
-    write_couples(state.room, state.seated, couples)
+    write_couples(state.workspace, state.participants, couples)
     return OK
 
 
@@ -64,11 +64,11 @@ def observe(state, couples, played):
     """See `dispatch.observe`."""
     for c in range(len(played)):
         i, j = slot(couples[c, 0]), slot(couples[c, 1])
-        mean = record(state.book, i, j, played[c])
+        mean = record(state.stats, i, j, played[c])
         if state.now[KL] != 0:
             state.base[i, j], state.slope[i, j] = np.inf, 0.0
         else:
-            state.base[i, j], state.slope[i, j] = mean, 1.0 / math.sqrt(state.book.tries[i, j])
+            state.base[i, j], state.slope[i, j] = mean, 1.0 / math.sqrt(state.stats.tries[i, j])
 
 
 provide(CombUCBState, set_available=set_available, propose=propose, observe=observe)
@@ -84,13 +84,13 @@ def _exploration(state):
 
 @kernel
 def _weigh(state, players, x):
-    """Give the couples of those seated their weights: indices, or bounds on them."""
-    weight = state.room.weight
+    """Give the couples of the participants their weights: indices, or bounds on them."""
+    weight = state.workspace.weight
     for a in range(len(players)):
         for b in range(a + 1, len(players)):
             i, j = slot(players[a]), slot(players[b])
             w = state.base[i, j] + state.slope[i, j] * x
-            if w == np.inf and state.book.tries[i, j] > 0:
+            if w == np.inf and state.stats.tries[i, j] > 0:
                 w = _solve(state, i, j, x)
             weight[a, b] = weight[b, a] = w
 
@@ -98,7 +98,7 @@ def _weigh(state, players, x):
 @kernel
 def _solve(state, i, j, level):
     """The exact KL index of a couple; its tangent is kept for the rounds to come."""
-    mean, tries = state.book.mean[i, j], state.book.tries[i, j]
+    mean, tries = state.stats.mean[i, j], state.stats.tries[i, j]
     q = kl_index(mean, tries, level)
     state.solved[i, j] = state.now[ROUND]
     if level > 0.0:
@@ -109,14 +109,14 @@ def _solve(state, i, j, level):
 
 @kernel
 def _refine(state, players, level):
-    """Put indices for the bounds of the couples matched; whether one was much too high."""
-    weight, much = state.room.weight, False
+    """Replace the bounds of the couples matched by indices; whether one was much too high."""
+    weight, much = state.workspace.weight, False
     for a in range(len(players)):
-        b = state.room.mate[a]
+        b = state.workspace.mate[a]
         if a > b:
             continue
         i, j = players[a], players[b]
-        known = state.book.tries[i, j] > 0 and state.book.mean[i, j] != PHANTOM_MEAN
+        known = state.stats.tries[i, j] > 0 and state.stats.mean[i, j] != PHANTOM_MEAN
         if known and state.solved[i, j] != state.now[ROUND]:
             q = _solve(state, i, j, level)
             much |= weight[a, b] - q > _MARGIN

@@ -1,4 +1,4 @@
-"""The book of couples: how often each was proposed, how often it played."""
+"""Statistics of couples: how often each was proposed, how often it played."""
 
 from typing import NamedTuple
 
@@ -6,15 +6,15 @@ import numpy as np
 
 from pairup.kernels.runtime.compilation import kernel
 
-PHANTOM_MEAN = -1.0  # below every real mean: a greedy leader seats the phantom last
+PHANTOM_MEAN = -1.0  # below every real mean: a greedy leader couples the phantom last
 
 
-class Book(NamedTuple):
+class CoupleStatistics(NamedTuple):
     """Statistics of the couples (i, j) of n slots, as n x n arrays.
 
     `tries` and `games` are kept for i < j; `mean` (games / tries, 0 when unseen) is symmetric so
     that a player's row can be scanned. The last slot is the *phantom*: with an odd number of
-    players seated, whoever is coupled with it stays waiting.
+    players available, the player who is coupled with it stays waiting.
     """
 
     tries: np.ndarray
@@ -22,20 +22,20 @@ class Book(NamedTuple):
     mean: np.ndarray
 
 
-def new_book(slots):
-    """A blank book for `slots` slots, the phantom's included."""
+def new_couple_statistics(slots):
+    """Nothing is known yet of `slots` slots, the phantom's included."""
     shape = (slots, slots)
     mean = np.zeros(shape)
     mean[-1, :] = mean[:, -1] = PHANTOM_MEAN
-    return Book(np.zeros(shape, np.int64), np.zeros(shape, np.int64), mean)
+    return CoupleStatistics(np.zeros(shape, np.int64), np.zeros(shape, np.int64), mean)
 
 
 @kernel
-def record(book, i, j, played):
+def record(stats, i, j, played):
     """Enter one outcome of the couple (i, j), i < j; returns its new mean."""
-    tries, games = book.tries[i, j] + 1, book.games[i, j] + played
+    tries, games = stats.tries[i, j] + 1, stats.games[i, j] + played
     mean = games / tries
-    book.mean[i, j] = book.mean[j, i] = mean
-    book.games[i, j] = games
-    book.tries[i, j] = tries  # the last, so that a caller who reads it next has it at hand
+    stats.mean[i, j] = stats.mean[j, i] = mean
+    stats.games[i, j] = games
+    stats.tries[i, j] = tries  # the last, so that a caller who reads it next has it at hand
     return mean

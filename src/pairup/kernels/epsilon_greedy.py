@@ -4,22 +4,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels import greedy_leader as leading
-from pairup.kernels.baselines import draw_matching
-from pairup.kernels.couple_statistics import Book, record
+from pairup.kernels import greedy_leader
+from pairup.kernels.counters import AVAILABLE, DECAYS, ROUND
+from pairup.kernels.couple_statistics import CoupleStatistics, record
 from pairup.kernels.greedy_leader import Leader, note_mean
 from pairup.kernels.neighbours import write
 from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.dispatch import OK, provide
 from pairup.kernels.runtime.randomness import MANTISSA, mantissa, word
-
-ROUND, SEATED, DECAYS, NUMBERS = 0, 1, 2, 3  # where the numbers of `EpsilonGreedyState.now` stand
+from pairup.kernels.uniform import draw_matching
 
 
 class EpsilonGreedyState(NamedTuple):
-    """State of `EpsilonGreedy`: the book, its leader, the seated players, and room to shuffle."""
+    """State of `EpsilonGreedy`: statistics, their leader, and the players available."""
 
-    book: Book
+    stats: CoupleStatistics
     leader: Leader
     keys: np.ndarray  # of ties between pairs, of when to explore, of the matchings then drawn
     now: np.ndarray
@@ -30,10 +29,10 @@ class EpsilonGreedyState(NamedTuple):
 
 def set_available(state, players):
     """See `dispatch.set_available`."""
-    state.now[SEATED] = len(players)
+    state.now[AVAILABLE] = len(players)
     for x in range(len(players)):
         state.players[x] = players[x]
-    leading.seat_players(state.leader, state.book, players, len(state.leader.place) - 1)
+    greedy_leader.set_players(state.leader, state.stats, players, len(state.leader.place) - 1)
 
 
 def propose(state, couples):
@@ -42,10 +41,10 @@ def propose(state, couples):
     now[ROUND] += 1
     draw = mantissa(word(state.keys[1], now[ROUND]))
     if np.float64(draw) < _share(state) * MANTISSA:
-        players = state.players[: now[SEATED]]
+        players = state.players[: now[AVAILABLE]]
         draw_matching(word(state.keys[2], now[ROUND]), players, state.shuffled, couples)
     else:
-        leading.settle(state.leader, state.book, state.keys[0])
+        greedy_leader.update(state.leader, state.stats, state.keys[0])
         write(state.leader, -1, couples)
     return OK
 
@@ -54,7 +53,7 @@ def observe(state, couples, played):
     """See `dispatch.observe`."""
     for c in range(len(played)):
         i, j = slot(couples[c, 0]), slot(couples[c, 1])
-        mean = record(state.book, i, j, played[c])
+        mean = record(state.stats, i, j, played[c])
         note_mean(state.leader, state.keys[0], i, j, mean)
 
 

@@ -1,27 +1,24 @@
-"""Explore, then commit: round robins of all players, and then the leader for ever."""
+"""Explore, then commit: round robins of all players, and then the leader."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels import circle_method
-from pairup.kernels import greedy_leader as leading
-from pairup.kernels.couple_statistics import Book, record
+from pairup.kernels import greedy_leader
+from pairup.kernels.counters import MEMBERS, TURN, TURNS
+from pairup.kernels.couple_statistics import CoupleStatistics, record
 from pairup.kernels.greedy_leader import Leader, note_mean
 from pairup.kernels.neighbours import write
+from pairup.kernels.round_robin import next_meeting
 from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.dispatch import OK, provide
 from pairup.kernels.runtime.randomness import shuffle
 
-# Where the numbers of `ExploreThenCommitState.now` stand: turns played, how many turns to explore,
-# members of the tournament of those seated, the phantom included, and rounds to come, if known.
-TURN, TURNS, MEMBERS, HORIZON, NUMBERS = 0, 1, 2, 3, 4
-
 
 class ExploreThenCommitState(NamedTuple):
-    """State of `ExploreThenCommit`: the book, its leader, and those seated in a random order."""
+    """State of `ExploreThenCommit`: statistics, their leader, players in a random order."""
 
-    book: Book
+    stats: CoupleStatistics
     leader: Leader
     keys: np.ndarray  # of ties between pairs, and of the order in the tournament
     now: np.ndarray
@@ -30,13 +27,13 @@ class ExploreThenCommitState(NamedTuple):
 
 def set_available(state, players):
     """See `dispatch.set_available`."""
-    phantom, seated = len(state.leader.place) - 1, len(players)
-    state.now[MEMBERS] = seated + seated % 2
-    state.members[seated] = phantom
-    for x in range(seated):
+    phantom, available = len(state.leader.place) - 1, len(players)
+    state.now[MEMBERS] = available + available % 2
+    state.members[available] = phantom
+    for x in range(available):
         state.members[x] = players[x]
-    shuffle(state.keys[1], state.members[:seated])
-    leading.seat_players(state.leader, state.book, players, phantom)
+    shuffle(state.keys[1], state.members[:available])
+    greedy_leader.set_players(state.leader, state.stats, players, phantom)
 
 
 def propose(state, couples):
@@ -45,7 +42,7 @@ def propose(state, couples):
         _play_turn(state, couples)
         state.now[TURN] += 1
     else:
-        leading.settle(state.leader, state.book, state.keys[0])
+        greedy_leader.update(state.leader, state.stats, state.keys[0])
         write(state.leader, -1, couples)
     return OK
 
@@ -54,7 +51,7 @@ def observe(state, couples, played):
     """See `dispatch.observe`: all that is seen counts, after the commitment too."""
     for c in range(len(played)):
         i, j = slot(couples[c, 0]), slot(couples[c, 1])
-        mean = record(state.book, i, j, played[c])
+        mean = record(state.stats, i, j, played[c])
         note_mean(state.leader, state.keys[0], i, j, mean)
 
 
@@ -73,5 +70,5 @@ def _play_turn(state, couples):
         if j != phantom:
             couples[row, 0], couples[row, 1] = i, j
             row += 1
-        up, down = circle_method.step(up, down, last)
+        up, down = next_meeting(up, down, last)
         partner = down

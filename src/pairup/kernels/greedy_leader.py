@@ -1,12 +1,12 @@
 """The leader: the greedy matching by empirical means, its couples in the order of their choice.
 
-Choosing it afresh costs O(n^2) a round. But a round changes few means, and couple k is the greedy
-choice as long as it beats every later couple and the best pair that it *blocks*: a pair of one of
-its players and a later player. We keep that best blocked mean as an upper bound per couple, check
-in O(n), and where a couple fell, put the best pair of the players left there: O(n) again.
+Choosing it from scratch costs O(n^2) per round. But a round changes few means, and couple k is the
+greedy choice as long as it beats every later couple and the best pair that it *blocks*: a pair of
+one of its players and a later player. We keep that best blocked mean as an upper bound per couple,
+check in O(n), and where a couple fell, put the best pair of the players left there: O(n) again.
 
 Ties are broken by a random order of all pairs, fixed for a run by its key, so that the leader is
-a function of the book and not of how we got there.
+a function of the statistics and not of how we got there.
 """
 
 from typing import NamedTuple
@@ -20,10 +20,10 @@ _STALE = -1  # the blocked pair sank or left: its bound still holds but may be l
 
 
 class Leader(NamedTuple):
-    """The leader over the seated players and the bounds that tell when it falls.
+    """The leader of the players available, and the bounds that tell when it falls.
 
     Couple k is (order[2k], order[2k + 1]), ascending; place[i] is where player i stands in `order`
-    (-1: not seated). The best pair that couple k blocks is `blocked[k]`, as i * slots + j.
+    (-1: not available). The best pair that couple k blocks is `blocked[k]`, as i * slots + j.
     """
 
     order: np.ndarray
@@ -35,14 +35,14 @@ class Leader(NamedTuple):
 
 
 def new_leader(slots):
-    """No leader yet: nobody is seated."""
-    most = slots // 2 + 1
+    """No leader yet: nobody is available."""
+    couples = slots // 2 + 1
     return Leader(
         order=np.zeros(slots + 1, np.int64),
         place=np.full(slots, -1, np.int64),
-        mean=np.zeros(most),
-        bound=np.zeros(most),
-        blocked=np.full(most, _STALE, np.int64),
+        mean=np.zeros(couples),
+        bound=np.zeros(couples),
+        blocked=np.full(couples, _STALE, np.int64),
         couples=np.zeros(1, np.int64),
     )
 
@@ -62,43 +62,43 @@ def beats(key, mean, i, j, rival_mean, rival_i, rival_j):
 
 
 @kernel
-def seat_players(leader, book, players, phantom):
-    """Seat `players`, and the phantom if they are odd, in couples that are yet to be settled."""
+def set_players(leader, stats, players, phantom):
+    """Couple `players`, and the phantom if they are odd, in any order: an update must follow."""
     leader.place[:] = -1
-    seated = len(players)
-    leader.couples[0] = (seated + 1) // 2
+    count = len(players)
+    leader.couples[0] = (count + 1) // 2
     for k in range(leader.couples[0]):
         i = players[2 * k]
-        j = players[2 * k + 1] if 2 * k + 1 < seated else phantom
-        _put(leader, book, k, i, j)
+        j = players[2 * k + 1] if 2 * k + 1 < count else phantom
+        _put(leader, stats, k, i, j)
 
 
 @kernel
-def _put(leader, book, k, i, j):
+def _put(leader, stats, k, i, j):
     """Couple `i` and `j` at place `k`; what they block is not known."""
     leader.order[2 * k], leader.order[2 * k + 1] = min(i, j), max(i, j)
     leader.place[min(i, j)], leader.place[max(i, j)] = 2 * k, 2 * k + 1
-    leader.mean[k] = book.mean[i, j]
+    leader.mean[k] = stats.mean[i, j]
     leader.bound[k], leader.blocked[k] = np.inf, _STALE
 
 
 @kernel
-def settle(leader, book, key):
+def update(leader, stats, key):
     """Make the leader greedy again; returns the first and the last couple that changed.
 
     The first is beyond the last when none did.
     """
     couples = leader.couples[0]
     low, high = couples, -1
-    k = _first_fallen(leader, book, key, 0)
+    k = _first_fallen(leader, stats, key, 0)
     while k < couples:
-        low, high = min(low, k), max(high, _promote(leader, book, key, k))
-        k = _first_fallen(leader, book, key, k + 1)
+        low, high = min(low, k), max(high, _promote(leader, stats, key, k))
+        k = _first_fallen(leader, stats, key, k + 1)
     return low, high
 
 
 @kernel
-def _first_fallen(leader, book, key, start):
+def _first_fallen(leader, stats, key, start):
     """The first couple from `start` on that is not the greedy choice, or the number of couples.
 
     It walks from the back, with the best pair of the players behind: couple `top` itself, or the
@@ -117,7 +117,7 @@ def _first_fallen(leader, book, key, start):
             best, top = mean, k
         else:
             fallen = k
-        if not _holds(leader, book, key, k):
+        if not _holds(leader, stats, key, k):
             fallen = k
             i, j = _top_pair(leader, -1 - k)
             rival_i, rival_j = _top_pair(leader, top)
@@ -134,31 +134,31 @@ def _top_pair(leader, top):
 
 
 @kernel
-def _holds(leader, book, key, k):
+def _holds(leader, stats, key, k):
     """Whether couple `k` beats what it blocks."""
     if leader.mean[k] > leader.bound[k]:
         return True
     if leader.blocked[k] == _STALE:
-        _bound_anew(leader, book, key, k)
+        _find_blocked(leader, stats, key, k)
     rival_i, rival_j = divmod(leader.blocked[k], len(leader.place))
     i, j = leader.order[2 * k], leader.order[2 * k + 1]
     return beats(key, leader.mean[k], i, j, leader.bound[k], rival_i, rival_j)
 
 
 @kernel
-def _bound_anew(leader, book, key, k):
+def _find_blocked(leader, stats, key, k):
     """Find the best pair that couple `k` blocks."""
     leader.bound[k], leader.blocked[k] = -np.inf, _STALE
     for x in range(2 * k + 2, 2 * leader.couples[0]):
         for side in range(2):
             i, j = leader.order[2 * k + side], leader.order[x]
-            if book.mean[i, j] >= leader.bound[k]:
-                note_blocked(leader, key, k, min(i, j), max(i, j), book.mean[i, j])
+            if stats.mean[i, j] >= leader.bound[k]:
+                note_blocked(leader, key, k, min(i, j), max(i, j), stats.mean[i, j])
 
 
 @kernel
 def note_mean(leader, key, i, j, mean):
-    """The couple (i, j), i < j, has a new mean in the book."""
+    """The couple (i, j), i < j, has a new mean."""
     x, y = leader.place[i], leader.place[j]
     if x < 0 or y < 0:
         return
@@ -185,7 +185,7 @@ def note_blocked(leader, key, k, i, j, mean):
 
 
 @kernel
-def _promote(leader, book, key, k):
+def _promote(leader, stats, key, k):
     """Put the best pair of the players from couple `k` on at its place.
 
     Returns the last couple that changed.
@@ -197,15 +197,15 @@ def _promote(leader, book, key, k):
         if c > k and beats(key, leader.mean[c], rival_i, rival_j, mean, i, j):
             mean, i, j, best = leader.mean[c], rival_i, rival_j, c
         if leader.bound[c] >= mean and leader.blocked[c] == _STALE:
-            _bound_anew(leader, book, key, c)
+            _find_blocked(leader, stats, key, c)
         if leader.bound[c] >= mean:
             rival_i, rival_j = divmod(leader.blocked[c], slots)
             if beats(key, leader.bound[c], rival_i, rival_j, mean, i, j):
                 mean, i, j, best = leader.bound[c], rival_i, rival_j, c
     if leader.place[i] >> 1 == leader.place[j] >> 1:
-        _move_up(leader, book, key, k, best)
+        _move_up(leader, stats, key, k, best)
         return best
-    return _couple_up(leader, book, key, k, i, j)
+    return _couple_up(leader, stats, key, k, i, j)
 
 
 @kernel
@@ -231,22 +231,22 @@ def _release(leader, k, i, j):
 
 
 @kernel
-def _move_up(leader, book, key, k, c):
+def _move_up(leader, stats, key, k, c):
     """Couple `c` goes before couple `k`, and from now on blocks those it passes."""
     i, j = leader.order[2 * c], leader.order[2 * c + 1]
     bound, blocked = leader.bound[c], leader.blocked[c]
     _shift(leader, k, c, i, j)
-    _put(leader, book, k, i, j)
+    _put(leader, stats, k, i, j)
     leader.bound[k], leader.blocked[k] = bound, blocked
     for x in range(2 * k + 2, 2 * c + 2):
         for player in (i, j):
             other = leader.order[x]
             low, high = min(player, other), max(player, other)
-            note_blocked(leader, key, k, low, high, book.mean[low, high])
+            note_blocked(leader, key, k, low, high, stats.mean[low, high])
 
 
 @kernel
-def _couple_up(leader, book, key, k, i, j):
+def _couple_up(leader, stats, key, k, i, j):
     """Players `i` and `j` become couple `k`; those they leave are coupled at the later's place.
 
     Returns that place.
@@ -261,7 +261,7 @@ def _couple_up(leader, book, key, k, i, j):
         for side in range(2):
             other = leader.order[2 * e + side]
             low, high = min(left_i, other), max(left_i, other)
-            note_blocked(leader, key, e, low, high, book.mean[low, high])
-    _put(leader, book, d, left_i, left_j)
-    _put(leader, book, k, i, j)
+            note_blocked(leader, key, e, low, high, stats.mean[low, high])
+    _put(leader, stats, d, left_i, left_j)
+    _put(leader, stats, k, i, j)
     return d

@@ -68,7 +68,7 @@ def find(table, key):
 
 @kernel
 def remove(table, key):
-    """Strike out `key`, which is in the table; cells move, so that none hides behind a gap."""
+    """Remove `key`, which is in the table; cells move, so that none hides behind a gap."""
     mask = len(table.keys) - 1
     gap = seek(table, key)
     cell = gap
@@ -85,7 +85,7 @@ def remove(table, key):
 
 
 @kernel
-def forget_all(table):
+def clear(table):
     """Empty the table."""
     table.keys[:] = _EMPTY
     table.counts[:] = 0

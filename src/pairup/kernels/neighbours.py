@@ -1,4 +1,4 @@
-"""What the policies that look around their leader share: its turns and its neighbours.
+"""Neighbours of the leader, and how often it has led: for policies that look around their leader.
 
 Couples k and k + 1 of the leader, {i, i'} and {j, j'}, have two neighbours: swap 0 makes {i, j} and
 {i', j'}, swap 1 makes {i, j'} and {i', j}. The four *cross* pairs of k stand at 2 * (side in couple
@@ -6,30 +6,27 @@ k) + (side in couple k + 1), so that a swap makes the cross pairs `swap` and 3 -
 number 2 k + `swap` swaps at k; -1 is the leader itself.
 """
 
-from pairup.kernels import greedy_leader as leading
-from pairup.kernels import leader_counts
+from pairup.kernels import greedy_leader, leader_counts
+from pairup.kernels.counters import AVAILABLE, CELL, PRESENT, ROUND
 from pairup.kernels.runtime.compilation import kernel
 
-# Where the numbers of a state's `now` stand: proposals so far, the leader's cell in the table of
-# counts, how many players are present and how many are seated. A policy's own follow.
-ROUND, CELL, PRESENT, SEATED, OWN = 0, 1, 2, 3, 4
-_NO_CELL = -1  # the leader changed: its cell in the table is to be looked up
+_NO_CELL = -1  # the leader changed: its cell in the table must be looked up
 
 
 @kernel
-def seat_players(state, players):
-    """Seat `players` and settle their leader; a state has book, leader, keys and now."""
+def set_players(state, players):
+    """Find the leader of `players`; a state has stats, leader, keys and now."""
     phantom = len(state.leader.place) - 1
-    state.now[SEATED] = len(players)
+    state.now[AVAILABLE] = len(players)
     state.now[CELL] = _NO_CELL
-    leading.seat_players(state.leader, state.book, players, phantom)
-    leading.settle(state.leader, state.book, state.keys[0])
+    greedy_leader.set_players(state.leader, state.stats, players, phantom)
+    greedy_leader.update(state.leader, state.stats, state.keys[0])
 
 
 @kernel
-def settle(state):
-    """Bring the leader up to date with the book; returns the first and last couple that changed."""
-    first, last = leading.settle(state.leader, state.book, state.keys[0])
+def update_leader(state):
+    """Update the leader by the statistics; returns the first and the last couple that changed."""
+    first, last = greedy_leader.update(state.leader, state.stats, state.keys[0])
     if first <= last:
         state.now[CELL] = _NO_CELL
     return first, last
@@ -37,15 +34,15 @@ def settle(state):
 
 @kernel
 def times_led(state):
-    """How often the leader has led before, counting this time from now on; -1 if no room."""
+    """How often the leader has led before, and count this time; -1 if the table is full."""
     now = state.now
-    if now[SEATED] == now[PRESENT]:
+    if now[AVAILABLE] == now[PRESENT]:
         led = _count_leader(state)
         if led < 0:
             return led
     else:
-        # A passing set of players rarely has the same leader twice: its count would forbid to
-        # explore for ever, so the number of proposals stands in for it.
+        # When not all are available, the same leader rarely comes twice: by its count, nothing
+        # would ever be explored, so the number of proposals stands in for it.
         led = now[ROUND]
     now[ROUND] += 1
     return led

@@ -1,8 +1,8 @@
-"""OSUB with whole matchings for arms: optimism about the leader and its neighbours.
+"""OSUB with whole matchings as arms: optimism about the leader and its neighbours.
 
 An arm knows only the rounds in which all of it was played. It is entered when it is proposed. When
-there is no room left, the arm that was neither played nor leader for longest is forgotten; should
-it come into sight again, it is an arm never tried. The leader and its neighbours stay in use, so
+the table is full, the arm that was neither played nor leader for longest is forgotten; should it
+come into sight again, it is an arm never tried. The leader and its neighbours stay in use, so
 that they stay known, and the state is O(n^2) however long it plays.
 """
 
@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels import greedy_leader as leading
-from pairup.kernels import leader_counts
-from pairup.kernels.couple_statistics import Book, record
+from pairup.kernels import greedy_leader, leader_counts
+from pairup.kernels.counters import ARMS, AVAILABLE, MAX_ARMS, PRESENT, ROUND, TOP
+from pairup.kernels.couple_statistics import CoupleStatistics, record
 from pairup.kernels.greedy_leader import Leader, beats, note_mean
 from pairup.kernels.kl_index import exploration_level, kl, kl_index
 from pairup.kernels.leader_counts import LeaderCounts
@@ -21,9 +21,7 @@ from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.dispatch import OK, provide
 from pairup.kernels.runtime.randomness import below, word
 
-# Where the numbers of `OsubState.now` stand.
-ROUND, PRESENT, SEATED, ARMS, MOST, TOP, NUMBERS = 0, 1, 2, 3, 4, 5, 6
-UNKNOWN = -1  # which arm has the best mean is to be looked up
+UNKNOWN = -1  # which arm has the best mean must be looked up
 UNTRIED = -1.0  # the mean of an arm without outcomes
 _NONE = -1
 _MARGIN = 1e-12  # indices closer than this are left to be solved, which is good to 1e-15
@@ -40,14 +38,14 @@ class Arms(NamedTuple):
     games: np.ndarray
     mean: np.ndarray  # games / (tries * couples)
     led: np.ndarray  # how often it was the leader
-    used: np.ndarray  # a clock's time, when it was last played or leader
+    used: np.ndarray  # when it was last played or leader, by a clock
 
 
 class OsubState(NamedTuple):
     """State of `OSUB`."""
 
-    book: Book
-    greedy: Leader  # by couples: the first arm, and what passing sets of players are proposed
+    stats: CoupleStatistics
+    greedy: Leader  # by couples: the first arm, and the leader when not all are available
     front: Leader  # the leader among arms, its couples in the order of their means
     arms: Arms
     keys: np.ndarray  # of ties between pairs, between neighbours, and between arms
@@ -57,19 +55,19 @@ class OsubState(NamedTuple):
 
 def set_available(state, players):
     """See `dispatch.set_available`."""
-    state.now[SEATED] = len(players)
-    leading.seat_players(state.greedy, state.book, players, len(state.greedy.place) - 1)
+    state.now[AVAILABLE] = len(players)
+    greedy_leader.set_players(state.greedy, state.stats, players, len(state.greedy.place) - 1)
 
 
 def propose(state, couples):
     """See `dispatch.propose`."""
     now, arms = state.now, state.arms
     now[ROUND] += 1
-    if now[SEATED] != now[PRESENT]:
-        leading.settle(state.greedy, state.book, state.keys[0])
-        write(state.greedy, _passing_neighbour(state), couples)
+    if now[AVAILABLE] != now[PRESENT]:
+        greedy_leader.update(state.greedy, state.stats, state.keys[0])
+        write(state.greedy, _random_neighbour(state), couples)
         return OK
-    line_up(state)
+    sort_leader(state)
     top = now[TOP] if now[ARMS] > 0 else _enter(state, -1)
     arms.used[top] = 2 * now[ROUND]
     led = arms.led[top]
@@ -88,7 +86,7 @@ def observe(state, couples, played):
     key, games = _EMPTY, 0
     for c in range(len(played)):
         i, j = slot(couples[c, 0]), slot(couples[c, 1])
-        mean = record(state.book, i, j, played[c])
+        mean = record(state.stats, i, j, played[c])
         note_mean(state.greedy, state.keys[0], i, j, mean)
         key += _pair_key(state, couples[c, 0], couples[c, 1])
         games += played[c]
@@ -101,8 +99,8 @@ provide(OsubState, set_available=set_available, propose=propose, observe=observe
 
 
 @kernel
-def _passing_neighbour(state):
-    """For a passing set of players: now and then a neighbour of the greedy leader, by lot."""
+def _random_neighbour(state):
+    """When not all are available: now and then a neighbour of the greedy leader, at random."""
     choices = 2 * state.greedy.couples[0] - 2
     if choices == 0 or state.now[ROUND] % (choices + 1) != 0:
         return -1
@@ -150,12 +148,12 @@ def _is_better(state, arm, rival):
 
 
 @kernel
-def line_up(state):
+def sort_leader(state):
     """Put the leader's couples in the order of their means into `front`."""
     front, now, greedy = state.front, state.now, state.greedy.order
     front.couples[0] = (now[PRESENT] + 1) // 2
     if now[ARMS] == 0:
-        leading.settle(state.greedy, state.book, state.keys[0])
+        greedy_leader.update(state.greedy, state.stats, state.keys[0])
         for k in range(front.couples[0]):
             _insert(state, k, greedy[2 * k], greedy[2 * k + 1])
         return
@@ -172,7 +170,7 @@ def line_up(state):
 @kernel
 def _insert(state, k, i, j):
     """Sort the couple (i, j) into the first `k` couples of `front`."""
-    front, mean = state.front, state.book.mean[i, j]
+    front, mean = state.front, state.stats.mean[i, j]
     while k > 0:
         rival_i, rival_j = front.order[2 * k - 2], front.order[2 * k - 1]
         if beats(state.keys[0], front.mean[k - 1], rival_i, rival_j, mean, i, j):
@@ -265,7 +263,7 @@ def _store_couples(state, arm, neighbour):
 def _new_number(state):
     """A number for a new arm: the next, or that of the arm unused for longest, now forgotten."""
     arms, now = state.arms, state.now
-    if now[ARMS] < now[MOST]:
+    if now[ARMS] < now[MAX_ARMS]:
         now[ARMS] += 1
         return now[ARMS] - 1
     oldest = 0
@@ -281,7 +279,7 @@ def enter_all(state):
     """Enter the arms that `order`, `tries` and `games` hold; whether no two are the same."""
     arms, now = state.arms, state.now
     couples = now[PRESENT] // 2
-    leader_counts.forget_all(arms.table)
+    leader_counts.clear(arms.table)
     now[TOP] = UNKNOWN
     for arm in range(now[ARMS]):
         arms.key[arm] = _matching_key(state, arms.order[arm])

@@ -6,10 +6,10 @@ With a uniform prior the posterior density of the rates is proportional to
     times product over i < j of (1 - rate_i rate_j)^missed_ij,
 
 and a chain of Metropolis moves has exactly this distribution in the long run. A move multiplies
-rates by a factor. In logarithms of rates the posterior is log-concave, and what is badly known is a
-straight line: two players who always meet each other show only their product, one up and the other
-down by the same factor explains their games as well. Such a step is a move of its own, without
-which the chain would crawl.
+rates by a factor. In logarithms of rates the posterior is log-concave, and what is badly known is
+a straight line: two players who always meet each other show only their product, and one up and the
+other down by the same factor explains their games as well. Such a step is a move of its own,
+without which the chain would crawl.
 
 The state is that of `pairup.kernels.rank_one_thompson`.
 """
@@ -18,12 +18,12 @@ import math
 
 import numpy as np
 
+from pairup.kernels.counters import USED
 from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.logarithm import log
 from pairup.kernels.runtime.randomness import MANTISSA, mantissa, word
 
-LANES = 4  # sums over couples are four sums side by side, so rows are that often as long
-USED = 3  # where `RankOneState.now` says how much of a row is in use: the rest has no couples
+LANES = 4  # sums over couples are four sums side by side, so rows are a multiple of it long
 
 _REFIT = 1.1  # the reach of moves is fitted again when this many times more is known
 _REACH = 4.3  # makes a move of about 2.4 standard deviations, the best in one dimension
@@ -46,7 +46,7 @@ def refresh(state, i):
 def _fit_reach(state, i):
     """Fit the reach of player i's moves to its Fisher information at the means.
 
-    A move that depended on the rates themselves would have to be corrected for that, the means
+    A move that depended on the rates themselves would have to be corrected for that; the means
     hardly change.
     """
     j = slot(state.usual[i])
@@ -54,7 +54,7 @@ def _fit_reach(state, i):
     shared = state.mean[i] * state.mean[j]
     between = state.tries[i, j] * shared / (1.0 - shared)
     state.reach[i] = _reach(own)
-    state.apart[i] = _reach(own + _information(state, j) - 2.0 * between)
+    state.couple_reach[i] = _reach(own + _information(state, j) - 2.0 * between)
     state.fitted[i] = _REFIT * state.met[i]
 
 
@@ -92,14 +92,14 @@ def _move_player(state, i):
 @kernel
 def _move_couple(state, i, j):
     """A Metropolis move of two rates that leaves their product as it is."""
-    shift, luck = state.apart[i] * (2.0 * _uniform(state) - 1.0), _uniform(state)
+    shift, luck = state.couple_reach[i] * (2.0 * _uniform(state) - 1.0), _uniform(state)
     factor = (1.0 + shift) / (1.0 - shift)
     up, down = state.rates[i] * factor, state.rates[j] / factor
     if not (_LEAST_RATE < up < 1.0 and _LEAST_RATE < down < 1.0):
         return
     state.moved[i], state.moved[j] = up, down
     missed = state.missed[i, j]
-    state.missed[i, j] = state.missed[j, i] = 0  # their own couple has no say in this
+    state.missed[i, j] = state.missed[j, i] = 0  # their own couple does not count in this
     gain = (state.accepted[i] - state.accepted[j]) * _log_factor(shift)
     gain += _gain(state, i) + _gain(state, j)
     state.missed[i, j] = state.missed[j, i] = missed

@@ -1,8 +1,8 @@
 """Thompson sampling of all rates at once, by a Markov chain that never starts over.
 
-One number a player explains all couples: couple (i, j) plays with probability rate_i * rate_j. The
-rates are drawn from their joint posterior by the chain of `pairup.kernels.rank_one_posterior`. A
-round changes the posterior little, so that the chain goes on from where the last round left it:
+One number per player explains all couples: couple (i, j) plays with probability rate_i * rate_j.
+The rates are drawn from their joint posterior by the chain of `kernels.rank_one_posterior`. A round
+changes the posterior little, so that the chain goes on from where the last round left it:
 with many moves while all is new, with few when one more outcome hardly matters.
 """
 
@@ -10,16 +10,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pairup.kernels.counters import ANSWERED, PERIOD, PRESENT, ROUND
+from pairup.kernels.couples import couple_in_order
 from pairup.kernels.rank_one_posterior import refresh
 from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.dispatch import OK, provide
 from pairup.kernels.runtime.randomness import word
 
-ROUND, PERIOD, PRESENT = range(3)  # where the numbers of `RankOneState.now` stand, then USED
-HEARD = 4  # the last of them: whether any player's answer was ever told
-ACCEPTED, DECLINED = 1, 0  # answers of players; below 0: nobody knows
+ACCEPTED, DECLINED = 1, 0  # answers of players; below 0: not known
 
-# A player is refreshed KEEN / (outcomes known of it) times a round: at least LEAST times, at most
+# A player is refreshed KEEN / (outcomes known of it) times per round: at least LEAST times, at most
 # EAGER / players times, yet once where that is less.
 KEEN, LEAST, EAGER = 2_000.0, 0.05, 80.0
 _MEMORY = 20.0  # the means are over about the last twentieth of the draws
@@ -34,7 +34,7 @@ class RankOneState(NamedTuple):
 
     tries: np.ndarray
     games: np.ndarray
-    missed: np.ndarray  # not played, and nobody knows who declined
+    missed: np.ndarray  # not played, and it is not known who declined
     told: np.ndarray  # games of players who gave their answers one by one
     accepted: np.ndarray  # of each player, games included
     declined: np.ndarray
@@ -47,13 +47,13 @@ class RankOneState(NamedTuple):
     drawn: np.ndarray  # number of draws in the means
     credit: np.ndarray  # refreshes due
     reach: np.ndarray  # of a move of the player alone
-    apart: np.ndarray  # of a move against its usual partner
+    couple_reach: np.ndarray  # of a move against its usual partner
     fitted: np.ndarray  # with how many outcomes the reach is to be fitted next
     present: np.ndarray  # the players present, by slot
     by_rate: np.ndarray  # the same, best first
     by_mean: np.ndarray
-    seated: np.ndarray
-    terms: np.ndarray  # room for a sum over couples
+    available: np.ndarray
+    terms: np.ndarray  # workspace for a sum over couples
     now: np.ndarray
     key: np.ndarray  # of all draws, and of this round's
     draws: np.ndarray  # made in this round
@@ -61,9 +61,9 @@ class RankOneState(NamedTuple):
 
 def set_available(state, players):
     """See `dispatch.set_available`."""
-    state.seated[:] = False
+    state.available[:] = False
     for i in players:
-        state.seated[i] = True
+        state.available[i] = True
 
 
 def propose(state, couples):
@@ -71,9 +71,9 @@ def propose(state, couples):
     now = state.now
     if now[ROUND] % now[PERIOD] == 0:
         _draw(state)
-        _couple_neighbours(state, state.by_rate, couples)
+        couple_in_order(state.by_rate[: now[PRESENT]], state.available, couples)
     else:
-        _couple_neighbours(state, state.by_mean, couples)
+        couple_in_order(state.by_mean[: now[PRESENT]], state.available, couples)
     now[ROUND] += 1
     return OK
 
@@ -91,8 +91,8 @@ def observe(state, couples, played):
 
 
 def observe_answers(state, couples, answers):
-    """See `dispatch.observe_answers`: an answer is evidence on the player who gave it alone."""
-    state.now[HEARD] = 1
+    """See `dispatch.observe_answers`: an answer is evidence only on the player who gave it."""
+    state.now[ANSWERED] = 1
     for c in range(len(couples)):
         i, j = slot(couples[c, 0]), slot(couples[c, 1])
         _meet(state, i, j)
@@ -127,32 +127,17 @@ def _meet(state, i, j):
     state.tries[i, j] = state.tries[j, i] = tries
     state.met[i] += 1.0
     state.met[j] += 1.0
-    _grow_used_to(state, i, j, tries)
-    _grow_used_to(state, j, i, tries)
+    _note_usual(state, i, j, tries)
+    _note_usual(state, j, i, tries)
 
 
 @kernel
-def _grow_used_to(state, i, j, tries):
+def _note_usual(state, i, j, tries):
     """Note whom player i met most: of several the lowest slot, in whatever order they came."""
     usual = state.usual[i]
     most = state.tries[i, slot(usual)] if usual >= 0 else 0
     if tries > most or (tries == most and j < usual):
         state.usual[i] = j
-
-
-@kernel
-def _couple_neighbours(state, order, couples):
-    """Couple the seated players who are next to each other in `order`; an odd one is left."""
-    row, waiting = 0, -1
-    for x in range(state.now[PRESENT]):
-        i = order[x]
-        if not state.seated[i]:
-            continue
-        if waiting < 0:
-            waiting = i
-        else:
-            couples[row, 0], couples[row, 1] = min(i, waiting), max(i, waiting)
-            row, waiting = row + 1, -1
 
 
 @kernel
@@ -178,12 +163,12 @@ def _draw(state):
 def _average(state, i):
     """Take the draw into the means, of which the latest draws weigh most.
 
-    Where answers are told little is left to chance, and much of it in the draw: then what it is
-    expected to be is taken. That costs a look at all partners, which pays where it helps much.
+    Where answers are observed, little is left to chance, and much of that in the draw: then the
+    expected value is taken instead. It costs a look at all partners, which pays only there.
     """
     rate, weight = state.rates[i], _MEMORY / (_MEMORY + state.drawn[i])
     square = rate * rate
-    if state.now[HEARD] == 1:
+    if state.now[ANSWERED] == 1:
         rate, square = _expected(state, i)
     state.mean[i] += weight * (rate - state.mean[i])
     state.square[i] += weight * (square - state.square[i])

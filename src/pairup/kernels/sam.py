@@ -1,4 +1,4 @@
-"""Simple adaptive matching: round-robin tournaments inside clusters that split when sure.
+"""Simple adaptive matching: round robins within clusters, which split when sure.
 
 Clusters lie side by side in `members`, best first. Each plays the circle method, a cycle of which
 brings every pair together once. Only when such a cycle ends does the cluster look at its outcomes,
@@ -10,23 +10,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels import circle_method
-from pairup.kernels.couple_statistics import Book
+from pairup.kernels.counters import AWAY, CLUSTERS, MEMBERS
+from pairup.kernels.couple_statistics import CoupleStatistics
+from pairup.kernels.couples import write_couple
+from pairup.kernels.round_robin import next_meeting
 from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.dispatch import OK, provide
-
-CLUSTERS, MEMBERS, AWAY = 0, 1, 2  # where the numbers of `SamState.now` stand
 
 
 class SamState(NamedTuple):
     """State of `SAM`.
 
     A player's sums count the couples with members of its own and of better clusters; the news of
-    a cycle under way is kept apart until the cycle ends. Cluster c spans members[start[c]] to
+    a cycle under way is kept separately until the cycle ends. Cluster c spans members[start[c]] to
     members[start[c + 1] - 1].
     """
 
-    book: Book
+    stats: CoupleStatistics
     now: np.ndarray
     log_horizon: np.ndarray
     members: np.ndarray
@@ -37,17 +37,17 @@ class SamState(NamedTuple):
     games: np.ndarray
     new_tries: np.ndarray
     new_games: np.ndarray
-    seated: np.ndarray
-    ranked: np.ndarray  # room to sort a cluster
+    available: np.ndarray
+    ranked: np.ndarray  # workspace to sort a cluster
     upper: np.ndarray
     lower: np.ndarray
 
 
 def set_available(state, players):
     """See `dispatch.set_available`."""
-    state.seated[:] = False
+    state.available[:] = False
     for i in players:
-        state.seated[i] = True
+        state.available[i] = True
     state.now[AWAY] = state.now[MEMBERS] - len(players)  # the phantom is always away
 
 
@@ -75,8 +75,8 @@ def observe(state, couples, played):
     for c in range(len(played)):
         i, j, game = slot(couples[c, 0]), slot(couples[c, 1]), np.int64(played[c])
         below = state.cluster[i] - state.cluster[j]
-        state.book.tries[i, j] += 1
-        state.book.games[i, j] += game
+        state.stats.tries[i, j] += 1
+        state.stats.games[i, j] += game
         if below >= 0:
             state.new_tries[i] += 1
             state.new_games[i] += game
@@ -113,7 +113,7 @@ def _split_all(state, c):
 
 @kernel
 def _split(state, c):
-    """Split cluster `c` at its first sure even cut; whether it did."""
+    """Split cluster `c` at its first sure even cut; returns whether it did."""
     start, size = state.start[c], state.start[c + 1] - state.start[c]
     if size <= 2:
         return False
@@ -154,7 +154,7 @@ def _bound(state, i):
 
 @kernel
 def _cut(state, c, cut):
-    """Part cluster `c` at place `cut` of `members`, in ranked order."""
+    """Split cluster `c` at place `cut` of `members`, in ranked order."""
     start, end, clusters = state.start[c], state.start[c + 1], state.now[CLUSTERS]
     for x in range(clusters, c, -1):
         state.start[x + 1] = state.start[x]
@@ -167,29 +167,29 @@ def _cut(state, c, cut):
     for x in range(cut, state.now[MEMBERS]):
         state.cluster[state.members[x]] += 1
     for x in range(start, cut):
-        _sum_anew(state, state.members[x], cut)
+        _sum_up(state, state.members[x], cut)
 
 
 @kernel
-def _sum_anew(state, i, end):
+def _sum_up(state, i, end):
     """Sum the couples of player `i` with members[:end], its own and the better clusters."""
     state.tries[i] = state.games[i] = 0
     for x in range(end):
         low, high = min(i, state.members[x]), max(i, state.members[x])
-        state.tries[i] += state.book.tries[low, high]
-        state.games[i] += state.book.games[low, high]
+        state.tries[i] += state.stats.tries[low, high]
+        state.games[i] += state.stats.games[low, high]
 
 
 @kernel
 def _play_turn(state, c, couples, row):
-    """Write the couples of cluster `c` whose players are both seated; advance its tournament."""
+    """Write the couples of cluster `c` whose players are both available; advance its tournament."""
     start, size = state.start[c], state.start[c + 1] - state.start[c]
     last = size - 1
     up = down = state.turn[c]
     partner = last
     for _ in range(size // 2):
         row = _write(state, start + up, start + partner, couples, row)
-        up, down = circle_method.step(up, down, last)
+        up, down = next_meeting(up, down, last)
         partner = down
     state.turn[c] += 1
     return row
@@ -199,7 +199,7 @@ def _play_turn(state, c, couples, row):
 def _write(state, x, y, couples, row):
     """Write the couple of members `x` and `y` unless one is away; returns the next row."""
     i, j = slot(state.members[slot(x)]), slot(state.members[slot(y)])
-    if state.now[AWAY] == 0 or (state.seated[i] and state.seated[j]):
+    if state.now[AWAY] == 0 or (state.available[i] and state.available[j]):
         couples[slot(row), 0], couples[slot(row), 1] = min(i, j), max(i, j)
         row += 1
     return row
@@ -207,16 +207,16 @@ def _write(state, x, y, couples, row):
 
 @kernel
 def _pair_leftovers(state, couples, row):
-    """Couple the seated players whose opponents are away, in the order of their clusters."""
+    """Couple the players available whose opponents are away, in the order of their clusters."""
     waiting = -1
     for x in range(state.now[MEMBERS]):
         i = state.members[x]
-        if not state.seated[i] or _is_coupled(couples, row, i):
+        if not state.available[i] or _is_coupled(couples, row, i):
             continue
         if waiting < 0:
             waiting = i
         else:
-            couples[row, 0], couples[row, 1] = min(i, waiting), max(i, waiting)
+            write_couple(couples, row, i, waiting)
             row, waiting = row + 1, -1
 
 

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pairup.kernels import neighbours
-from pairup.kernels.couple_statistics import PHANTOM_MEAN, Book, record
+from pairup.kernels.counters import BY_PLAYERS, CLOCK, CLOCK_IS_ROUND, KL, LEVEL, ROUND
+from pairup.kernels.couple_statistics import PHANTOM_MEAN, CoupleStatistics, record
 from pairup.kernels.greedy_leader import Leader, note_blocked
 from pairup.kernels.kl_index import (
     exploration_level,
@@ -25,22 +26,19 @@ from pairup.kernels.kl_index import (
     slope_at,
 )
 from pairup.kernels.leader_counts import LeaderCounts
-from pairup.kernels.neighbours import OWN, ROUND, cross_pair, seat_players, times_led, write
+from pairup.kernels.neighbours import cross_pair, set_players, times_led, write
 from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.dispatch import FULL, OK, provide
 from pairup.kernels.runtime.logarithm import log
 from pairup.kernels.runtime.randomness import word
 
-# Where the numbers of `UnimodalState.now` stand, after those of `neighbours`.
-PLAYERS, KL, ROUND_CLOCK, NUMBERS = OWN, OWN + 1, OWN + 2, OWN + 3
-CLOCK, LEVEL = 0, 1  # where the numbers of `UnimodalState.ahead` stand
 _MARGIN = 1e-12  # bounds closer than this are left to the exact index, which is good to 1e-15
 
 
 class UnimodalState(NamedTuple):
-    """State of `Unimodal`: the book, the leader, and what is cached of the leader's pairs."""
+    """State of `Unimodal`: statistics, the leader, and what is cached of the leader's pairs."""
 
-    book: Book
+    stats: CoupleStatistics
     leader: Leader
     counts: LeaderCounts
     keys: np.ndarray  # of ties between pairs, and of ties between neighbours
@@ -52,18 +50,18 @@ class UnimodalState(NamedTuple):
     slope: np.ndarray
     tangent_base: np.ndarray  # KL: tangents of all pairs, inf when not known
     tangent_slope: np.ndarray
-    ahead: np.ndarray  # the clock of the next round, most likely, and its x
+    figures: np.ndarray  # CLOCK and LEVEL of the next round, most likely
 
 
 def set_available(state, players):
     """See `dispatch.set_available`."""
-    seat_players(state, players)
+    set_players(state, players)
     _load(state, 0, state.leader.couples[0] - 1)
 
 
 def propose(state, couples):
     """See `dispatch.propose`."""
-    settle(state)
+    update_leader(state)
     led = times_led(state)
     if led < 0:
         return FULL
@@ -80,8 +78,8 @@ def observe(state, couples, played):
     place, tangents = state.leader.place, state.now[KL] != 0
     for c in range(len(played)):
         i, j = slot(couples[c, 0]), slot(couples[c, 1])
-        mean = record(state.book, i, j, played[c])
-        rad = 1.0 / math.sqrt(state.book.tries[i, j])
+        mean = record(state.stats, i, j, played[c])
+        rad = 1.0 / math.sqrt(state.stats.tries[i, j])
         if tangents:
             state.tangent_base[i, j] = np.inf
         x, y = place[i], place[j]
@@ -98,9 +96,9 @@ provide(UnimodalState, set_available=set_available, propose=propose, observe=obs
 
 
 @kernel
-def settle(state):
-    """Bring the leader up to date with the book."""
-    first, last = neighbours.settle(state)
+def update_leader(state):
+    """Update the leader by the statistics."""
+    first, last = neighbours.update_leader(state)
     if first <= last:
         _load(state, first, last)
 
@@ -121,7 +119,7 @@ def _note_cross(state, i, j, mean, rad):
 @kernel
 def _load(state, first, last):
     """Fetch what is cached of the leader's pairs, after couples `first` to `last` changed."""
-    leader, tries = state.leader, state.book.tries
+    leader, tries = state.leader, state.stats.tries
     for k in range(first, last + 1):
         i, j = leader.order[2 * k], leader.order[2 * k + 1]
         state.rad[k] = _radius(leader.mean[k], tries[i, j])
@@ -142,7 +140,7 @@ def _radius(mean, tries):
 @kernel
 def _optimism(state, i, j):
     """Base and slope of a pair."""
-    mean, tries = state.book.mean[i, j], state.book.tries[i, j]
+    mean, tries = state.stats.mean[i, j], state.stats.tries[i, j]
     if mean == PHANTOM_MEAN:
         return mean, 0.0
     if tries == 0:
@@ -156,11 +154,11 @@ def _optimism(state, i, j):
 def _best_neighbour(state, count):
     """The neighbour to play, 2 k + swap, or -1 for the leader itself."""
     now = state.now
-    clock = now[ROUND] if now[ROUND_CLOCK] else count
-    x = state.ahead[LEVEL] if state.ahead[CLOCK] == clock else _level(state, clock)
+    clock = now[ROUND] if now[CLOCK_IS_ROUND] else count
+    x = state.figures[LEVEL] if state.figures[CLOCK] == clock else _level(state, clock)
     if now[KL]:
-        return _by_players_kl(state, x) if now[PLAYERS] else _by_matchings_kl(state, x)
-    return _by_players(state, x) if now[PLAYERS] else _by_matchings(state, x)
+        return _by_players_kl(state, x) if now[BY_PLAYERS] else _by_matchings_kl(state, x)
+    return _by_players(state, x) if now[BY_PLAYERS] else _by_matchings(state, x)
 
 
 @kernel
@@ -174,8 +172,8 @@ def _look_ahead(state, count):
 
     The next choice waits for what this round observes: its logarithms now fill that wait.
     """
-    clock = 1 + (state.now[ROUND] if state.now[ROUND_CLOCK] else count)
-    state.ahead[CLOCK], state.ahead[LEVEL] = clock, _level(state, clock)
+    clock = 1 + (state.now[ROUND] if state.now[CLOCK_IS_ROUND] else count)
+    state.figures[CLOCK], state.figures[LEVEL] = clock, _level(state, clock)
 
 
 @kernel
@@ -334,7 +332,7 @@ def _leader_index(state, k, level):
 @kernel
 def _index(state, i, j, level):
     """The exact KL index of a pair."""
-    mean, tries = state.book.mean[i, j], state.book.tries[i, j]
+    mean, tries = state.stats.mean[i, j], state.stats.tries[i, j]
     if mean == PHANTOM_MEAN:
         return mean
     return kl_index(mean, tries, level) if tries > 0 else np.inf
@@ -351,7 +349,7 @@ def _cross_index(state, k, cross, level, needed):
     i, j = cross_pair(state.leader, k, cross)
     q = _index(state, i, j, level)
     if level > 0.0 and 0.0 <= q < np.inf:
-        slope = slope_at(state.book.mean[i, j], state.book.tries[i, j], q)
+        slope = slope_at(state.stats.mean[i, j], state.stats.tries[i, j], q)
         base = q - slope * level
         state.tangent_base[i, j], state.tangent_slope[i, j] = base, slope
         state.base[k, cross], state.slope[k, cross] = base, slope

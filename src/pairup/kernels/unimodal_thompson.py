@@ -1,6 +1,6 @@
 """Unimodal Thompson sampling: play the leader, or the neighbour that looks best in a draw.
 
-Every couple in sight, of the leader or of a neighbour, draws its rate from its posterior, once a
+Every couple in sight, of the leader or of a neighbour, draws its rate from its posterior, once per
 round. The draws stand side by side: at 5 k that of couple k of the leader, then those of the four
 cross pairs of k and k + 1 (see `neighbours`).
 """
@@ -10,23 +10,21 @@ from typing import NamedTuple
 import numpy as np
 
 from pairup.kernels import neighbours
-from pairup.kernels.couple_statistics import PHANTOM_MEAN, Book, record
+from pairup.kernels.counters import BY_PLAYERS, PERIOD, ROUND
+from pairup.kernels.couple_statistics import PHANTOM_MEAN, CoupleStatistics, record
 from pairup.kernels.greedy_leader import Leader, note_mean
 from pairup.kernels.leader_counts import LeaderCounts
-from pairup.kernels.neighbours import OWN, ROUND, cross_pair, seat_players, times_led, write
+from pairup.kernels.neighbours import cross_pair, set_players, times_led, write
 from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.dispatch import FULL, OK, provide
 from pairup.kernels.runtime.distributions import fill_beta
 from pairup.kernels.runtime.randomness import word
 
-# Where the numbers of `UnimodalThompsonState.now` stand, after those of `neighbours`.
-PLAYERS, PERIOD, NUMBERS = OWN, OWN + 1, OWN + 2
-
 
 class UnimodalThompsonState(NamedTuple):
-    """State of `UnimodalThompson`: the book, the leader, and room for a round's draws."""
+    """State of `UnimodalThompson`: statistics, the leader, and a workspace for a round's draws."""
 
-    book: Book
+    stats: CoupleStatistics
     leader: Leader
     counts: LeaderCounts
     keys: np.ndarray  # of ties between pairs, and of the draws
@@ -38,12 +36,12 @@ class UnimodalThompsonState(NamedTuple):
 
 def set_available(state, players):
     """See `dispatch.set_available`."""
-    seat_players(state, players)
+    set_players(state, players)
 
 
 def propose(state, couples):
     """See `dispatch.propose`."""
-    neighbours.settle(state)
+    neighbours.update_leader(state)
     led = times_led(state)
     if led < 0:
         return FULL
@@ -58,7 +56,7 @@ def observe(state, couples, played):
     """See `dispatch.observe`."""
     for c in range(len(played)):
         i, j = slot(couples[c, 0]), slot(couples[c, 1])
-        mean = record(state.book, i, j, played[c])
+        mean = record(state.stats, i, j, played[c])
         note_mean(state.leader, state.keys[0], i, j, mean)
 
 
@@ -69,7 +67,7 @@ provide(UnimodalThompsonState, set_available=set_available, propose=propose, obs
 def _best_neighbour(state):
     """The neighbour to play, or -1 for the leader itself, which wins its ties."""
     _draw_all(state)
-    players = state.now[PLAYERS] != 0
+    players = state.now[BY_PLAYERS] != 0
     best, best_neighbour = 0.0, -1
     for k in range(state.leader.couples[0] - 1):
         for swap in range(2):
@@ -114,7 +112,7 @@ def _draw_all(state):
 @kernel
 def _prepare(state, x, i, j):
     """Write the posterior of couple (i, j), i < j, at place `x`."""
-    tries, games = state.book.tries[slot(i), slot(j)], state.book.games[slot(i), slot(j)]
+    tries, games = state.stats.tries[slot(i), slot(j)], state.stats.games[slot(i), slot(j)]
     state.alpha[slot(x)] = 1.0 + games
     state.beta[slot(x)] = 1.0 + (tries - games)
 

@@ -1,15 +1,16 @@
-"""Policies: one a file, and the registry that finds them by name."""
+"""Policies, one per file, and the registry that finds them by name."""
 
 from pairup.policies.base import Policy, describe_policies, get_policy, policy_names
-from pairup.policies.baselines import Oracle, Uniform
 from pairup.policies.comb_thompson import CombThompson
 from pairup.policies.comb_ucb import CombUCB
 from pairup.policies.epsilon_greedy import EpsilonGreedy
 from pairup.policies.escb import ESCB
 from pairup.policies.explore_then_commit import ExploreThenCommit
+from pairup.policies.oracle import Oracle
 from pairup.policies.osub import OSUB
 from pairup.policies.rank_one_thompson import RankOneThompson
 from pairup.policies.sam import SAM
+from pairup.policies.uniform import Uniform
 from pairup.policies.unimodal import Unimodal
 from pairup.policies.unimodal_thompson import UnimodalThompson
 

@@ -9,12 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.kernels import comb_thompson as kernel
-from pairup.kernels.couple_statistics import new_book
-from pairup.kernels.exact_matching.max_matching import forget, new_max_matching
-from pairup.kernels.exact_matching.participants import new_seated
+from pairup.kernels.counters import GAUSSIAN, ROUND, new_counters
+from pairup.kernels.couple_statistics import new_couple_statistics
+from pairup.kernels.exact_matching.max_matching import new_matching_workspace, reset
+from pairup.kernels.exact_matching.participants import new_participants
 from pairup.policies.base import Policy, Slots, StartContext, check_choice_option, register
-from pairup.states.couple_statistics import clear_book, load_book, saved_book
-from pairup.states.exact_matching import leader_by_means, load_room, saved_room
+from pairup.states.couple_statistics import (
+    clear_couple_statistics,
+    load_couple_statistics,
+    saved_couple_statistics,
+)
+from pairup.states.exact_matching import leader_by_means, load_warm_start, saved_warm_start
 from pairup.states.saved_arrays import Arrays, numbers
 
 
@@ -50,14 +55,12 @@ class CombThompson(Policy):
     def start(self, context: StartContext) -> kernel.CombThompsonState:
         """See `Policy.start`."""
         shape, couples = (context.slots, context.slots), context.slots * (context.slots - 1) // 2
-        now = np.zeros(kernel.NUMBERS, np.int64)
-        now[kernel.GAUSSIAN] = self.prior == "gaussian"
         first, second = self._unseen
         return kernel.CombThompsonState(
-            book=new_book(context.slots),
-            room=new_max_matching(context.slots),
-            seated=new_seated(context.slots),
-            now=now,
+            stats=new_couple_statistics(context.slots),
+            workspace=new_matching_workspace(context.slots),
+            participants=new_participants(context.slots),
+            now=new_counters({GAUSSIAN: self.prior == "gaussian"}),
             key=np.array([context.key]),
             first=np.full(shape, first),
             second=np.full(shape, second),
@@ -75,21 +78,21 @@ class CombThompson(Policy):
 
     def forget(self, state: Any, slot: int) -> None:
         """See `Policy.forget`."""
-        clear_book(state.book, slot)
+        clear_couple_statistics(state.stats, slot)
         for table, unseen in zip((state.first, state.second), self._unseen, strict=True):
             table[slot, :] = table[:, slot] = unseen
-        forget(state.room)
+        reset(state.workspace)
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
         """See `Policy.saved`."""
-        kept = saved_book(state.book) | saved_room(state.room)
-        return kept | {"round": state.now[[kernel.ROUND]]}
+        kept = saved_couple_statistics(state.stats) | saved_warm_start(state.workspace)
+        return kept | {"round": state.now[[ROUND]]}
 
     def load(self, state: Any, arrays: Arrays) -> kernel.CombThompsonState:
         """See `Policy.load`."""
-        load_book(state.book, arrays)
-        load_room(state.room, arrays)
-        (state.now[kernel.ROUND],) = numbers(arrays, "round")
+        load_couple_statistics(state.stats, arrays)
+        load_warm_start(state.workspace, arrays)
+        (state.now[ROUND],) = numbers(arrays, "round")
         seen = arrays["low"], arrays["high"]
         tries, games = arrays["tries"], arrays["games"]
         if self.prior == "beta":
@@ -100,8 +103,8 @@ class CombThompson(Policy):
 
     def leader(self, state: Any) -> NDArray[np.int64]:
         """See `Policy.leader`."""
-        return leader_by_means(state.book, state.seated)
+        return leader_by_means(state.stats, state.participants)
 
     def statistics(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """See `Policy.statistics`."""
-        return state.book.tries, state.book.games
+        return state.stats.tries, state.stats.games

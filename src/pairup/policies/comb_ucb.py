@@ -9,12 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.kernels import comb_ucb as kernel
-from pairup.kernels.couple_statistics import PHANTOM_MEAN, new_book
-from pairup.kernels.exact_matching.max_matching import forget, new_max_matching
-from pairup.kernels.exact_matching.participants import new_seated
+from pairup.kernels.counters import KL, ROUND, new_counters
+from pairup.kernels.couple_statistics import PHANTOM_MEAN, new_couple_statistics
+from pairup.kernels.exact_matching.max_matching import new_matching_workspace, reset
+from pairup.kernels.exact_matching.participants import new_participants
 from pairup.policies.base import Policy, Slots, StartContext, check_choice_option, register
-from pairup.states.couple_statistics import clear_book, load_book, saved_book
-from pairup.states.exact_matching import leader_by_means, load_room, saved_room
+from pairup.states.couple_statistics import (
+    clear_couple_statistics,
+    load_couple_statistics,
+    saved_couple_statistics,
+)
+from pairup.states.exact_matching import leader_by_means, load_warm_start, saved_warm_start
 from pairup.states.saved_arrays import Arrays, numbers, require
 
 
@@ -50,15 +55,13 @@ class CombUCB(Policy):
     def start(self, context: StartContext) -> kernel.CombUCBState:
         """See `Policy.start`."""
         shape = (context.slots, context.slots)
-        now = np.zeros(kernel.NUMBERS, np.int64)
-        now[kernel.KL] = self.index == "kl"
         base = np.full(shape, np.inf)
         base[:, -1] = PHANTOM_MEAN
         return kernel.CombUCBState(
-            book=new_book(context.slots),
-            room=new_max_matching(context.slots),
-            seated=new_seated(context.slots),
-            now=now,
+            stats=new_couple_statistics(context.slots),
+            workspace=new_matching_workspace(context.slots),
+            participants=new_participants(context.slots),
+            now=new_counters({KL: self.index == "kl"}),
             base=base,
             slope=np.zeros(shape),
             solved=np.zeros(shape if self.index == "kl" else (0, 0), np.int64),
@@ -69,47 +72,49 @@ class CombUCB(Policy):
 
     def forget(self, state: Any, slot: int) -> None:
         """See `Policy.forget`."""
-        clear_book(state.book, slot)
+        clear_couple_statistics(state.stats, slot)
         state.base[slot, :-1] = state.base[:, slot] = np.inf
         state.slope[slot, :-1] = state.slope[:, slot] = 0.0
-        forget(state.room)
+        reset(state.workspace)
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
         """See `Policy.saved`."""
-        kept = saved_book(state.book) | saved_room(state.room)
+        kept = saved_couple_statistics(state.stats) | saved_warm_start(state.workspace)
         if self.index == "kl":
             seen = kept["low"], kept["high"]
             kept |= {"base": state.base[seen], "slope": state.slope[seen]}
-        return kept | {"round": state.now[[kernel.ROUND]]}
+        return kept | {"round": state.now[[ROUND]]}
 
     def load(self, state: Any, arrays: Arrays) -> kernel.CombUCBState:
         """See `Policy.load`."""
-        load_book(state.book, arrays)
-        load_room(state.room, arrays)
-        (state.now[kernel.ROUND],) = numbers(arrays, "round")
+        load_couple_statistics(state.stats, arrays)
+        load_warm_start(state.workspace, arrays)
+        (state.now[ROUND],) = numbers(arrays, "round")
         low, high = arrays["low"], arrays["high"]
         if self.index == "kl":
             base, slope = _checked_tangents(arrays)
         else:
-            base, slope = state.book.mean[low, high], 1.0 / np.sqrt(arrays["tries"])
+            base, slope = state.stats.mean[low, high], 1.0 / np.sqrt(arrays["tries"])
         state.base[low, high], state.slope[low, high] = base, slope
         return state
 
     def leader(self, state: Any) -> NDArray[np.int64]:
         """See `Policy.leader`."""
-        return leader_by_means(state.book, state.seated)
+        return leader_by_means(state.stats, state.participants)
 
     def statistics(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """See `Policy.statistics`."""
-        return state.book.tries, state.book.games
+        return state.stats.tries, state.stats.games
 
 
 def _checked_tangents(arrays: Arrays) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the tangents of the couples seen: at level 0 above a mean, and no steeper than 1."""
+    """Return the tangents of the couples seen: above a mean at level 0, with slopes in [0, 1]."""
     base, slope = arrays["base"], arrays["slope"]
     for each in (base, slope):
         floats = each.dtype == np.float64 and each.shape == arrays["low"].shape
         require(floats, "its tangents are incomplete")
-    require(np.all((base >= -1) & ((base <= 2) | (base == np.inf))), "its tangents are no bounds")
+    require(
+        np.all((base >= -1) & ((base <= 2) | (base == np.inf))), "its tangents are out of range"
+    )
     require(np.all((slope >= 0) & (slope <= 1)), "its tangents do not rise as they should")
     return base, slope

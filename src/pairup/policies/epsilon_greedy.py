@@ -1,4 +1,4 @@
-"""Epsilon-greedy, the simplest policy that never stops to explore."""
+"""Epsilon-greedy, the simplest policy that never stops exploring."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from pairup.errors import PolicyError
 from pairup.kernels import epsilon_greedy as kernel
-from pairup.kernels.couple_statistics import new_book
+from pairup.kernels.counters import DECAYS, ROUND, new_counters
+from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.greedy_leader import new_leader
 from pairup.kernels.runtime.randomness import word
 from pairup.policies.base import Slots, StartContext, check_choice_option, register
-from pairup.policies.greedy_leader import Leading
-from pairup.states.couple_statistics import load_book, saved_book
+from pairup.policies.greedy_leader import GreedyLeaderPolicy
+from pairup.states.couple_statistics import load_couple_statistics, saved_couple_statistics
 from pairup.states.saved_arrays import Arrays, numbers
 
 _DEFAULTS = {"decaying": 30.0, "constant": 0.05}
@@ -24,7 +25,7 @@ _DEFAULTS = {"decaying": 30.0, "constant": 0.05}
 
 @register
 @dataclass(frozen=True)
-class EpsilonGreedy(Leading):
+class EpsilonGreedy(GreedyLeaderPolicy):
     """Propose a matching drawn at random with a small probability, otherwise the leader.
 
     The leader is the greedy matching by empirical means, as for `Unimodal`.
@@ -57,12 +58,12 @@ class EpsilonGreedy(Leading):
             object.__setattr__(self, "epsilon", self._checked_epsilon())
 
     def _checked_epsilon(self) -> float:
-        most = 1.0 if self.schedule == "constant" else math.inf
+        max_epsilon = 1.0 if self.schedule == "constant" else math.inf
         try:
             epsilon = float(self.epsilon or 0)
         except (TypeError, ValueError):
             epsilon = math.nan
-        if isinstance(self.epsilon, bool) or not 0 < epsilon <= most or math.isinf(epsilon):
+        if isinstance(self.epsilon, bool) or not 0 < epsilon <= max_epsilon or math.isinf(epsilon):
             rule = "a probability above 0" if self.schedule == "constant" else "a positive number"
             raise PolicyError(
                 f"epsilon of epsilon_greedy, {self.schedule}, must be {rule}, got "
@@ -72,18 +73,16 @@ class EpsilonGreedy(Leading):
 
     def start(self, context: StartContext) -> kernel.EpsilonGreedyState:
         """See `Policy.start`."""
-        now = np.zeros(kernel.NUMBERS, np.int64)
-        now[kernel.DECAYS] = self.schedule == "decaying"
         epsilon = _DEFAULTS[self.schedule] if self.epsilon is None else self.epsilon
-        room = np.zeros((2, context.slots), np.int64)
+        players, shuffled = np.zeros((2, context.slots), np.int64)
         return kernel.EpsilonGreedyState(
-            book=new_book(context.slots),
+            stats=new_couple_statistics(context.slots),
             leader=new_leader(context.slots),
             keys=np.array([word(context.key, purpose) for purpose in range(3)], np.uint64),
-            now=now,
+            now=new_counters({DECAYS: self.schedule == "decaying"}),
             epsilon=np.array([epsilon]),
-            players=room[0],
-            shuffled=room[1],
+            players=players,
+            shuffled=shuffled,
         )
 
     def set_present(self, state: Any, present: Slots) -> None:
@@ -91,10 +90,10 @@ class EpsilonGreedy(Leading):
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
         """See `Policy.saved`."""
-        return saved_book(state.book) | {"round": state.now[[kernel.ROUND]]}
+        return saved_couple_statistics(state.stats) | {"round": state.now[[ROUND]]}
 
     def load(self, state: Any, arrays: Arrays) -> kernel.EpsilonGreedyState:
         """See `Policy.load`."""
-        load_book(state.book, arrays)
-        (state.now[kernel.ROUND],) = numbers(arrays, "round")
+        load_couple_statistics(state.stats, arrays)
+        (state.now[ROUND],) = numbers(arrays, "round")
         return state

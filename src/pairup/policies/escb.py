@@ -9,19 +9,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.errors import PolicyError
-from pairup.kernels.couple_statistics import new_book
+from pairup.kernels.counters import (
+    CERTIFICATES,
+    CERTIFIED,
+    ROUND,
+    WORST,
+    new_counters,
+)
+from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.escb import approximation
 from pairup.kernels.escb import steps as kernel
 from pairup.kernels.escb.candidates import new_candidates
-from pairup.kernels.round_robin import new_cover
+from pairup.kernels.round_robin import new_round_robin
 from pairup.kernels.runtime.randomness import word
 from pairup.policies.base import Policy, Slots, StartContext, check_choice_option, register
-from pairup.states.couple_statistics import clear_book, load_book, saved_book
+from pairup.states.couple_statistics import (
+    clear_couple_statistics,
+    load_couple_statistics,
+    saved_couple_statistics,
+)
 from pairup.states.saved_arrays import Arrays, numbers, require
 
 MAX_PLAYERS = 16  # of the exact search: beyond, the first rounds take milliseconds each
-_MOST_ROUNDS = 2**53  # the clock is a float
-_MOST_DUAL = 1e6  # more than any weight
+_MAX_ROUNDS = 2**53  # the clock is a float
+_MAX_DUAL = 1e6  # more than any weight
+_CERTIFICATES = [CERTIFIED, WORST, CERTIFICATES]
 _MATCHINGS = ("fewer", "more", "mates")  # as saved
 
 
@@ -43,8 +55,8 @@ class ESCB(Policy):
 
     Notes
     -----
-    Whoever waits because the number of players is odd adds nothing to the index. Couples with equal
-    means are told apart by a random billionth, drawn once a run.
+    A player who waits because the number of players is odd adds nothing to the index. Couples with
+    equal means are told apart by a random billionth, drawn once per run.
 
     Examples
     --------
@@ -65,16 +77,16 @@ class ESCB(Policy):
         """See `Policy.start`."""
         slots = context.slots
         shared = {
-            "book": new_book(slots),
-            "couples": kernel.Couples(np.zeros(slots * slots), np.zeros(slots * slots)),
-            "cover": new_cover(slots),
+            "stats": new_couple_statistics(slots),
+            "terms": kernel.IndexTerms(np.zeros(slots * slots), np.zeros(slots * slots)),
+            "round_robin": new_round_robin(slots),
             "keys": np.array([word(context.key, 0), word(context.key, 1)], np.uint64),
-            "round": np.zeros(1, np.int64),
+            "now": new_counters(),
         }
         if self.search == "exact":
-            most = min(slots + slots % 2, MAX_PLAYERS)
-            return kernel.EscbState(**shared, candidates=new_candidates(slots, most))
-        return kernel.ApproximateState(**shared, hull=approximation.new_hull(slots))
+            max_players = min(slots + slots % 2, MAX_PLAYERS)
+            return kernel.ExactState(**shared, candidates=new_candidates(slots, max_players))
+        return kernel.ApproximateState(**shared, search=approximation.new_approximate_search(slots))
 
     def check_players(self, count: int) -> None:
         """See `Policy.check_players`."""
@@ -90,38 +102,38 @@ class ESCB(Policy):
 
     def forget(self, state: Any, slot: int) -> None:
         """See `Policy.forget`."""
-        clear_book(state.book, slot)
-        slots = len(state.book.tries)
-        for table in state.couples:
+        clear_couple_statistics(state.stats, slot)
+        slots = len(state.stats.tries)
+        for table in state.terms:
             square = table.reshape(slots, slots)
             square[slot, :] = square[:, slot] = 0
         if self.search == "approximate":
-            approximation.forget_matchings(state.hull)
-            state.hull.figures[:] = 0.0, 1.0, 0.0
+            approximation.forget_matchings(state.search)
+            state.search.figures[_CERTIFICATES] = 0.0, 1.0, 0.0
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
         """See `Policy.saved`."""
-        saved = saved_book(state.book) | {"round": state.round}
-        return saved if self.search == "exact" else saved | _saved_hull(state.hull)
+        saved = saved_couple_statistics(state.stats) | {"round": state.now[[ROUND]]}
+        return saved if self.search == "exact" else saved | _saved_search(state.search)
 
     def load(self, state: Any, arrays: Arrays) -> Any:
         """See `Policy.load`."""
-        load_book(state.book, arrays)
-        (state.round[0],) = numbers(arrays, "round")
-        require(state.round[0] < _MOST_ROUNDS, "it has more rounds than anyone could play")
-        slots = len(state.book.tries)
-        for i, j in np.argwhere(state.book.tries):
-            value = state.book.mean[i, j] + kernel.luck(state.keys[1], i, j)
+        load_couple_statistics(state.stats, arrays)
+        (state.now[ROUND],) = numbers(arrays, "round")
+        require(state.now[ROUND] < _MAX_ROUNDS, "it has more rounds than anyone could play")
+        slots = len(state.stats.tries)
+        for i, j in np.argwhere(state.stats.tries):
+            value = state.stats.mean[i, j] + kernel.luck(state.keys[1], i, j)
             for couple in (i * slots + j, j * slots + i):
-                state.couples.value[couple] = value
-                state.couples.inverse[couple] = 1.0 / state.book.tries[i, j]
+                state.terms.value[couple] = value
+                state.terms.inverse[couple] = 1.0 / state.stats.tries[i, j]
         if self.search == "approximate":
-            _load_hull(state.hull, arrays)
+            _load_search(state.search, arrays)
         return state
 
     def statistics(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """See `Policy.statistics`."""
-        return state.book.tries, state.book.games
+        return state.stats.tries, state.stats.games
 
     def certified(self, state: Any) -> tuple[float, float]:
         """Return the mean and the least ratio of the index played to the best, as certified.
@@ -137,39 +149,39 @@ class ESCB(Policy):
         """
         if self.search == "exact":
             return 1.0, 1.0
-        total, least, rounds = state.hull.figures.tolist()
+        total, least, rounds = state.search.figures[_CERTIFICATES].tolist()
         return (total / rounds if rounds else 1.0), least
 
 
-def _saved_hull(room: approximation.Hull) -> dict[str, NDArray[Any]]:
+def _saved_search(search: approximation.ApproximateSearch) -> dict[str, NDArray[Any]]:
     """Pick the guesses for the next round; the phantom, whose slot may move, is slot -2."""
-    mates = np.vstack([room.mates[: len(_MATCHINGS) - 1], room.matching.kept_mate])
-    mates[mates == len(room.matching.kept_mate) - 1] = -2
-    duals = {"duals": room.matching.kept_dual, "certified": room.figures}
+    mates = np.vstack([search.mates[: len(_MATCHINGS) - 1], search.exact.kept_mate])
+    mates[mates == len(search.exact.kept_mate) - 1] = -2
+    duals = {"duals": search.exact.kept_dual, "certified": search.figures[_CERTIFICATES]}
     return dict(zip(_MATCHINGS, mates, strict=True)) | duals
 
 
-def _load_hull(room: approximation.Hull, arrays: Arrays) -> None:
-    """Fill in what `_saved_hull` picked; in a larger room others are present, and guesses void."""
+def _load_search(search: approximation.ApproximateSearch, arrays: Arrays) -> None:
+    """Fill in what `_saved_search` picked; with other slots the guesses are void."""
     certified, duals = arrays["certified"], arrays["duals"]
-    require(certified.shape == (3,) and np.all(certified >= 0), "its certificates are none")
-    room.figures[:] = certified
-    slots = len(room.matching.kept_mate)
+    require(certified.shape == (3,) and np.all(certified >= 0), "its certificates are not ratios")
+    search.figures[_CERTIFICATES] = certified
+    slots = len(search.exact.kept_mate)
     if len(duals) != slots:
         return
-    require(duals.ndim == 1 and np.all(np.abs(duals) < _MOST_DUAL), "its duals are no duals")
-    room.matching.kept_dual[:] = duals
+    require(duals.ndim == 1 and np.all(np.abs(duals) < _MAX_DUAL), "its duals are out of range")
+    search.exact.kept_dual[:] = duals
     mates = np.array([numbers(arrays, name, minimum=-2) for name in _MATCHINGS])
     require(mates.shape == (len(_MATCHINGS), slots), "its matchings are of others")
     mates[mates == -2] = slots - 1
     known = mates[-1] != approximation.NOBODY
     for row in mates:
-        require(_is_matching(row), "its matchings are none")
+        require(_is_matching(row), "its matchings are not matchings")
         of_others = np.any((row != approximation.NOBODY) != known) and np.any(
             row != approximation.NOBODY
         )
         require(not of_others, "its matchings are of others")
-    room.mates[: len(_MATCHINGS) - 1], room.matching.kept_mate[:] = mates[:-1], mates[-1]
+    search.mates[: len(_MATCHINGS) - 1], search.exact.kept_mate[:] = mates[:-1], mates[-1]
 
 
 def _is_matching(mates: NDArray[np.int64]) -> bool:

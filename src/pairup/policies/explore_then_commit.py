@@ -11,19 +11,20 @@ from numpy.typing import NDArray
 
 from pairup.errors import PolicyError
 from pairup.kernels import explore_then_commit as kernel
-from pairup.kernels.couple_statistics import new_book
+from pairup.kernels.counters import HORIZON, TURN, TURNS, new_counters
+from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.greedy_leader import new_leader
 from pairup.kernels.runtime.randomness import word
 from pairup.policies.base import Slots, StartContext, check_integer_option, register
-from pairup.policies.greedy_leader import Leading
-from pairup.states.couple_statistics import load_book, saved_book
+from pairup.policies.greedy_leader import GreedyLeaderPolicy
+from pairup.states.couple_statistics import load_couple_statistics, saved_couple_statistics
 from pairup.states.saved_arrays import Arrays, numbers
 
 
 @register
 @dataclass(frozen=True)
-class ExploreThenCommit(Leading):
-    """Let all players meet in round robins, then propose the leader for ever.
+class ExploreThenCommit(GreedyLeaderPolicy):
+    """Let all players meet in round robins, then propose the leader.
 
     The leader is the greedy matching by empirical means, as for `Unimodal`. What is seen after the
     exploration still counts, so that a leader that disappoints can be replaced.
@@ -40,7 +41,7 @@ class ExploreThenCommit(Leading):
 
     Notes
     -----
-    When players join or leave, exploration begins anew, with past games counted. When not everyone
+    When players join or leave, exploration begins again, with past games counted. When not everyone
     is available, those who are play a turn of a round robin of their own.
 
     Examples
@@ -71,30 +72,28 @@ class ExploreThenCommit(Leading):
                 "explore_then_commit needs cycles or a horizon, got neither: give the number of "
                 "rounds to come, ExploreThenCommit(horizon=1_000_000)"
             )
-        now = np.zeros(kernel.NUMBERS, np.int64)
-        now[kernel.HORIZON] = horizon or 0
         return kernel.ExploreThenCommitState(
-            book=new_book(context.slots),
+            stats=new_couple_statistics(context.slots),
             leader=new_leader(context.slots),
             keys=np.array([word(context.key, 0), word(context.key, 1)], np.uint64),
-            now=now,
+            now=new_counters({HORIZON: horizon or 0}),
             members=np.zeros(context.slots + 1, np.int64),
         )
 
     def set_present(self, state: Any, present: Slots) -> None:
-        """See `Policy.set_present`; exploration begins anew."""
+        """See `Policy.set_present`; exploration begins again."""
         cycle = max(2 * ((len(present) + 1) // 2) - 1, 1)
-        cycles = self.cycles or _balanced_cycles(int(state.now[kernel.HORIZON]), cycle)
-        state.now[kernel.TURN], state.now[kernel.TURNS] = 0, cycles * cycle
+        cycles = self.cycles or _balanced_cycles(int(state.now[HORIZON]), cycle)
+        state.now[TURN], state.now[TURNS] = 0, cycles * cycle
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
         """See `Policy.saved`."""
-        return saved_book(state.book) | {"turn": state.now[[kernel.TURN]]}
+        return saved_couple_statistics(state.stats) | {"turn": state.now[[TURN]]}
 
     def load(self, state: Any, arrays: Arrays) -> kernel.ExploreThenCommitState:
         """See `Policy.load`."""
-        load_book(state.book, arrays)
-        (state.now[kernel.TURN],) = numbers(arrays, "turn")
+        load_couple_statistics(state.stats, arrays)
+        (state.now[TURN],) = numbers(arrays, "turn")
         return state
 
 

@@ -8,15 +8,27 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.kernels import greedy_leader as leading
-from pairup.kernels import leader_counts
+from pairup.kernels import greedy_leader, leader_counts
 from pairup.kernels import osub as kernel
-from pairup.kernels.couple_statistics import new_book
+from pairup.kernels.counters import (
+    ARMS,
+    AVAILABLE,
+    MAX_ARMS,
+    PRESENT,
+    ROUND,
+    TOP,
+    new_counters,
+)
+from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.greedy_leader import new_leader
 from pairup.kernels.runtime.randomness import word
 from pairup.policies.base import Policy, Slots, StartContext, register
-from pairup.policies.greedy_leader import couples_of
-from pairup.states.couple_statistics import clear_book, load_book, saved_book
+from pairup.states.couple_statistics import (
+    clear_couple_statistics,
+    load_couple_statistics,
+    saved_couple_statistics,
+)
+from pairup.states.leaders import couples_of
 from pairup.states.saved_arrays import Arrays, numbers, require
 
 _ALL_OF_EIGHT = 105  # matchings of eight players
@@ -39,7 +51,7 @@ class OSUB(Policy):
     It remembers all matchings of up to eight players, and of more the 8 (2L - 1) matchings used
     last, so that its memory is O(L^2); one forgotten is an arm never tried. Only outcomes of a
     whole matching that are observed together count for it: others only tell how to order the
-    couples of the leader. When players join or leave, all matchings are others, and it starts from
+    couples of the leader. When players join or leave, all matchings change, and it starts from
     the greedy matching by what is known of the couples. When not everyone is available, that greedy
     matching is proposed, or now and then one of its neighbours.
 
@@ -56,39 +68,37 @@ class OSUB(Policy):
 
     def start(self, context: StartContext) -> kernel.OsubState:
         """See `Policy.start`."""
-        now = np.zeros(kernel.NUMBERS, np.int64)
-        now[kernel.TOP] = kernel.UNKNOWN
         return kernel.OsubState(
-            book=new_book(context.slots),
+            stats=new_couple_statistics(context.slots),
             greedy=new_leader(context.slots),
             front=new_leader(context.slots),
-            arms=_new_arms(max(_most_arms(context.capacity), _ALL_OF_EIGHT), context.slots),
+            arms=_new_arms(max(_max_arms(context.capacity), _ALL_OF_EIGHT), context.slots),
             keys=np.array([word(context.key, purpose) for purpose in range(3)], np.uint64),
-            now=now,
+            now=new_counters({TOP: kernel.UNKNOWN}),
             present=np.zeros(context.slots, np.int64),
         )
 
     def set_present(self, state: Any, present: Slots) -> None:
-        """See `Policy.set_present`; matchings of other players are none of these players'."""
-        state.now[kernel.PRESENT] = len(present)
-        state.now[kernel.MOST] = _most_arms(len(present))
-        state.now[kernel.ARMS], state.now[kernel.TOP] = 0, kernel.UNKNOWN
-        leader_counts.forget_all(state.arms.table)
+        """See `Policy.set_present`; matchings of other players are dropped."""
+        state.now[PRESENT] = len(present)
+        state.now[MAX_ARMS] = _max_arms(len(present))
+        state.now[ARMS], state.now[TOP] = 0, kernel.UNKNOWN
+        leader_counts.clear(state.arms.table)
         state.present[: len(present)] = present
 
     def forget(self, state: Any, slot: int) -> None:
         """See `Policy.forget`."""
-        clear_book(state.book, slot)
+        clear_couple_statistics(state.stats, slot)
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
         """See `Policy.saved`."""
-        arms, count = state.arms, state.now[kernel.ARMS]
-        couples = (state.now[kernel.PRESENT] + 1) // 2
+        arms, count = state.arms, state.now[ARMS]
+        couples = (state.now[PRESENT] + 1) // 2
         order = arms.order[:count, : 2 * couples].astype(np.int64)
-        # The phantom's slot moves when the capacity grows, so it is saved as the slot of nobody.
+        # The phantom's slot moves when the capacity grows, so it is saved as -1.
         order = np.where(order == len(state.greedy.place) - 1, -1, order)
-        return saved_book(state.book) | {
-            "round": state.now[[kernel.ROUND]],
+        return saved_couple_statistics(state.stats) | {
+            "round": state.now[[ROUND]],
             "arms": order.ravel(),
             "arm_tries": arms.tries[:count],
             "arm_games": arms.games[:count],
@@ -98,19 +108,19 @@ class OSUB(Policy):
 
     def load(self, state: Any, arrays: Arrays) -> kernel.OsubState:
         """See `Policy.load`."""
-        load_book(state.book, arrays)
-        (state.now[kernel.ROUND],) = numbers(arrays, "round")
+        load_couple_statistics(state.stats, arrays)
+        (state.now[ROUND],) = numbers(arrays, "round")
         tries, games = numbers(arrays, "arm_tries"), numbers(arrays, "arm_games")
         led, used = numbers(arrays, "arm_led"), numbers(arrays, "arm_used")
-        count, present = len(tries), state.now[kernel.PRESENT]
+        count, present = len(tries), state.now[PRESENT]
         require(count == len(games) == len(led) == len(used), "its arms are incomplete")
-        require(count <= state.now[kernel.MOST], "it has more arms than it keeps")
+        require(count <= state.now[MAX_ARMS], "it has more arms than it keeps")
         require(np.all(games <= tries * (present // 2)), "its arms have more games than proposals")
         arms = state.arms
         order = numbers(arrays, "arms", minimum=-1).reshape(count, -1) if count else arms.order[:0]
         order = np.where(order < 0, len(state.greedy.place) - 1, order)
         self._check_matchings(state, order)
-        state.now[kernel.ARMS] = count
+        state.now[ARMS] = count
         arms.order[:count, : order.shape[1]] = order
         arms.tries[:count], arms.games[:count] = tries, games
         arms.led[:count], arms.used[:count] = led, used
@@ -119,8 +129,8 @@ class OSUB(Policy):
 
     @staticmethod
     def _check_matchings(state: Any, order: NDArray[np.int64]) -> None:
-        """Refuse arms that are no matchings of those present, couples written ascending."""
-        players = state.present[: state.now[kernel.PRESENT]]
+        """Refuse arms that are not matchings of the players present, couples in ascending order."""
+        players = state.present[: state.now[PRESENT]]
         if len(players) % 2:
             players = np.append(players, len(state.greedy.place) - 1)
         if len(order):
@@ -129,30 +139,30 @@ class OSUB(Policy):
             require(np.all(order[:, ::2] < order[:, 1::2]), "its arms have couples out of order")
 
     def leader(self, state: Any) -> NDArray[np.int64]:
-        """See `Policy.leader`; passing players have no arms, of them it is the greedy one."""
-        if state.now[kernel.SEATED] != state.now[kernel.PRESENT]:
-            leading.settle(state.greedy, state.book, state.keys[0])
+        """See `Policy.leader`; for some of the players, who have no arms, the greedy one."""
+        if state.now[AVAILABLE] != state.now[PRESENT]:
+            greedy_leader.update(state.greedy, state.stats, state.keys[0])
             return couples_of(state.greedy)
-        kernel.line_up(state)
+        kernel.sort_leader(state)
         return couples_of(state.front)
 
     def statistics(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """See `Policy.statistics`."""
-        return state.book.tries, state.book.games
+        return state.stats.tries, state.stats.games
 
 
-def _most_arms(players: int) -> int:
+def _max_arms(players: int) -> int:
     return _ALL_OF_EIGHT if players <= 8 else _MEMORY * (2 * ((players + 1) // 2) - 1)
 
 
-def _new_arms(most: int, slots: int) -> kernel.Arms:
+def _new_arms(count: int, slots: int) -> kernel.Arms:
     return kernel.Arms(
-        table=leader_counts.new_counts(1 << (2 * most).bit_length()),
-        key=np.zeros(most, np.uint64),
-        order=np.zeros((most, slots + 1), np.int32),
-        tries=np.zeros(most, np.int64),
-        games=np.zeros(most, np.int64),
-        mean=np.zeros(most),
-        led=np.zeros(most, np.int64),
-        used=np.zeros(most, np.int64),
+        table=leader_counts.new_counts(1 << (2 * count).bit_length()),
+        key=np.zeros(count, np.uint64),
+        order=np.zeros((count, slots + 1), np.int32),
+        tries=np.zeros(count, np.int64),
+        games=np.zeros(count, np.int64),
+        mean=np.zeros(count),
+        led=np.zeros(count, np.int64),
+        used=np.zeros(count, np.int64),
     )

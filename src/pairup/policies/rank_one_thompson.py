@@ -1,4 +1,4 @@
-"""Thompson sampling of one rate a player."""
+"""Thompson sampling of one rate per player."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.kernels import rank_one_thompson as kernel
-from pairup.kernels.rank_one_posterior import LANES, USED
+from pairup.kernels.counters import ANSWERED, PERIOD, PRESENT, ROUND, USED, new_counters
+from pairup.kernels.rank_one_posterior import LANES
 from pairup.policies.base import Policy, Slots, StartContext, check_integer_option, register
+from pairup.states.leaders import couples_in_order
 from pairup.states.saved_arrays import Arrays, numbers, require
 
 _GOLDEN = 0.6180339887498949  # its multiples spread evenly: not all are refreshed in one round
 _FEW_DRAWS, _PRIOR_VARIANCE = 10.0, 1 / 12
 _LEAST_GAP = 2.0**-53  # of a rate to 1
-# Arrays of one number a player, and the range in which each of them must lie.
+# Arrays of one number per player, and the range in which each of them must lie.
 _OF_PLAYERS = {
     "accepted": (0.0, np.inf),
     "declined": (0.0, np.inf),
@@ -26,7 +28,7 @@ _OF_PLAYERS = {
     "drawn": (0.0, np.inf),
     "credit": (0.0, 1.0),
     "reach": (0.0, 1.0 - _LEAST_GAP),
-    "apart": (0.0, 1.0 - _LEAST_GAP),
+    "couple_reach": (0.0, 1.0 - _LEAST_GAP),
     "fitted": (0.0, np.inf),
 }
 
@@ -72,38 +74,36 @@ class RankOneThompson(Policy):
     def start(self, context: StartContext) -> kernel.RankOneState:
         """See `Policy.start`."""
         slots = context.slots
-        room = -(-slots // LANES) * LANES
-        tries, games, missed, told = np.zeros((4, slots, room), np.int32)
+        width = -(-slots // LANES) * LANES
+        tries, games, missed, told = np.zeros((4, slots, width), np.int32)
         present, by_rate, by_mean = np.zeros((3, slots), np.int64)
-        now = np.zeros(5, np.int64)
-        now[kernel.PERIOD] = self.period
         state = kernel.RankOneState(
             tries=tries,
             games=games,
             missed=missed,
             told=told,
-            **{name: np.zeros(room) for name in _OF_PLAYERS},
+            **{name: np.zeros(width) for name in _OF_PLAYERS},
             met=np.zeros(slots),
             usual=np.full(slots, -1, np.int64),
-            moved=np.zeros(room),
+            moved=np.zeros(width),
             present=present,
             by_rate=by_rate,
             by_mean=by_mean,
-            seated=np.zeros(slots, np.bool_),
-            terms=np.zeros(room),
-            now=now,
+            available=np.zeros(slots, np.bool_),
+            terms=np.zeros(width),
+            now=new_counters({PERIOD: self.period}),
             key=np.array([context.key, context.key]),
             draws=np.zeros(1, np.int64),
         )
-        for i in range(room):
+        for i in range(width):
             _begin(state, i)
         return state
 
     def set_present(self, state: Any, present: Slots) -> None:
         """See `Policy.set_present`."""
-        count = state.now[kernel.PRESENT] = len(present)
+        count = state.now[PRESENT] = len(present)
         state.present[:count] = present
-        # Room is doubled when it runs out: without this, up to half of each row would be in vain.
+        # Capacity doubles when it runs out: without this, up to half of each row would be wasted.
         state.now[USED] = -(-(present[-1] + 1) // LANES) * LANES if count else 0
         state.by_rate[:count] = present[np.argsort(-state.rates[present], kind="stable")]
         state.by_mean[:count] = present[np.argsort(-state.mean[present], kind="stable")]
@@ -133,7 +133,7 @@ class RankOneThompson(Policy):
         for name in ("tries", "games", "missed", "told"):
             couples[name] = getattr(state, name)[low, high].astype(np.int64)
         players = {name: getattr(state, name)[: len(state.met) - 1] for name in _OF_PLAYERS}
-        return couples | players | {"now": state.now[[kernel.ROUND, kernel.HEARD]]}
+        return couples | players | {"now": state.now[[ROUND, ANSWERED]]}
 
     def load(self, state: Any, arrays: Arrays) -> kernel.RankOneState:
         """See `Policy.load`."""
@@ -142,23 +142,22 @@ class RankOneThompson(Policy):
         for name, (least, most) in _OF_PLAYERS.items():
             values = arrays[name]
             real = values.dtype == np.float64 and values.ndim == 1 and len(values) <= capacity
-            require(real, f"{name} are not one number a player")
+            require(real, f"{name} are not one number per player")
             require(np.all((values >= least) & (values <= most)), f"{name} are out of range")
             getattr(state, name)[: len(values)] = values
         state.moved[:] = state.rates
         state.met[:] = state.tries.sum(axis=1)
         state.usual[:] = [_most_met(state, i) for i in range(len(state.met))]
-        state.now[kernel.ROUND], heard = numbers(arrays, "now")
-        require(heard <= 1, "it neither heard answers nor did not")
-        state.now[kernel.HEARD] = heard
-        self.set_present(state, state.present[: state.now[kernel.PRESENT]].copy())
+        state.now[ROUND], answered = numbers(arrays, "now")
+        require(answered <= 1, "it must say whether answers were observed")
+        state.now[ANSWERED] = answered
+        self.set_present(state, state.present[: state.now[PRESENT]].copy())
         return state
 
     def leader(self, state: Any) -> NDArray[np.int64]:
         """See `Policy.leader`: neighbours by posterior mean."""
-        order = state.by_mean[: state.now[kernel.PRESENT]]
-        order = order[state.seated[order]]
-        return np.sort(order[: len(order) // 2 * 2].reshape(-1, 2), axis=1)
+        order = state.by_mean[: state.now[PRESENT]]
+        return couples_in_order(order[state.available[order]])
 
     def statistics(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """See `Policy.statistics`."""
@@ -168,8 +167,8 @@ class RankOneThompson(Policy):
     def player_rates(self, state: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """See `Policy.player_rates`."""
         variance = np.maximum(state.square - state.mean**2, 0.0)
-        # A few draws show neither where they lie nor how far they spread: what was heard stands in
-        # for their mean, and the prior's variance for theirs.
+        # A few draws show neither their mean nor their spread: what was observed stands in for the
+        # mean, and the prior's variance for theirs.
         few = np.maximum(1.0 - state.drawn / _FEW_DRAWS, 0.0)
         deviations = np.sqrt((1.0 - few) * variance + few * _PRIOR_VARIANCE)
         return (1.0 - few) * state.mean + few * _at_first_sight(state), deviations
@@ -195,7 +194,7 @@ def _begin(state: kernel.RankOneState, slot: int) -> None:
     """Put a player of whom nothing is known, in place, into the middle of its prior."""
     state.rates[slot] = state.moved[slot] = state.mean[slot] = 0.5
     state.square[slot] = 1 / 3
-    state.reach[slot] = state.apart[slot] = 1 - _LEAST_GAP
+    state.reach[slot] = state.couple_reach[slot] = 1 - _LEAST_GAP
     state.credit[slot] = slot * _GOLDEN % 1
     for name in ("accepted", "declined", "drawn", "fitted"):
         getattr(state, name)[slot] = 0.0
@@ -214,7 +213,7 @@ def _load_couples(state: kernel.RankOneState, arrays: Arrays) -> None:
     lengths = {len(each) for each in (low, high, tries, games, missed, told)}
     require(len(lengths) == 1, "its couples are incomplete")
     used = min(state.now[USED], len(state.met) - 1)
-    require(np.all((low < high) & (high < used)), "it has couples of nobody")
+    require(np.all((low < high) & (high < used)), "it has couples of unknown players")
     require(np.all(tries <= np.iinfo(np.int32).max), "it has more proposals than it can count")
     require(np.all(games + missed <= tries), "it has more outcomes than proposals")
     require(np.all(told <= games), "it was told of more games than were played")

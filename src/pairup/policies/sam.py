@@ -11,9 +11,15 @@ from numpy.typing import NDArray
 
 from pairup.errors import PolicyError
 from pairup.kernels import sam as kernel
-from pairup.kernels.couple_statistics import new_book
+from pairup.kernels.counters import CLUSTERS, MEMBERS, new_counters
+from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.policies.base import Policy, Slots, StartContext, check_integer_option, register
-from pairup.states.couple_statistics import clear_book, load_book, saved_book
+from pairup.states.couple_statistics import (
+    clear_couple_statistics,
+    load_couple_statistics,
+    saved_couple_statistics,
+)
+from pairup.states.leaders import couples_in_order
 from pairup.states.saved_arrays import Arrays, numbers, require
 
 _SUMS = ("tries", "games", "new_tries", "new_games")
@@ -26,7 +32,7 @@ class SAM(Policy):
 
     All players begin in one cluster and meet each other in round robin. At the end of a cycle a
     cluster splits where the confidence intervals of its players, ``mean ± sqrt(log(horizon) / n)``
-    over the games with their own and better clusters, part between an even number of players and
+    over the games with their own and better clusters, separate an even number of players from
     the rest. Clusters of two have found their couple.
 
     Parameters
@@ -69,8 +75,8 @@ class SAM(Policy):
         integers = [np.zeros(slots + 1, np.int64) for _ in range(9)]
         members, start, turn, cluster, tries, games, new_tries, new_games, ranked = integers
         return kernel.SamState(
-            book=new_book(slots),
-            now=np.zeros(3, np.int64),
+            stats=new_couple_statistics(slots),
+            now=new_counters(),
             log_horizon=np.array([math.log(max(horizon, 2))]),
             members=members,
             start=start,
@@ -80,7 +86,7 @@ class SAM(Policy):
             games=games,
             new_tries=new_tries,
             new_games=new_games,
-            seated=np.zeros(slots, np.bool_),
+            available=np.zeros(slots, np.bool_),
             ranked=ranked,
             upper=np.zeros(slots),
             lower=np.zeros(slots),
@@ -91,33 +97,33 @@ class SAM(Policy):
         phantom = len(state.cluster) - 1
         members = np.append(present, phantom) if len(present) % 2 else present
         state.members[: len(members)] = members
-        state.now[:2] = 1, len(members)
+        state.now[CLUSTERS], state.now[MEMBERS] = 1, len(members)
         state.start[:2] = 0, len(members)
         state.turn[:] = 0
         state.cluster[:] = 0
         for sums in _SUMS:
             getattr(state, sums)[:] = 0
         slots = len(state.cluster)
-        state.tries[:slots] = state.book.tries.sum(axis=0) + state.book.tries.sum(axis=1)
-        state.games[:slots] = state.book.games.sum(axis=0) + state.book.games.sum(axis=1)
+        state.tries[:slots] = state.stats.tries.sum(axis=0) + state.stats.tries.sum(axis=1)
+        state.games[:slots] = state.stats.games.sum(axis=0) + state.stats.games.sum(axis=1)
 
     def forget(self, state: Any, slot: int) -> None:
         """See `Policy.forget`."""
-        clear_book(state.book, slot)
+        clear_couple_statistics(state.stats, slot)
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
         """See `Policy.saved`."""
-        clusters, members = state.now[:2]
+        clusters, members = state.now[CLUSTERS], state.now[MEMBERS]
         saved = {name: getattr(state, name)[: len(state.cluster) - 1] for name in _SUMS}
         saved = {f"player_{name}": sums for name, sums in saved.items()}
-        seats = state.members[:members]
-        # The phantom's slot moves when the capacity grows, so it is saved as the slot of nobody.
-        seats = np.where(seats == len(state.cluster) - 1, -1, seats)
+        slots = state.members[:members]
+        # The phantom's slot moves when the capacity grows, so it is saved as -1.
+        slots = np.where(slots == len(state.cluster) - 1, -1, slots)
         return (
-            saved_book(state.book)
+            saved_couple_statistics(state.stats)
             | saved
             | {
-                "members": seats,
+                "members": slots,
                 "start": state.start[: clusters + 1],
                 "turn": state.turn[:clusters],
             }
@@ -125,35 +131,35 @@ class SAM(Policy):
 
     def load(self, state: Any, arrays: Arrays) -> kernel.SamState:
         """See `Policy.load`."""
-        load_book(state.book, arrays)
+        load_couple_statistics(state.stats, arrays)
         for name in _SUMS:
             sums = numbers(arrays, f"player_{name}")
             getattr(state, name)[: len(sums)] = sums
-        seats, start = numbers(arrays, "members", minimum=-1), numbers(arrays, "start")
+        slots, start = numbers(arrays, "members", minimum=-1), numbers(arrays, "start")
         turn, sizes = numbers(arrays, "turn"), np.diff(start)
-        members = np.where(seats < 0, len(state.cluster) - 1, seats)
-        welcomed = state.members[: state.now[kernel.MEMBERS]]
-        require(np.array_equal(np.sort(members), welcomed), "its clusters are of other players")
+        members = np.where(slots < 0, len(state.cluster) - 1, slots)
+        present = state.members[: state.now[MEMBERS]]
+        require(np.array_equal(np.sort(members), present), "its clusters are of other players")
         require(start[0] == 0 and start[-1] == len(members), "its clusters leave players out")
         least = 2 if len(members) else 0
         require(np.all((sizes >= least) & (sizes % 2 == 0)), "it has clusters of odd sizes")
         require(len(turn) == len(sizes), "its clusters have no turns")
         require(np.all(turn < np.maximum(sizes, 1)), "it has turns beyond a tournament's end")
         clusters = len(turn)
-        state.now[kernel.CLUSTERS] = clusters
+        state.now[CLUSTERS] = clusters
         state.members[: len(members)], state.start[: clusters + 1] = members, start
         state.turn[:clusters] = turn
         state.cluster[members] = np.repeat(np.arange(clusters), sizes)
         return state
 
     def leader(self, state: Any) -> NDArray[np.int64]:
-        """See `Policy.leader`: the seated players by cluster, and by mean inside each."""
+        """See `Policy.leader`: the available players by cluster, and by mean within each."""
         means = state.games / np.maximum(state.tries, 1)
-        members = state.members[: state.now[kernel.MEMBERS]]
-        members = members[state.seated[members]]
+        members = state.members[: state.now[MEMBERS]]
+        members = members[state.available[members]]
         order = members[np.lexsort((-means[members], state.cluster[members]))]
-        return np.sort(order[: len(order) // 2 * 2].reshape(-1, 2), axis=1)
+        return couples_in_order(order)
 
     def statistics(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """See `Policy.statistics`."""
-        return state.book.tries, state.book.games
+        return state.stats.tries, state.stats.games

@@ -9,16 +9,23 @@ import numpy as np
 
 from pairup.kernels import leader_counts
 from pairup.kernels import unimodal as kernel
-from pairup.kernels.couple_statistics import new_book
+from pairup.kernels.counters import (
+    BY_PLAYERS,
+    CLOCK_IS_ROUND,
+    KL,
+    new_counters,
+    new_figures,
+)
+from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.greedy_leader import new_leader
 from pairup.kernels.runtime.randomness import word
 from pairup.policies.base import StartContext, check_choice_option, register
-from pairup.policies.greedy_leader import LeaderCounting
+from pairup.policies.greedy_leader import LeaderCountingPolicy
 
 
 @register
 @dataclass(frozen=True)
-class Unimodal(LeaderCounting):
+class Unimodal(LeaderCountingPolicy):
     """Play the leader or the most promising of its neighbours (Section 5 of the paper).
 
     The leader is the greedy matching by empirical means, its couples in the order of their choice.
@@ -61,16 +68,17 @@ class Unimodal(LeaderCounting):
         """See `Policy.start`."""
         couples = context.slots // 2 + 1
         tangents = (context.slots, context.slots) if self.index == "kl" else (0, 0)
-        now = np.zeros(kernel.NUMBERS, np.int64)
-        now[kernel.PLAYERS] = self.compare == "players"
-        now[kernel.KL] = self.index == "kl"
-        now[kernel.ROUND_CLOCK] = self.clock == "round"
+        options = {
+            BY_PLAYERS: self.compare == "players",
+            KL: self.index == "kl",
+            CLOCK_IS_ROUND: self.clock == "round",
+        }
         return kernel.UnimodalState(
-            book=new_book(context.slots),
+            stats=new_couple_statistics(context.slots),
             leader=new_leader(context.slots),
             counts=leader_counts.new_counts(),
             keys=np.array([word(context.key, 0), word(context.key, 1)], np.uint64),
-            now=now,
+            now=new_counters(options),
             rad=np.zeros(couples),
             lower=np.zeros(couples),
             solved=np.zeros(couples, np.bool_),
@@ -78,7 +86,7 @@ class Unimodal(LeaderCounting):
             slope=np.zeros((couples, 4)),
             tangent_base=np.full(tangents, np.inf),
             tangent_slope=np.zeros(tangents),
-            ahead=np.zeros(2),
+            figures=new_figures(),
         )
 
     def forget(self, state: Any, slot: int) -> None:
@@ -87,5 +95,5 @@ class Unimodal(LeaderCounting):
         if self.index == "kl":
             state.tangent_base[slot, :] = state.tangent_base[:, slot] = np.inf
 
-    def _settle(self, state: Any) -> None:
-        kernel.settle(state)
+    def _update_leader(self, state: Any) -> None:
+        kernel.update_leader(state)

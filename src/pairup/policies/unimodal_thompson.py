@@ -9,21 +9,22 @@ import numpy as np
 
 from pairup.kernels import leader_counts, neighbours
 from pairup.kernels import unimodal_thompson as kernel
-from pairup.kernels.couple_statistics import new_book
+from pairup.kernels.counters import BY_PLAYERS, PERIOD, new_counters
+from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.greedy_leader import new_leader
 from pairup.kernels.runtime.randomness import word
 from pairup.policies.base import StartContext, check_choice_option, check_integer_option, register
-from pairup.policies.greedy_leader import LeaderCounting
+from pairup.policies.greedy_leader import LeaderCountingPolicy
 
 
 @register
 @dataclass(frozen=True)
-class UnimodalThompson(LeaderCounting):
+class UnimodalThompson(LeaderCountingPolicy):
     """Play the leader or the neighbour that is best in a draw from the posterior.
 
     As `Unimodal`, but with draws in place of optimistic indices (after Trinh et al., 2020): each
     couple of the leader and of its neighbours draws a rate from Beta(1 + games, 1 + proposals
-    without a game) once a round. The leader is played every `period`-th time that it leads, and
+    without a game) once per round. The leader is played every `period`-th time that it leads, and
     whenever no neighbour draws better.
 
     Parameters
@@ -36,7 +37,7 @@ class UnimodalThompson(LeaderCounting):
 
     Notes
     -----
-    No regret bound is known for matchings; where one arm is played a round, the rule is
+    No regret bound is known for matchings; where one arm is played per round, the rule is
     asymptotically optimal for every period.
 
     Examples
@@ -60,19 +61,16 @@ class UnimodalThompson(LeaderCounting):
     def start(self, context: StartContext) -> kernel.UnimodalThompsonState:
         """See `Policy.start`."""
         draws = 5 * (context.slots // 2 + 1)
-        now = np.zeros(kernel.NUMBERS, np.int64)
-        now[kernel.PLAYERS] = self.compare == "players"
-        now[kernel.PERIOD] = self.period
         return kernel.UnimodalThompsonState(
-            book=new_book(context.slots),
+            stats=new_couple_statistics(context.slots),
             leader=new_leader(context.slots),
             counts=leader_counts.new_counts(),
             keys=np.array([word(context.key, 0), word(context.key, 1)], np.uint64),
-            now=now,
+            now=new_counters({BY_PLAYERS: self.compare == "players", PERIOD: self.period}),
             alpha=np.ones(draws),
             beta=np.ones(draws),
             draw=np.zeros(draws),
         )
 
-    def _settle(self, state: Any) -> None:
-        neighbours.settle(state)
+    def _update_leader(self, state: Any) -> None:
+        neighbours.update_leader(state)

@@ -27,7 +27,7 @@ from pairup.errors import MatchingError, SimulationError
 from pairup.kernels.runtime.loop import accept
 from pairup.matching import Matching
 from pairup.problem import Problem
-from pairup.simulation.replication import new_world
+from pairup.simulation.replication import new_replication
 
 ID = "pairup/Matching-v0"
 
@@ -116,7 +116,7 @@ class MatchingEnvironment(gymnasium.Env[Observation, Action]):
         elif "replication" not in (options or {}):
             replication = self._next
         self._next = replication + 1
-        self._world = new_world(self.problem, self._seed, replication)
+        self._replication = new_replication(self.problem, self._seed, replication)
         self._round = 0
         played = np.zeros(self.problem.players, np.int8)
         return played, {"seed": self._seed, "replication": replication}
@@ -127,7 +127,7 @@ class MatchingEnvironment(gymnasium.Env[Observation, Action]):
         Raises
         ------
         MatchingError
-            The action is none of the action space.
+            The action is not in the action space.
         SimulationError
             No round is left.
         """
@@ -137,7 +137,7 @@ class MatchingEnvironment(gymnasium.Env[Observation, Action]):
             )
         couples = self._decoded(action)
         accepted = np.zeros(self.problem.players, np.bool_)
-        accept(self._world, self._round, accepted)
+        accept(self._replication, self._round, accepted)
         self._round += 1
         happened = [couple for couple in couples if accepted[couple].all()]
         played = np.zeros(self.problem.players, np.int8)
@@ -154,7 +154,7 @@ class MatchingEnvironment(gymnasium.Env[Observation, Action]):
         array([2, 0])
         """
         matching = Matching(matching) if not isinstance(matching, Matching) else matching
-        self.problem.games(matching)  # refuses players of elsewhere
+        self.problem.games(matching)  # refuses other players
         if len(matching) != self.problem.pairs:
             raise MatchingError(
                 f"a full matching of {self.problem.players} players has {self.problem.pairs} "
@@ -203,7 +203,7 @@ class MatchingEnvironment(gymnasium.Env[Observation, Action]):
         return whole and bool(np.all((choices >= 0) & (choices < self._choices)))
 
     def _costs(self, couples: list[list[int]]) -> dict[str, float]:
-        rates = self._world.rates.tolist()
+        rates = self._replication.rates.tolist()
         games = math.fsum(rates[i] * rates[j] for i, j in couples)
         return {"regret": max(0.0, self.problem.best_games - games), "expected_games": games}
 

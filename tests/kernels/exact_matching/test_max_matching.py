@@ -10,7 +10,7 @@ from pairup.kernels.exact_matching.max_matching import (
     NO_MATCHING,
     SOLVED,
     forget,
-    new_max_matching,
+    new_matching_workspace,
     solve,
 )
 from tests.support.twins import matching as naive_matching
@@ -38,13 +38,13 @@ def symmetric(weights):
     return upper + upper.T
 
 
-def assert_best(room, weights, players):
+def assert_best(workspace, weights, players):
     """Solve, and check against a proof and, when they are few, all matchings."""
-    assert solve(room, weights, players) == SOLVED
-    found = naive_matching.couples_of(room, players)
-    used = room.weight[: len(players), : len(players)]
+    assert solve(workspace, weights, players) == SOLVED
+    found = naive_matching.couples_of(workspace, players)
+    used = workspace.weight[: len(players), : len(players)]
     tolerance = ROUNDING * float(np.abs(used[np.isfinite(used)]).max())
-    naive_matching.assert_proven(room, len(players), tolerance)
+    naive_matching.assert_proven(workspace, len(players), tolerance)
     if len(players) <= 8:
         infinite, weight = naive_matching.best(weights, players)
         worth = naive_matching.worth(weights, found)
@@ -59,14 +59,14 @@ def test_finds_the_best_of_all_matchings(family):
     for _ in range(40):
         for n in (2, 4, 6, 8):
             weights = symmetric(FAMILIES[family](random, n))
-            assert_best(new_max_matching(n), weights, np.arange(n))
+            assert_best(new_matching_workspace(n), weights, np.arange(n))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_proves_its_matching_for_many_players(family):
     random = np.random.default_rng(1)
     for n in [*range(10, 41, 2), 100]:
-        assert_best(new_max_matching(n), symmetric(FAMILIES[family](random, n)), np.arange(n))
+        assert_best(new_matching_workspace(n), symmetric(FAMILIES[family](random, n)), np.arange(n))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -75,9 +75,9 @@ def test_starts_from_the_last_matching(family, n):
     """Some weights change, then all of them a little, then all of them altogether."""
     random = np.random.default_rng(n)
     weights = symmetric(FAMILIES[family](random, n))
-    room, players = new_max_matching(n), np.arange(n)
+    workspace, players = new_matching_workspace(n), np.arange(n)
     for turn in range(40):
-        assert_best(room, weights, players)
+        assert_best(workspace, weights, players)
         fresh = symmetric(FAMILIES[family](random, n))
         changed = random.random((n, n)) < 0.1
         if turn % 10 == 9:
@@ -92,19 +92,19 @@ def test_couples_of_equal_weights_stay():
     random = np.random.default_rng(2)
     for n in (4, 10, 20):
         weights = symmetric(random.random((n, n)))
-        room, players = new_max_matching(n), np.arange(n)
-        found = assert_best(room, weights, players)
+        workspace, players = new_matching_workspace(n), np.arange(n)
+        found = assert_best(workspace, weights, players)
         for _ in range(5):
-            assert assert_best(room, weights, players) == found
+            assert assert_best(workspace, weights, players) == found
 
 
-def test_seats_some_of_the_slots():
+def test_matches_some_of_the_slots():
     random = np.random.default_rng(3)
-    room = new_max_matching(13)
+    workspace = new_matching_workspace(13)
     weights = symmetric(random.normal(size=(13, 13)))
     for turn in range(300):
         players = random.permutation(13)[: 2 * random.integers(1, 7)]
-        found = assert_best(room, weights, players if turn % 2 else np.sort(players))
+        found = assert_best(workspace, weights, players if turn % 2 else np.sort(players))
         assert {i for couple in found for i in couple} == set(players.tolist())
 
 
@@ -112,32 +112,32 @@ def test_seats_some_of_the_slots():
 def test_as_many_infinite_weights_as_possible_come_first(share):
     random = np.random.default_rng(4)
     for n in (2, 4, 6, 8):
-        room = new_max_matching(n)
+        workspace = new_matching_workspace(n)
         for turn in range(60):
             weights = symmetric(10.0 ** random.integers(-3, 4) * random.normal(size=(n, n)))
             unseen = random.random((n, n)) < share
             weights[unseen | unseen.T] = math.inf
             if turn % 2:  # else from the last matching
-                forget(room)
-            assert_best(room, weights, np.arange(n))
+                forget(workspace)
+            assert_best(workspace, weights, np.arange(n))
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.8])
 def test_forbidden_couples_are_never_matched(share):
     random, impossible = np.random.default_rng(5), 0
     for n in (2, 4, 6, 8):
-        room = new_max_matching(n)
+        workspace = new_matching_workspace(n)
         for turn in range(80):
             weights = symmetric(random.normal(size=(n, n)))
             weights[symmetric(random.random((n, n)) < share / 5) > 0] = math.inf
             weights[symmetric(random.random((n, n)) < share) > 0] = -math.inf
             if naive_matching.best(weights, range(n)) is None:
-                assert solve(room, weights, np.arange(n)) == NO_MATCHING
+                assert solve(workspace, weights, np.arange(n)) == NO_MATCHING
                 impossible += 1
             else:
-                assert_best(room, weights, np.arange(n))
+                assert_best(workspace, weights, np.arange(n))
             if turn % 2:
-                forget(room)
+                forget(workspace)
     assert 0 < impossible < 4 * 80  # both happen
 
 
@@ -157,11 +157,11 @@ def test_equals_rustworkx_on_integers(data):
     n = 2 * data.draw(st.integers(1, 12))
     most = data.draw(st.sampled_from([1, 2, 10, 10**6, 2**40]))
     draws = st.lists(st.integers(-most, most), min_size=n * n, max_size=n * n)
-    room = new_max_matching(n)
+    workspace = new_matching_workspace(n)
     for _ in range(3):  # from nothing, then from the last matching
         weights = symmetric(np.reshape(data.draw(draws), (n, n)))
-        assert solve(room, weights, np.arange(n)) == SOLVED
-        found = sum(int(weights[i, j]) for i, j in naive_matching.couples_of(room, range(n)))
+        assert solve(workspace, weights, np.arange(n)) == SOLVED
+        found = sum(int(weights[i, j]) for i, j in naive_matching.couples_of(workspace, range(n)))
         assert found == weight_by_rustworkx(weights)
 
 
@@ -171,7 +171,7 @@ def test_equals_rustworkx_on_thousands_of_graphs():
         n = 2 * int(random.integers(1, 13))
         most = int(random.choice([1, 3, 100, 10**9]))
         weights = symmetric(random.integers(-most, most, (n, n)) // (1 + turn % 3))
-        room = new_max_matching(n)
-        assert solve(room, weights, np.arange(n)) == SOLVED
-        found = sum(int(weights[i, j]) for i, j in naive_matching.couples_of(room, range(n)))
+        workspace = new_matching_workspace(n)
+        assert solve(workspace, weights, np.arange(n)) == SOLVED
+        found = sum(int(weights[i, j]) for i, j in naive_matching.couples_of(workspace, range(n)))
         assert found == weight_by_rustworkx(weights)

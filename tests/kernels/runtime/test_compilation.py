@@ -1,3 +1,4 @@
+import contextlib
 import os
 import shutil
 import subprocess
@@ -7,67 +8,68 @@ from pathlib import Path
 import pytest
 
 import pairup
-from pairup.kernels.runtime import compilation as compiling
+from pairup.kernels.runtime import compilation
 
 PACKAGE = Path(pairup.__file__).parent
-SOURCES = sorted(source.name for source in (PACKAGE / "kernels").glob("*.py"))
+KERNELS = PACKAGE / "kernels"
+SOURCES = sorted(path.relative_to(KERNELS).as_posix() for path in KERNELS.rglob("*.py"))
 
 
 @pytest.fixture
 def sources(tmp_path, monkeypatch):
     """A copy of the kernels' sources, which the cache folder is now named after."""
-    copied = shutil.copytree(PACKAGE / "kernels", tmp_path / "kernels")
-    monkeypatch.setattr(compiling, "_SOURCES", copied)
-    # Never the real cache: a new folder sweeps old ones away.
-    monkeypatch.setattr(compiling.config, "CACHE_DIR", str(tmp_path / "cache"))
+    copied = shutil.copytree(KERNELS, tmp_path / "kernels")
+    monkeypatch.setattr(compilation, "_SOURCES", copied)
+    # Never the real cache: a new folder deletes old ones.
+    monkeypatch.setattr(compilation.config, "CACHE_DIR", str(tmp_path / "cache"))
     return copied
 
 
 def test_a_copy_of_the_sources_shares_the_folder(sources):
-    digest = compiling.compile_digest()
-    assert compiling.cache_folder().name == f"kernels-{digest}"
-    assert digest in compiling._FOLDER
+    digest = compilation.compile_digest()
+    assert compilation.cache_folder().name == f"kernels-{digest}"
+    assert digest in compilation._FOLDER
 
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_change_in_any_source_changes_the_folder(sources, name):
-    before = compiling.cache_folder()
+    before = compilation.cache_folder()
     with (sources / name).open("a") as source:
         source.write("\n")
-    assert compiling.cache_folder() != before
+    assert compilation.cache_folder() != before
 
 
 def test_a_new_or_a_renamed_source_changes_the_folder(sources):
-    folders = {compiling.cache_folder()}
+    folders = {compilation.cache_folder()}
     (sources / "zeta.py").touch()
-    folders.add(compiling.cache_folder())
+    folders.add(compilation.cache_folder())
     (sources / "zeta.py").rename(sources / "eta.py")
-    folders.add(compiling.cache_folder())
+    folders.add(compilation.cache_folder())
     assert len(folders) == 3
 
 
-def test_old_folders_are_swept_away(sources, tmp_path):
+def test_the_oldest_folders_are_deleted(sources, tmp_path):
     root = tmp_path / "cache"
     for age in range(20):
         folder = root / f"kernels-{age}"
         folder.mkdir(parents=True)
         os.utime(folder, (10_000 - age, 10_000 - age))
     (root / "of another library").mkdir()
-    compiling.cache_folder().mkdir()
+    compilation.cache_folder().mkdir()
     left = {folder.name for folder in root.iterdir()}
     assert left == {f"kernels-{age}" for age in range(7)} | {
         "of another library",
-        compiling.cache_folder().name,
+        compilation.cache_folder().name,
     }
 
 
 def test_compiling_leaves_the_cache_of_other_libraries_alone(sources):
-    folder = compiling.config.CACHE_DIR
-    compiling.kernel(lambda x: x + 1)
-    assert folder == compiling.config.CACHE_DIR
+    folder = compilation.config.CACHE_DIR
+    compilation.kernel(lambda x: x + 1)
+    assert folder == compilation.config.CACHE_DIR
 
 
-def test_no_stale_machine_code_after_a_change_in_another_file(tmp_path):
+def test_a_change_in_another_file_leaves_no_stale_machine_code(tmp_path):
     shutil.copytree(PACKAGE, tmp_path / "pairup", ignore=shutil.ignore_patterns("__pycache__"))
     environment = os.environ | {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "c")}
     program = "from pairup.kernels.kl_index import exploration_level; print(exploration_level(10))"
@@ -77,6 +79,31 @@ def test_no_stale_machine_code_after_a_change_in_another_file(tmp_path):
         return float(subprocess.check_output(command, env=environment, text=True, cwd=tmp_path))
 
     assert level() == pytest.approx(4.8047, abs=1e-4)
-    with (tmp_path / "pairup" / "kernels" / "logarithm.py").open("a") as source:
+    with (tmp_path / "pairup" / "kernels" / "runtime" / "logarithm.py").open("a") as source:
         source.write("\n\n@kernel\ndef log(x):\n    return 7.0\n")
     assert level() == 28.0
+
+
+def on_terminal(command, **options):
+    """Run a command with standard error on a terminal; returns what it wrote there."""
+    master, slave = os.openpty()
+    subprocess.run(command, stderr=slave, stdout=subprocess.DEVNULL, check=True, **options)
+    os.close(slave)
+    with contextlib.suppress(OSError), open(master, "rb", closefd=True) as terminal:
+        return terminal.read1(10_000).decode()
+    return ""  # a terminal that nobody wrote to cannot be read once it is closed
+
+
+def test_compiling_is_announced_once_on_a_terminal_and_not_from_a_warm_cache(tmp_path):
+    program = "from pairup.kernels.kl_index import kl, slope_at; kl(0.1, 0.2); slope_at(0, 2, 0)"
+    command = [sys.executable, "-c", program]
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    assert on_terminal(command, env=environment).count("pairup: compiling") == 1
+    assert "pairup" not in on_terminal(command, env=environment)
+
+
+def test_compiling_is_not_announced_where_there_is_no_terminal(tmp_path):
+    command = [sys.executable, "-c", "from pairup.kernels.kl_index import kl; kl(0.1, 0.2)"]
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    shown = subprocess.run(command, env=environment, capture_output=True, check=True)
+    assert shown.stderr == b""

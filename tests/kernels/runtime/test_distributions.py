@@ -8,7 +8,7 @@ from scipy import special, stats
 
 from pairup.kernels.runtime import distributions
 from tests.support.twins import distributions as naive_sampling
-from tests.support.twins.unimodal_and_sam import word
+from tests.support.twins.streams import word
 
 WORDS = st.integers(0, 2**64 - 1)
 # Words whose normals are far out, on either side.

@@ -16,13 +16,14 @@ from functools import cache
 from itertools import combinations
 
 from tests.support.twins import distributions as naive_sampling
-from tests.support.twins import unimodal_and_sam as naive
+from tests.support.twins import indices as naive_indices
+from tests.support.twins import streams
 
 NEAR = 1e-11  # worths nearer than this may change places by rounding
 
 
 class Exact:
-    """What these policies have in common: a book of couples, and the best matching by weights."""
+    """What these policies share: statistics of couples, and the best matching by weights."""
 
     def __init__(self, capacity):
         self.present, self.phantom = set(range(capacity)), capacity
@@ -37,24 +38,24 @@ class Exact:
     def mean(self, couple):
         return self.games[couple] / self.tries[couple]
 
-    def propose(self, seated=None):
+    def propose(self, available=None):
         """Weigh all couples for one more proposal."""
         self.rounds += 1
-        self.seated = sorted(self.present if seated is None else seated)
-        if len(self.seated) % 2:
-            self.seated.append(self.phantom)
+        self.available = sorted(self.present if available is None else available)
+        if len(self.available) % 2:
+            self.available.append(self.phantom)
         self.weights = {
             (i, j): (0.0 if j == self.phantom else self.weight((i, j)))
-            for x, i in enumerate(self.seated)
-            for j in self.seated[x + 1 :]
+            for x, i in enumerate(self.available)
+            for j in self.available[x + 1 :]
         }
 
     def allows(self, matching):
-        """Whether `matching` seats everyone and is worth the most."""
+        """Whether `matching` couples everyone and is worth the most."""
         couples = list(matching)
-        left = set(self.seated) - {i for couple in couples for i in couple}
+        left = set(self.available) - {i for couple in couples for i in couple}
         couples += [tuple(sorted(left))] if left else []
-        if sorted(i for couple in couples for i in couple) != self.seated:
+        if sorted(i for couple in couples for i in couple) != self.available:
             return False
         worth = self._worth(self.weights[couple] for couple in couples)
         best = self._best()
@@ -79,7 +80,7 @@ class Exact:
                 worths.append((infinite + own[0], finite + own[1]))
             return max(worths)
 
-        return best(tuple(self.seated))
+        return best(tuple(self.available))
 
 
 class CombUCB(Exact):
@@ -95,25 +96,25 @@ class CombUCB(Exact):
         mean, tries = self.mean(couple), self.tries[couple]
         if self.index == "ucb":
             return mean + math.sqrt(1.5 * math.log(max(self.rounds - 1, 1)) / tries)
-        return naive.kl_index(mean, tries, naive.exploration_level(self.rounds))
+        return naive_indices.kl_index(mean, tries, naive_indices.exploration_level(self.rounds))
 
 
 class CombThompson(Exact):
     """One posterior draw for each couple, from a stream of the round's own (Wang and Chen, 2018).
 
     The key of the stream is `word(policy_key, proposals before)`. Draw number k is that of the k-th
-    couple of those seated, in lexicographic order, those with the phantom left out.
+    couple of the available players, in lexicographic order, those with the phantom left out.
     """
 
     def __init__(self, capacity, key, prior):
         super().__init__(capacity)
         self.key, self.prior = key, prior
 
-    def propose(self, seated=None):
-        players = sorted(self.present if seated is None else seated)
+    def propose(self, available=None):
+        players = sorted(self.present if available is None else available)
         self.numbers = {couple: k for k, couple in enumerate(combinations(players, 2))}
-        self.round_key = naive.word(self.key, self.rounds)
-        super().propose(seated)
+        self.round_key = streams.word(self.key, self.rounds)
+        super().propose(available)
 
     def weight(self, couple):
         tries, games, k = self.tries[couple], self.games[couple], self.numbers[couple]
@@ -121,5 +122,5 @@ class CombThompson(Exact):
             return naive_sampling.beta(self.round_key, k, 1 + games, 1 + tries - games)
         if not tries:
             return math.inf
-        draw = naive_sampling.normal(naive.word(self.round_key, k))
+        draw = naive_sampling.normal(streams.word(self.round_key, k))
         return games / tries + 0.5 / math.sqrt(tries) * draw

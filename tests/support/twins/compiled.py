@@ -17,17 +17,17 @@ class Compiled:
         self.set_present(range(capacity))
 
     def set_present(self, present):
-        """The players present are now `present`, and all are seated."""
+        """The players present are now `present`, and all are available."""
         self.present = np.array(sorted(present), np.int64)
         self.policy.set_present(self.state, self.present)
-        self.seat(self.present)
+        self.set_available(self.present)
 
     def set_available(self, players):
-        self.seated = np.array(sorted(players), np.int64)
-        set_available_step(self.state, self.seated)
+        self.available = np.array(sorted(players), np.int64)
+        set_available_step(self.state, self.available)
 
     def propose(self):
-        couples = np.full((len(self.seated) // 2, 2), -1, np.int64)
+        couples = np.full((len(self.available) // 2, 2), -1, np.int64)
         while propose_step(self.state, couples) == FULL:
             self.state = self.policy.grow(self.state)
             self.growths += 1

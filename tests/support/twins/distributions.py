@@ -1,6 +1,6 @@
 """Slow, obvious twins of the draws: the same operations in the same order, in plain Python.
 
-Words are those of `naive`. A draw is determined to its last bit by these rules:
+Words are those of `streams`. A draw is determined to its last bit by these rules:
 
 Polynomials
     By Estrin's scheme: neighbouring coefficients a, b become a + b x, then those neighbours with
@@ -19,7 +19,7 @@ Beta
 import math
 
 from pairup.kernels.runtime.distributions import CENTRAL, TAIL  # numbers, no code
-from tests.support.twins.unimodal_and_sam import word
+from tests.support.twins.streams import word
 
 
 def estrin(coefficients, x):

@@ -2,7 +2,8 @@
 
 from random import Random
 
-from tests.support.twins import unimodal_and_sam as naive
+from tests.support.twins import loop as naive_loop
+from tests.support.twins import streams
 from tests.support.twins.compiled import Compiled
 
 
@@ -17,11 +18,11 @@ class Duel:
         self.compiled = Compiled(
             policy, len(rates), policy_key(seed) if key is None else key, horizon
         )
-        self.key = naive.stream_key(seed, 0, naive.ACCEPTANCES)
+        self.key = streams.stream_key(seed, 0, streams.ACCEPTANCES)
         self.rounds = 0
 
-    def propose(self, seated=None):
-        expected, proposed = self.twin.propose(seated), self.compiled.propose()
+    def propose(self, available=None):
+        expected, proposed = self.twin.propose(available), self.compiled.propose()
         self.agree(expected, proposed)
         self.rounds += 1
         return proposed
@@ -30,7 +31,7 @@ class Duel:
         assert proposed == expected
 
     def outcomes(self, matching):
-        accepted = naive.accepts(self.key, self.rates, self.rounds)
+        accepted = naive_loop.accepts(self.key, self.rates, self.rounds)
         return [accepted[i] and accepted[j] for i, j in matching]
 
     def observe(self, couples, played):
@@ -43,13 +44,13 @@ class Duel:
             self.observe(matching, self.outcomes(matching))
         return self
 
-    def play_with_passing_sets(self, times):
+    def play_with_some_players(self, times):
         n, random = len(self.rates), Random(len(self.rates))
         for _ in range(times):
-            seated = random.sample(range(n), random.choice([2, 3, 4, 5, n - 1, n, n]))
-            self.compiled.seat(seated)
+            available = random.sample(range(n), random.choice([2, 3, 4, 5, n - 1, n, n]))
+            self.compiled.set_available(available)
             for _ in range(random.randint(1, 4)):
-                matching = self.propose(seated)
+                matching = self.propose(available)
                 self.observe(matching, self.outcomes(matching))
 
     def play_late(self, rounds):
@@ -75,4 +76,4 @@ class ExactDuel(Duel):
 
 def policy_key(seed):
     """The key of the policy's own draws."""
-    return naive.stream_key(seed, 0, naive.POLICY)
+    return streams.stream_key(seed, 0, streams.POLICY)

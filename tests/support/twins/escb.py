@@ -1,9 +1,9 @@
-"""Slow, obvious twins of ESCB: every matching of those seated is looked at, one by one.
+"""Slow, obvious twins of ESCB: every matching of the available players is looked at, one by one.
 
-What neither the paper nor its authors' code settles is settled here:
+What neither the paper nor its authors' code settles is decided here:
 
 Unseen couples
-    While those seated have one, a turn of their round robin is played: they are shuffled by
+    While the available players have one, a turn of their round robin is played: shuffled by
     `word(policy_key, 0)`, a phantom joins an odd number as the last, and in turn r of m members
     the last meets member r, and member r + x meets member r - x, counted modulo m - 1. Of the turns
     with the most unseen couples the first is played, counted from the number of the proposal.
@@ -19,7 +19,8 @@ Clock
 import math
 from collections import Counter
 
-from tests.support.twins.unimodal_and_sam import NEAR, shuffled, word
+from tests.support.twins.streams import shuffled, word
+from tests.support.twins.unimodal import NEAR
 
 
 def matchings(players):
@@ -54,15 +55,15 @@ class ESCB:
             self.tries[couple] += 1
             self.games[couple] += outcome
 
-    def propose(self, seated=None):
-        seated = sorted(self.present if seated is None else seated)
+    def propose(self, available=None):
+        available = sorted(self.present if available is None else available)
         self.rounds += 1
         self.doubts = []
-        couples = [(i, j) for j in seated for i in seated if i < j]
+        couples = [(i, j) for j in available for i in available if i < j]
         if not all(self.tries[couple] for couple in couples):
-            matching = self.cover(seated)
+            matching = self.cover(available)
         else:
-            everyone = seated + [self.phantom] * (len(seated) % 2)
+            everyone = available + [self.phantom] * (len(available) % 2)
             scale = math.sqrt(math.log(self.rounds) / 2)
             choose = self.exact if self.search == "exact" else self.approximate
             matching = choose([self.sums(each) for each in matchings(everyone)], scale)
@@ -71,8 +72,8 @@ class ESCB:
     def _without_phantom(self, matching):
         return sorted(couple for couple in matching if self.phantom not in couple)
 
-    def cover(self, seated):
-        members = shuffled(self.order_key, seated) + [self.phantom] * (len(seated) % 2)
+    def cover(self, available):
+        members = shuffled(self.order_key, available) + [self.phantom] * (len(available) % 2)
         count = len(members) - 1
         best = []
         for x in range(count):

@@ -40,14 +40,14 @@ def best(weights, players):
     return max(allowed, default=None)
 
 
-def couples_of(room, players):
+def couples_of(workspace, players):
     """The couples found, after checking that everyone has one."""
-    mate = {int(i): int(room.kept_mate[i]) for i in players}
+    mate = {int(i): int(workspace.kept_mate[i]) for i in players}
     assert all(mate[mate[i]] == i != mate[i] for i in mate)
     return [(i, j) for i, j in mate.items() if i < j]
 
 
-def assert_proven(room, seats, tolerance):
+def assert_proven(workspace, vertices, tolerance):
     """Check the dual solution: it proves that no perfect matching is better than the one found.
 
     Each player a has a dual y[a], each odd set B a dual z[B] >= 0, and each couple has
@@ -55,16 +55,16 @@ def assert_proven(room, seats, tolerance):
     (|B| - 1) / 2 couples in B, so none weighs more than sum y + sum z[B] (|B| - 1) / 2.
     """
     sets = [
-        (set(room.members[b, : room.size[b]].tolist()), float(room.thickness[b]))
-        for b in range(seats, seats + seats // 2)
-        if room.size[b]
+        (set(workspace.members[b, : workspace.size[b]].tolist()), float(workspace.thickness[b]))
+        for b in range(vertices, vertices + vertices // 2)
+        if workspace.size[b]
     ]
     assert all(len(members) % 2 == 1 and z >= 0.0 for members, z in sets)
-    y = room.dual[:seats].tolist()
-    for a in range(seats):
+    y = workspace.dual[:vertices].tolist()
+    for a in range(vertices):
         for b in range(a):
             around = math.fsum(z for members, z in sets if a in members and b in members)
-            assert math.fsum((y[a], y[b], around)) >= room.weight[a, b] - tolerance
+            assert math.fsum((y[a], y[b], around)) >= workspace.weight[a, b] - tolerance
     bound = math.fsum(y) + math.fsum(z * (len(members) // 2) for members, z in sets)
-    weight = math.fsum(float(room.weight[a, room.mate[a]]) for a in range(seats)) / 2
-    assert abs(weight - bound) <= seats * tolerance
+    weight = math.fsum(float(workspace.weight[a, workspace.mate[a]]) for a in range(vertices)) / 2
+    assert abs(weight - bound) <= vertices * tolerance

@@ -1,6 +1,6 @@
 """A slow, obvious twin of OSUB on matchings, in plain Python.
 
-Arms are whole matchings of all players present. What neither the paper nor `naive` settles:
+Arms are whole matchings of all players present. Neither the paper nor the twin of `Unimodal` says:
 
 Arms
     A matching is entered when it is proposed to all who are present; one who joins or leaves
@@ -12,28 +12,30 @@ Arms
 Leader
     The entered arm with the best mean; of equals the one with the larger `word(word(policy_key, 2),
     fingerprint)`. A fingerprint is the sum of `word(0, i << 32 | j)` over the couples (mod 2**64).
-    Without an arm it is the greedy matching of `naive.Unimodal`.
+    Without an arm it is the greedy matching of the twin of `Unimodal`.
 Neighbours
-    Of the leader with its couples in the order of their own means (all outcomes counted, ties as in
-    `naive.Unimodal`). An arm that was not tried yet has index 1. Ties between neighbours as there:
+    Of the leader with its couples in the order of their own means (all outcomes counted, ties as
+    for `Unimodal`). An arm that was not tried yet has index 1. Ties between neighbours as there:
     the leader wins its own.
-Passing sets
-    When not everyone is seated, the greedy matching of `naive.Unimodal`, or, when the number of
-    this proposal is a multiple of 2L - 1 (L couples, the phantom's included), its neighbour number
-    `below(word(word(policy_key, 1), round), 2L - 2)`.
+Some of the players
+    When not everyone is available, the greedy matching of the twin of `Unimodal`, or, when the
+    number of this proposal is a multiple of 2L - 1 (L couples, the phantom's included), its
+    neighbour number `below(word(word(policy_key, 1), round), 2L - 2)`.
 """
 
 from collections import Counter
 
-from tests.support.twins import unimodal_and_sam as naive
+from tests.support.twins import indices as naive_indices
+from tests.support.twins import streams
+from tests.support.twins import unimodal as naive_unimodal
 
 
-class OSUB(naive.Unimodal):
+class OSUB(naive_unimodal.Unimodal):
     """Combes and Proutiere (2014) with matchings for arms."""
 
     def __init__(self, capacity, key):
         super().__init__(capacity, key)
-        self.arm_key = naive.word(key, 2)
+        self.arm_key = streams.word(key, 2)
         self.arms, self.arm_tries, self.arm_games = [], Counter(), Counter()
 
     def set_present(self, present):
@@ -47,15 +49,15 @@ class OSUB(naive.Unimodal):
             self.arm_tries[arm] += 1
             self.arm_games[arm] += sum(played)
 
-    def propose(self, seated=None):
-        seated = self.present if seated is None else set(seated)
-        self.leading = self.leader_arm(seated)
+    def propose(self, available=None):
+        available = self.present if available is None else set(available)
+        self.leading = self.leader_arm(available)
         self.rounds += 1
         period = 2 * len(self.leading) - 1
-        if seated != self.present:
+        if available != self.present:
             matching = self.leading
             if self.rounds % period == 0 and period > 1:
-                drawn = naive.word(self.neighbour_key, self.rounds) >> 32
+                drawn = streams.word(self.neighbour_key, self.rounds) >> 32
                 matching = self._neighbours(self.leading)[drawn * (period - 1) >> 32]
             return self._without_phantom(matching)
         arm = frozenset(self._without_phantom(self.leading))
@@ -77,14 +79,14 @@ class OSUB(naive.Unimodal):
             del self.arm_tries[gone], self.arm_games[gone], self.led[gone]
         self.arms.append(arm)
 
-    def leader_arm(self, seated=None):
+    def leader_arm(self, available=None):
         """The leader, its couples in the order of their means."""
-        seated = self.present if seated is None else set(seated)
-        if seated != self.present or not self.arms:
-            return self.leader(seated)
+        available = self.present if available is None else set(available)
+        if available != self.present or not self.arms:
+            return self.leader(available)
         arm = max(self.arms, key=lambda arm: (self._arm_mean(arm), self._arm_luck(arm)))
         couples = list(arm)
-        couples += [(i, self.phantom) for i in seated - {i for couple in arm for i in couple}]
+        couples += [(i, self.phantom) for i in available - {i for couple in arm for i in couple}]
         return tuple(sorted(couples, key=self._rank, reverse=True))
 
     def _arm_mean(self, arm):
@@ -92,8 +94,8 @@ class OSUB(naive.Unimodal):
         return self.arm_games[arm] / (tries * len(arm)) if tries else -1.0
 
     def _arm_luck(self, arm):
-        fingerprint = sum(naive.word(0, i << 32 | j) for i, j in arm) % 2**64
-        return naive.word(self.arm_key, fingerprint)
+        fingerprint = sum(streams.word(0, i << 32 | j) for i, j in arm) % 2**64
+        return streams.word(self.arm_key, fingerprint)
 
     def _neighbours(self, leader):
         found = []
@@ -105,7 +107,7 @@ class OSUB(naive.Unimodal):
         return found
 
     def _most_promising(self, leader, clock):
-        level = naive.exploration_level(clock)
+        level = naive_indices.exploration_level(clock)
         options = [(leader, -1)]
         options += [(matching, n) for n, matching in enumerate(self._neighbours(leader))]
         values = [self._arm_index(matching, level) for matching, _ in options]
@@ -116,4 +118,4 @@ class OSUB(naive.Unimodal):
         arm = frozenset(self._without_phantom(matching))
         if not self.arm_tries[arm]:
             return 1.0
-        return naive.kl_index(self._arm_mean(arm), self.arm_tries[arm], level)
+        return naive_indices.kl_index(self._arm_mean(arm), self.arm_tries[arm], level)

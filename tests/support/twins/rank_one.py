@@ -28,7 +28,7 @@ Means
 
 import math
 
-from tests.support.twins import unimodal_and_sam as naive
+from tests.support.twins import streams
 
 LEAST_RATE = 1e-30
 
@@ -49,12 +49,12 @@ class RankOneThompson:
     def observe_answers(self, couples, answers):
         self.outcomes += [(i, j, *answer) for (i, j), answer in zip(couples, answers, strict=True)]
 
-    def propose(self, seated=None):
+    def propose(self, available=None):
         draws = self.round % self.period == 0
         if draws:
             self._draw()
         order = self.by_rate if draws else self.by_mean
-        order = [i for i in order if seated is None or i in seated]
+        order = [i for i in order if available is None or i in available]
         self.round += 1
         return sorted(tuple(sorted(order[x : x + 2])) for x in range(0, len(order) - 1, 2))
 
@@ -147,6 +147,6 @@ class RankOneThompson:
             self.rates = rates
 
     def _uniform(self):
-        bits = naive.word(naive.word(self.key, self.round), self.number) >> 11
+        bits = streams.word(streams.word(self.key, self.round), self.number) >> 11
         self.number += 1
         return (bits + 0.5) / 2**53

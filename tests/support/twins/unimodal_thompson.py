@@ -1,10 +1,10 @@
 """A slow, obvious twin of Thompson sampling around the leader, in plain Python.
 
-Leader, neighbours and turns are those of `naive.Unimodal`. What is its own:
+Leader, neighbours and turns are those of the twin of `Unimodal`. What is its own:
 
 Turns
     The leader is played when the number of times that it has led, this time included, is a multiple
-    of the period (of a passing set of players: the number of proposals).
+    of the period (when not everyone is available: the number of proposals).
 Draws
     In the proposal number `round`, from 1, a couple draws Beta(1 + games, 1 + tries - games) at an
     index of the stream `word(word(policy_key, 1), round)`: couple k of the leader at 5 k, and with
@@ -15,21 +15,22 @@ Ties
 """
 
 from tests.support.twins import distributions as naive_sampling
-from tests.support.twins import unimodal_and_sam as naive
+from tests.support.twins import streams
+from tests.support.twins import unimodal as naive_unimodal
 
 
-class UnimodalThompson(naive.Unimodal):
+class UnimodalThompson(naive_unimodal.Unimodal):
     """The paper's V1 ("matchings") and V2 ("players") with draws for indices."""
 
     def __init__(self, capacity, key, compare="players", period=2):
         super().__init__(capacity, key, compare)
-        self.period, self.draw_key = period, naive.word(key, 1)
+        self.period, self.draw_key = period, streams.word(key, 1)
 
-    def propose(self, seated=None):
-        seated = self.present if seated is None else set(seated)
-        leader = self.leading = self.leader(seated)
-        led = self.led[leader] if seated == self.present else self.rounds
-        if seated == self.present:
+    def propose(self, available=None):
+        available = self.present if available is None else set(available)
+        leader = self.leading = self.leader(available)
+        led = self.led[leader] if available == self.present else self.rounds
+        if available == self.present:
             self.led[leader] += 1
         self.rounds += 1
         matching = leader
@@ -58,6 +59,6 @@ class UnimodalThompson(naive.Unimodal):
     def _draw(self, couple, index):
         if self.phantom in couple:
             return -1.0
-        key = naive.word(self.draw_key, self.rounds)
+        key = streams.word(self.draw_key, self.rounds)
         games, tries = self.games[couple], self.tries[couple]
         return naive_sampling.beta(key, index, 1.0 + games, 1.0 + tries - games)

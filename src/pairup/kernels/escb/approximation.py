@@ -16,140 +16,151 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels.exact_matching.max_matching import MaxMatching, new_max_matching, solve_seated
+from pairup.kernels.counters import (
+    CERTIFICATES,
+    CERTIFIED,
+    CHANGED,
+    MEMBERS,
+    WORST,
+    new_counters,
+    new_figures,
+)
+from pairup.kernels.exact_matching.max_matching import (
+    MatchingWorkspace,
+    new_matching_workspace,
+    solve_loaded,
+)
 from pairup.kernels.runtime.compilation import kernel, outlined
 
 NOBODY = -1
-# Rows of `Hull.mates`. FEWER had sqrt(B) < 1 / (2 c) when it was found at c, MORE had not.
+# Rows of `ApproximateSearch.mates`. FEWER had sqrt(B) < 1 / (2 c) when found at c, MORE had not.
 FEWER, MORE, FOUND, BEST = 0, 1, 2, 3
-MEMBERS, RESEATED = 0, 1  # where the numbers of `Hull.now` stand
-CERTIFIED, WORST, CERTIFICATES = 0, 1, 2  # where the numbers of `Hull.figures` stand
-_STEPS = 12  # exact matchings a round, at most
+_MAX_STEPS = 12  # exact matchings per round
 _ROUNDING = 1e-13  # a smaller difference of weights is rounding
 
 
-class Hull(NamedTuple):
-    """Some matchings, and room for the rest."""
+class ApproximateSearch(NamedTuple):
+    """Some matchings that are best for some weighting, and a workspace."""
 
-    mates: np.ndarray  # the partner of each slot, a row a matching; NOBODY: not known
-    players: np.ndarray  # those seated, the phantom included
+    mates: np.ndarray  # the partner of each slot, one row per matching; NOBODY: not known
+    players: np.ndarray  # those available, the phantom included
     now: np.ndarray
-    figures: np.ndarray  # the sum, the least and the number of certified ratios
-    matching: MaxMatching
+    figures: np.ndarray
+    exact: MatchingWorkspace
 
 
-def new_hull(slots):
-    """Nobody is seated, nothing is known."""
-    return Hull(
+def new_approximate_search(slots):
+    """Nobody is available, nothing is known."""
+    return ApproximateSearch(
         mates=np.full((4, slots), NOBODY, np.int64),
         players=np.zeros(slots + 1, np.int64),
-        now=np.zeros(2, np.int64),
-        figures=np.array([0.0, 1.0, 0.0]),
-        matching=new_max_matching(slots),
+        now=new_counters(),
+        figures=new_figures({WORST: 1.0}),
+        exact=new_matching_workspace(slots),
     )
 
 
 @kernel
-def seat_hull(hull, players):
-    """Seat `players`; what is known of others is forgotten when these are first matched."""
-    seated, phantom = len(players), hull.mates.shape[1] - 1
-    for x in range(seated):
-        hull.players[x] = players[x]
-    if seated % 2 == 1:
-        hull.players[seated] = phantom
-    hull.now[MEMBERS] = seated + seated % 2
-    hull.now[RESEATED] = 1
+def set_players(search, players):
+    """Match `players` from now on; what is known of others is dropped in the next search."""
+    available, phantom = len(players), search.mates.shape[1] - 1
+    for x in range(available):
+        search.players[x] = players[x]
+    if available % 2 == 1:
+        search.players[available] = phantom
+    search.now[MEMBERS] = available + available % 2
+    search.now[CHANGED] = 1
 
 
 @outlined
-def near_best(hull, couples, scale):
+def find_near_best(search, terms, scale):
     """Find a matching with nearly the best index, and write it into the row BEST."""
-    if hull.now[RESEATED] == 1:
-        _forget_others(hull)
-        hull.now[RESEATED] = 0
-    best = _consider(hull, couples, FEWER, scale, -np.inf)
-    best = _consider(hull, couples, MORE, scale, best)
+    if search.now[CHANGED] == 1:
+        _forget_others(search)
+        search.now[CHANGED] = 0
+    best = _consider(search, terms, FEWER, scale, -np.inf)
+    best = _consider(search, terms, MORE, scale, best)
     bound = np.inf
-    for _ in range(_STEPS):
-        c, weight = _guess(hull, couples, scale)
-        _solve(hull, couples, scale * c)
-        a, b = _sums(hull, couples, FOUND)
-        best = _consider(hull, couples, FOUND, scale, best)
+    for _ in range(_MAX_STEPS):
+        c, weight = _guess(search, terms, scale)
+        _solve(search, terms, scale * c)
+        a, b = _sums(search, terms, FOUND)
+        best = _consider(search, terms, FOUND, scale, best)
         bound = min(bound, a + scale * (c * b + 0.25 / c))
         if a + scale * c * b <= weight + _ROUNDING:
             break
-        _copy(hull, FOUND, FEWER if 4.0 * c * c * b < 1.0 else MORE)
+        _copy(search, FOUND, FEWER if 4.0 * c * c * b < 1.0 else MORE)
         if bound <= best + _ROUNDING:
             break
-    best = _climb(hull, couples, scale)
-    _certify(hull.figures, best, bound)
+    best = _climb(search, terms, scale)
+    _certify(search.figures, best, bound)
 
 
 @kernel
-def _forget_others(hull):
-    """Forget the matchings, and how they were found, unless they are of just those seated."""
-    kept, known = hull.matching.kept_mate, 0
-    for x in range(hull.now[MEMBERS]):
-        known += kept[hull.players[x]] != NOBODY
+def _forget_others(search):
+    """Forget the matchings, and how they were found, unless they are of just these players."""
+    kept, known = search.exact.kept_mate, 0
+    for x in range(search.now[MEMBERS]):
+        known += kept[search.players[x]] != NOBODY
     others = -known
     for i in range(len(kept)):
         others += kept[i] != NOBODY
-    if known < hull.now[MEMBERS] or others > 0:
-        forget_matchings(hull)
+    if known < search.now[MEMBERS] or others > 0:
+        forget_matchings(search)
 
 
 @kernel
-def forget_matchings(hull):
+def forget_matchings(search):
     """Start without any guess."""
-    hull.matching.kept_dual[:] = 0.0
-    hull.matching.kept_mate[:] = NOBODY
-    hull.mates[:, :] = NOBODY
+    search.exact.kept_dual[:] = 0.0
+    search.exact.kept_mate[:] = NOBODY
+    search.mates[:, :] = NOBODY
 
 
 @kernel
-def _is_known(hull, row):
-    return hull.mates[row, hull.players[0]] != NOBODY
+def _is_known(search, row):
+    return search.mates[row, search.players[0]] != NOBODY
 
 
 @kernel
-def _consider(hull, couples, row, scale, best):
+def _consider(search, terms, row, scale, best):
     """Note a matching if its index is the best so far; returns the best index."""
-    if _is_known(hull, row):
-        a, b = _sums(hull, couples, row)
+    if _is_known(search, row):
+        a, b = _sums(search, terms, row)
         index = a + scale * math.sqrt(b)
         if index > best:
             best = index
-            _copy(hull, row, BEST)
+            _copy(search, row, BEST)
     return best
 
 
 @kernel
-def _sums(hull, couples, row):
+def _sums(search, terms, row):
     """A and B of a matching."""
-    slots = hull.mates.shape[1]
+    slots = search.mates.shape[1]
     a = b = 0.0
-    for x in range(hull.now[MEMBERS]):
-        i = hull.players[x]
-        j = hull.mates[row, i]
+    for x in range(search.now[MEMBERS]):
+        i = search.players[x]
+        j = search.mates[row, i]
         if i < j:
-            a += couples.value[i * slots + j]
-            b += couples.inverse[i * slots + j]
+            a += terms.value[i * slots + j]
+            b += terms.inverse[i * slots + j]
     return a, b
 
 
 @kernel
-def _copy(hull, row, other):
-    for i in range(hull.mates.shape[1]):
-        hull.mates[other, i] = hull.mates[row, i]
+def _copy(search, row, other):
+    for i in range(search.mates.shape[1]):
+        search.mates[other, i] = search.mates[row, i]
 
 
 @kernel
-def _guess(hull, couples, scale):
+def _guess(search, terms, scale):
     """The next c to try, and the weight that a new matching has to exceed there."""
-    if not (_is_known(hull, FEWER) or _is_known(hull, MORE)):
+    if not (_is_known(search, FEWER) or _is_known(search, MORE)):
         return 0.5, -np.inf
-    a, b = _sums(hull, couples, FEWER if _is_known(hull, FEWER) else MORE)
-    more_a, more_b = _sums(hull, couples, MORE if _is_known(hull, MORE) else FEWER)
+    a, b = _sums(search, terms, FEWER if _is_known(search, FEWER) else MORE)
+    more_a, more_b = _sums(search, terms, MORE if _is_known(search, MORE) else FEWER)
     if more_b < b:
         a, b, more_a, more_b = more_a, more_b, a, b
     low, high = 0.5 / math.sqrt(more_b), 0.5 / math.sqrt(b)
@@ -160,54 +171,54 @@ def _guess(hull, couples, scale):
 
 
 @kernel
-def _solve(hull, couples, slope):
+def _solve(search, terms, slope):
     """Find the exact matching of greatest A + slope B and write it into the row FOUND."""
-    slots, members = hull.mates.shape[1], hull.now[MEMBERS]
-    weight = hull.matching.weight
+    slots, members = search.mates.shape[1], search.now[MEMBERS]
+    weight = search.exact.weight
     for x in range(members):
-        row = hull.players[x] * slots
+        row = search.players[x] * slots
         for y in range(members):
-            couple = row + hull.players[y]
-            weight[x, y] = couples.value[couple] + slope * couples.inverse[couple]
-    solve_seated(hull.matching, hull.players[:members])
+            couple = row + search.players[y]
+            weight[x, y] = terms.value[couple] + slope * terms.inverse[couple]
+    solve_loaded(search.exact, search.players[:members])
     for i in range(slots):
-        hull.mates[FOUND, i] = hull.matching.kept_mate[i]
+        search.mates[FOUND, i] = search.exact.kept_mate[i]
 
 
 @kernel
-def _climb(hull, couples, scale):
+def _climb(search, terms, scale):
     """Make the best swap between two couples of BEST while any raises its index, and return that.
 
-    A couple that deserves a try may be on no hull: there, couples worth more for their tries hide
-    it though they are not worth theirs. A swap away it is found.
+    A couple that deserves a try may be in no matching that is best for a weighting: couples worth
+    more for their tries hide it. It is found a swap away.
     """
-    a, b = _sums(hull, couples, BEST)
+    a, b = _sums(search, terms, BEST)
     index = a + scale * math.sqrt(b)
     while True:
-        low, high, best = _best_swap(hull, couples, scale, (a, b))
+        low, high, best = _best_swap(search, terms, scale, (a, b))
         if best <= index + _ROUNDING:
             return index
-        x, y = hull.mates[BEST, low], hull.mates[BEST, high]
-        hull.mates[BEST, low], hull.mates[BEST, high] = high, low
-        hull.mates[BEST, x], hull.mates[BEST, y] = y, x
-        a, b = _sums(hull, couples, BEST)
+        x, y = search.mates[BEST, low], search.mates[BEST, high]
+        search.mates[BEST, low], search.mates[BEST, high] = high, low
+        search.mates[BEST, x], search.mates[BEST, y] = y, x
+        a, b = _sums(search, terms, BEST)
         index = a + scale * math.sqrt(b)
 
 
 @kernel
-def _best_swap(hull, couples, scale, sums):
+def _best_swap(search, terms, scale, sums):
     """The two players to couple, so that with their partners coupled too the index is greatest."""
-    slots, members, mates = hull.mates.shape[1], hull.now[MEMBERS], hull.mates
-    value, inverse = couples.value, couples.inverse
+    slots, members, mates = search.mates.shape[1], search.now[MEMBERS], search.mates
+    value, inverse = terms.value, terms.inverse
     low, high, best = 0, 0, -np.inf
     for k in range(members):
-        i = hull.players[k]
+        i = search.players[k]
         x = mates[BEST, i]
         if x < i:
             continue
         a, b = sums[0] - value[i * slots + x], sums[1] - inverse[i * slots + x]
         for m in range(k + 1, members):
-            j = hull.players[m]
+            j = search.players[m]
             y = mates[BEST, j]
             if y < i or j == x:  # the lowest of the four is the first
                 continue

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pairup.kernels.counters import CAP, LEAST_INVERSE, new_figures
 from pairup.kernels.escb.prices import Assignment, new_assignment, price
 from pairup.kernels.runtime.compilation import kernel
 
@@ -28,18 +29,18 @@ GRID = 5  # values of c: one more than a power of two, since ratios are split by
 _FORBIDDEN = -1e3  # weight of a couple that was tried too little
 
 
-class Branches(NamedTuple):
-    """Room for the search: the tree by depth, and tables over the seated, in ascending order."""
+class SearchTree(NamedTuple):
+    """Workspace of the search: the tree by depth, and tables over the players, ascending."""
 
     partner: np.ndarray  # of each player, or NOBODY
     order: np.ndarray  # in which players seek partners
     turn: np.ndarray  # at each depth, a place in `order`
     first: np.ndarray  # ... the player whose partner is sought
-    cursor: np.ndarray  # ... the next partner to try, a place in `near`
+    cursor: np.ndarray  # ... the next partner to try, a place in `choices`
     sums: np.ndarray  # ... the sum of inverses so far
     line: np.ndarray  # ... bounds on A + s c B, for each c
-    near: np.ndarray  # higher players that are worth a look
-    nears: np.ndarray  # ... and how many
+    choices: np.ndarray  # partners of each player that are worth a look
+    choice_counts: np.ndarray  # ... and how many
     value: np.ndarray  # of each couple, both ways
     inverse: np.ndarray
     short: np.ndarray  # the prices of a couple less its weight, for each c
@@ -49,118 +50,117 @@ class Branches(NamedTuple):
     c: np.ndarray  # ascending
     peak: np.ndarray  # for each c, the most of s (z - c z^2)
     hint: np.ndarray  # a c to try first
-    ends: np.ndarray  # LEAST and CAP: the least of all inverses, the greatest allowed
+    figures: np.ndarray
     assignment: Assignment
 
 
-LEAST, CAP = 0, 1
 NOBODY = -1
 
 
-def new_branches(most):
-    """Room for `most` players, the phantom included."""
-    depth = most // 2 + 1
-    return Branches(
-        partner=np.full(most, NOBODY, np.int64),
-        order=np.zeros(most, np.int64),
+def new_search_tree(max_players):
+    """A workspace for `max_players` players, the phantom included."""
+    depth = max_players // 2 + 1
+    return SearchTree(
+        partner=np.full(max_players, NOBODY, np.int64),
+        order=np.zeros(max_players, np.int64),
         turn=np.zeros(depth, np.int64),
         first=np.zeros(depth, np.int64),
         cursor=np.zeros(depth, np.int64),
         sums=np.zeros(depth),
         line=np.zeros((depth, GRID)),
-        near=np.zeros((most, most), np.int64),
-        nears=np.zeros(most, np.int64),
-        value=np.zeros((most, most)),
-        inverse=np.zeros((most, most)),
-        short=np.zeros((most, most, GRID)),
-        weight=np.zeros((most, most)),
-        column_price=np.zeros((GRID, most + 1)),
-        prices=np.zeros(most),
+        choices=np.zeros((max_players, max_players), np.int64),
+        choice_counts=np.zeros(max_players, np.int64),
+        value=np.zeros((max_players, max_players)),
+        inverse=np.zeros((max_players, max_players)),
+        short=np.zeros((max_players, max_players, GRID)),
+        weight=np.zeros((max_players, max_players)),
+        column_price=np.zeros((GRID, max_players + 1)),
+        prices=np.zeros(max_players),
         c=np.zeros(GRID),
         peak=np.zeros(GRID),
         hint=np.zeros(1, np.int64),
-        ends=np.zeros(2),
-        assignment=new_assignment(most),
+        figures=new_figures(),
+        assignment=new_assignment(max_players),
     )
 
 
 @kernel
-def price_all(branches, players, scale, threshold):
+def set_prices(tree, players, scale, threshold):
     """Find the prices for each c, and what each couple falls short of them.
 
     False when no matching can reach the threshold.
     """
-    ends = branches.ends
-    low = math.sqrt(0.5 * ends[CAP] + (players // 2 - 1) * ends[LEAST])
-    high = math.sqrt(players // 2 * ends[CAP])
-    _spread(branches, low, high)
-    branches.sums[0] = 0.0
+    figures = tree.figures
+    low = math.sqrt(0.5 * figures[CAP] + (players // 2 - 1) * figures[LEAST_INVERSE])
+    high = math.sqrt(players // 2 * figures[CAP])
+    _spread(tree, low, high)
+    tree.sums[0] = 0.0
     for x in range(GRID):
         k = (3 * x + GRID // 2) % GRID  # from the middle on, which refuses most
-        c = branches.c[k]
-        total = _price(branches, players, scale * c, k)
+        c = tree.c[k]
+        total = _price(tree, players, scale * c, k)
         z = min(max(0.5 / c, low), high)
         if total + scale * (z - c * z * z) < threshold:
             return False
-        branches.line[0, k], branches.peak[k] = total, 0.25 * scale / c
+        tree.line[0, k], tree.peak[k] = total, 0.25 * scale / c
     return True
 
 
 @kernel
-def _spread(branches, low, high):
+def _spread(tree, low, high):
     """Spread c evenly, in log scale, over those that are tangent between `low` and `high`."""
     ratio, parts = max(high / low, 1.0 + 1e-6), GRID - 1
     while parts > 1:
         ratio, parts = math.sqrt(ratio), parts // 2
-    branches.c[0] = 0.5 / high
+    tree.c[0] = 0.5 / high
     for k in range(1, GRID):
-        branches.c[k] = branches.c[k - 1] * ratio
+        tree.c[k] = tree.c[k - 1] * ratio
 
 
 @kernel
-def _price(branches, players, slope, k):
-    weight, prices = branches.weight, branches.prices
+def _price(tree, players, slope, k):
+    weight, prices = tree.weight, tree.prices
     for i in range(players):
         for j in range(players):
-            allowed = branches.inverse[i, j] <= branches.ends[CAP]
-            value = branches.value[i, j] + slope * branches.inverse[i, j]
+            allowed = tree.inverse[i, j] <= tree.figures[CAP]
+            value = tree.value[i, j] + slope * tree.inverse[i, j]
             weight[i, j] = value if allowed else _FORBIDDEN
-    price(branches.assignment, weight, players, branches.column_price[k], prices)
+    price(tree.assignment, weight, players, tree.column_price[k], prices)
     total = 0.0
     for i in range(players):
         total += prices[i]
         for j in range(players):
-            branches.short[i, j, k] = prices[i] + prices[j] - weight[i, j]
+            tree.short[i, j, k] = prices[i] + prices[j] - weight[i, j]
     return total
 
 
 @kernel
-def promises(branches, depth, couple, left, scale, threshold):
+def is_promising(tree, depth, couple, left, scale, threshold):
     """Whether a matching with this couple may reach the threshold; notes its bounds if so.
 
     There are `left` couples to choose after this one.
     """
     i, j = couple
-    k = branches.hint[0]  # what refused the last one likely refuses this one too
-    if branches.line[depth, k] - branches.short[i, j, k] + branches.peak[k] < threshold:
+    k = tree.hint[0]  # what refused the last one likely refuses this one too
+    if tree.line[depth, k] - tree.short[i, j, k] + tree.peak[k] < threshold:
         return False
-    total = branches.sums[depth] + branches.inverse[i, j]
-    low = math.sqrt(total + left * branches.ends[LEAST])
-    high = math.sqrt(total + left * branches.ends[CAP])
+    total = tree.sums[depth] + tree.inverse[i, j]
+    low = math.sqrt(total + left * tree.figures[LEAST_INVERSE])
+    high = math.sqrt(total + left * tree.figures[CAP])
     before = 0.0
     for k in range(GRID):
-        c = branches.c[k]
+        c = tree.c[k]
         z = min(max(0.5 / c, low), high)
-        line = branches.line[depth, k] - branches.short[i, j, k]
+        line = tree.line[depth, k] - tree.short[i, j, k]
         if line + scale * (z - c * z * z) < threshold:
-            branches.hint[0] = k
+            tree.hint[0] = k
             return False
         if k > 0:
-            last = branches.c[k - 1]
+            last = tree.c[k - 1]
             slope = (line - before) / (c - last)
             if slope * last * last < 0.25 * scale < slope * c * c:  # the best c lies between
                 if before - slope * last + math.sqrt(scale * slope) < threshold:
                     return False
-        branches.line[depth + 1, k] = before = line
-    branches.sums[depth + 1] = total
+        tree.line[depth + 1, k] = before = line
+    tree.sums[depth + 1] = total
     return True

@@ -11,58 +11,64 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels.escb.branch_bounds import Branches, new_branches
+from pairup.kernels.counters import (
+    COUNT,
+    COUPLES,
+    CUSHION,
+    LAST_ROUND,
+    RISEN,
+    SLOTS,
+    STRETCH,
+    THRESHOLD,
+    new_counters,
+    new_figures,
+)
+from pairup.kernels.escb.branch_bounds import SearchTree, new_search_tree
 from pairup.kernels.runtime.compilation import kernel, slot
 
-MOST = 256  # candidates
-
-# Where the numbers of `Candidates.now` and `Candidates.figures` stand.
-COUPLES, COUNT, LAST_ROUND, SLOTS, RAREST = 0, 1, 2, 3, 4
-THRESHOLD, RISEN, CUSHION, STRETCH, SCALE, LATER, BEST = 0, 1, 2, 3, 4, 5, 6
+MAX_CANDIDATES = 256
 MARGIN = 1e-12  # more than rounding moves an index or a bound
-WIDEST = 0.5  # cushion
-LONGEST = 1.0 / 32.0  # stretch, as a share of the rounds so far
+MAX_CUSHION = 0.5
+MAX_STRETCH = 1.0 / 32.0  # as a share of the rounds so far
 
 
 class Candidates(NamedTuple):
     """Matchings as rows of couples (i * slots + j, ascending in i), and what holds for the rest.
 
-    The index of any other matching of those seated is at most THRESHOLD + RISEN up to LAST_ROUND.
+    The index of any other matching of these players is at most THRESHOLD + RISEN up to LAST_ROUND.
     """
 
     couples: np.ndarray
     now: np.ndarray
     figures: np.ndarray
     base: np.ndarray  # the values at the last search
-    seats: np.ndarray  # the slots of those seated, ascending
-    branches: Branches
+    players: np.ndarray  # the slots of those available, ascending, the phantom included
+    tree: SearchTree
 
 
-def new_candidates(slots, most):
-    """None yet; room for `most` players, the phantom included."""
-    now, figures = np.zeros(5, np.int64), np.zeros(7)
-    now[SLOTS] = slots
+def new_candidates(slots, max_players):
+    """None yet, of at most `max_players` players, the phantom included."""
     return Candidates(
-        couples=np.zeros((MOST, most // 2), np.int64),
-        now=now,
-        figures=figures,
+        couples=np.zeros((MAX_CANDIDATES, max_players // 2), np.int64),
+        now=new_counters({SLOTS: slots}),
+        figures=new_figures(),
         base=np.zeros(slots * slots),
-        seats=np.zeros(most, np.int64),
-        branches=new_branches(most),
+        players=np.zeros(max_players, np.int64),
+        tree=new_search_tree(max_players),
     )
 
 
 @kernel
-def clear(candidates, players):
-    """Others are seated: nothing is known of their matchings."""
-    seated = len(players)
-    for x in range(seated):
-        candidates.seats[x] = players[x]
-    if seated % 2 == 1:
-        candidates.seats[seated] = candidates.now[SLOTS] - 1  # the phantom
-    candidates.now[COUPLES] = (seated + 1) // 2
+def set_players(candidates, players):
+    """Match `players` from now on: nothing is known of their matchings."""
+    available = len(players)
+    for x in range(available):
+        candidates.players[x] = players[x]
+    if available % 2 == 1:
+        candidates.players[available] = candidates.now[SLOTS] - 1  # the phantom
+    candidates.now[COUPLES] = (available + 1) // 2
     candidates.now[COUNT] = 0
-    candidates.figures[CUSHION], candidates.figures[STRETCH] = WIDEST, LONGEST
+    candidates.figures[CUSHION], candidates.figures[STRETCH] = MAX_CUSHION, MAX_STRETCH
 
 
 @kernel
@@ -73,22 +79,22 @@ def note_value(candidates, couple, old, new):
 
 
 @kernel
-def index_of(candidates, row, couples, scale):
+def index_of(candidates, row, terms, scale):
     """The index of a candidate; sums run from the lowest player on, as in the search."""
     a = b = 0.0
     for x in range(candidates.now[COUPLES]):
         couple = slot(candidates.couples[row, x])
-        a += couples.value[couple]
-        b += couples.inverse[couple]
+        a += terms.value[couple]
+        b += terms.inverse[couple]
     return a + scale * math.sqrt(b)
 
 
 @kernel
-def best_candidate(candidates, couples, scale):
+def best_candidate(candidates, terms, scale):
     """The best candidate and its index; of equals the first in the order of their couples."""
     best, best_index = 0, -np.inf
     for row in range(candidates.now[COUNT]):
-        index = index_of(candidates, row, couples, scale)
+        index = index_of(candidates, row, terms, scale)
         if index > best_index or (index == best_index and _precedes(candidates, row, best)):
             best, best_index = row, index
     return best, best_index

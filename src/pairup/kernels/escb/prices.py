@@ -13,7 +13,7 @@ from pairup.kernels.runtime.compilation import kernel
 
 
 class Assignment(NamedTuple):
-    """Room for one assignment of `most` players; index 0 of the columns is nobody."""
+    """Workspace for one assignment of players; index 0 of the columns is nobody."""
 
     row_price: np.ndarray
     row_of: np.ndarray  # which row a column is assigned to, 0: none; rows count from 1
@@ -22,62 +22,62 @@ class Assignment(NamedTuple):
     reached: np.ndarray
 
 
-def new_assignment(most):
-    """Room for `most` players."""
+def new_assignment(max_players):
+    """A workspace for `max_players` players."""
     return Assignment(
-        row_price=np.zeros(most + 1),
-        row_of=np.zeros(most + 1, np.int64),
-        least=np.zeros(most + 1),
-        way=np.zeros(most + 1, np.int64),
-        reached=np.zeros(most + 1, np.bool_),
+        row_price=np.zeros(max_players + 1),
+        row_of=np.zeros(max_players + 1, np.int64),
+        least=np.zeros(max_players + 1),
+        way=np.zeros(max_players + 1, np.int64),
+        reached=np.zeros(max_players + 1, np.bool_),
     )
 
 
 @kernel
-def price(room, weight, players, column_price, prices):
+def price(work, weight, players, column_price, prices):
     """Write the prices of `players` players under `weight`, a symmetric table, into `prices`.
 
     `column_price`, modified in place, may hold anything; what it held after a similar table
     makes the paths short.
     """
-    room.row_of[:] = 0
-    room.row_price[:] = 0.0
+    work.row_of[:] = 0
+    work.row_price[:] = 0.0
     for row in range(1, players + 1):
-        room.row_of[0] = row
-        column = _extend(room, weight, players, column_price)
+        work.row_of[0] = row
+        column = _extend(work, weight, players, column_price)
         while column != 0:
-            before = room.way[column]
-            room.row_of[column] = room.row_of[before]
+            before = work.way[column]
+            work.row_of[column] = work.row_of[before]
             column = before
     for i in range(players):
-        prices[i] = -0.5 * (room.row_price[i + 1] + column_price[i + 1])
+        prices[i] = -0.5 * (work.row_price[i + 1] + column_price[i + 1])
 
 
 @kernel
-def _extend(room, weight, players, column_price):
+def _extend(work, weight, players, column_price):
     """Grow a shortest-path tree from the row of column 0 up to a column that is free."""
-    room.least[:] = np.inf
-    room.reached[:] = False
+    work.least[:] = np.inf
+    work.reached[:] = False
     column = 0
     while True:
-        room.reached[column] = True
-        row = room.row_of[column]
+        work.reached[column] = True
+        row = work.row_of[column]
         delta, nearest = np.inf, 0
         for j in range(1, players + 1):
-            if room.reached[j]:
+            if work.reached[j]:
                 continue
             if j != row:
-                cost = -weight[row - 1, j - 1] - room.row_price[row] - column_price[j]
-                if cost < room.least[j]:
-                    room.least[j], room.way[j] = cost, column
-            if room.least[j] < delta:
-                delta, nearest = room.least[j], j
+                cost = -weight[row - 1, j - 1] - work.row_price[row] - column_price[j]
+                if cost < work.least[j]:
+                    work.least[j], work.way[j] = cost, column
+            if work.least[j] < delta:
+                delta, nearest = work.least[j], j
         for j in range(players + 1):
-            if room.reached[j]:
-                room.row_price[room.row_of[j]] += delta
+            if work.reached[j]:
+                work.row_price[work.row_of[j]] += delta
                 column_price[j] -= delta
             else:
-                room.least[j] -= delta
+                work.least[j] -= delta
         column = nearest
-        if room.row_of[column] == 0:
+        if work.row_of[column] == 0:
             return column

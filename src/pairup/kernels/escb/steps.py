@@ -1,9 +1,9 @@
 """ESCB: the matching with the best sum of means plus one joint bonus.
 
 The index of a matching is A + s sqrt(B), A the sum of its means, B the sum of 1 / tries over its
-couples and s = sqrt(log(t) / 2). Whoever waits, coupled with the phantom, adds nothing to either.
-To each mean belongs its couple's *luck*, a random billionth drawn once a run, which parts what
-would be ties; so the best matching is a function of the book, the round and the key.
+couples and s = sqrt(log(t) / 2). A player who waits, coupled with the phantom, adds nothing to
+either. To each mean its couple's *luck* is added, a random billionth drawn once per run, which
+breaks ties; so the best matching is a function of the statistics, the round and the key.
 """
 
 import math
@@ -11,19 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels.couple_statistics import Book, record
-from pairup.kernels.escb.approximation import BEST, MEMBERS, Hull, near_best, seat_hull
-from pairup.kernels.escb.candidate_search import search
-from pairup.kernels.escb.candidates import (
-    COUPLES,
-    SLOTS,
-    Candidates,
-    best_candidate,
-    clear,
-    holds,
-    note_value,
-)
-from pairup.kernels.round_robin import UNSEEN, Cover, note_seen, play_cover, seat_cover
+from pairup.kernels import round_robin
+from pairup.kernels.counters import COUPLES, MEMBERS, ROUND, SLOTS, UNSEEN
+from pairup.kernels.couple_statistics import CoupleStatistics, record
+from pairup.kernels.escb import approximation, candidates
+from pairup.kernels.escb.approximation import BEST, ApproximateSearch, find_near_best
+from pairup.kernels.escb.candidate_search import search_candidates
+from pairup.kernels.escb.candidates import Candidates, best_candidate, holds, note_value
+from pairup.kernels.round_robin import RoundRobin, note_seen, write_turn
 from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.dispatch import OK, provide
 from pairup.kernels.runtime.logarithm import log
@@ -32,54 +27,54 @@ from pairup.kernels.runtime.randomness import MANTISSA, mantissa, word
 _LUCK = 2.0**-30 / MANTISSA
 
 
-class Couples(NamedTuple):
+class IndexTerms(NamedTuple):
     """What the index is made of, at i * slots + j for the couple (i, j), i < j; 0 when unseen."""
 
     value: np.ndarray  # the mean and its luck
     inverse: np.ndarray  # 1 / tries
 
 
-class EscbState(NamedTuple):
+class ExactState(NamedTuple):
     """State of `ESCB` with the exact search."""
 
-    book: Book
-    couples: Couples
-    cover: Cover
+    stats: CoupleStatistics
+    terms: IndexTerms
+    round_robin: RoundRobin
     candidates: Candidates
-    keys: np.ndarray  # of the order of the cover, and of the luck
-    round: np.ndarray
+    keys: np.ndarray  # of the order in the round robin, and of the luck
+    now: np.ndarray
 
 
 class ApproximateState(NamedTuple):
     """State of `ESCB` with the approximate search."""
 
-    book: Book
-    couples: Couples
-    cover: Cover
-    hull: Hull
+    stats: CoupleStatistics
+    terms: IndexTerms
+    round_robin: RoundRobin
+    search: ApproximateSearch
     keys: np.ndarray
-    round: np.ndarray
+    now: np.ndarray
 
 
 def set_available_exact(state, players):
     """See `dispatch.set_available`."""
-    seat_cover(state.cover, state.keys[0], state.book.tries, players)
-    clear(state.candidates, players)
+    round_robin.set_players(state.round_robin, state.keys[0], state.stats.tries, players)
+    candidates.set_players(state.candidates, players)
 
 
 def set_available_approximate(state, players):
     """See `dispatch.set_available`."""
-    seat_cover(state.cover, state.keys[0], state.book.tries, players)
-    seat_hull(state.hull, players)
+    round_robin.set_players(state.round_robin, state.keys[0], state.stats.tries, players)
+    approximation.set_players(state.search, players)
 
 
 def propose_exact(state, couples):
     """See `dispatch.propose`."""
     if not _explore(state, couples):
-        clock = state.round[0]
-        best, index = best_candidate(state.candidates, state.couples, bonus_scale(clock))
+        clock = state.now[ROUND]
+        best, index = best_candidate(state.candidates, state.terms, bonus_scale(clock))
         if not holds(state.candidates, index, clock):
-            best = search(state.candidates, state.couples, clock)
+            best = search_candidates(state.candidates, state.terms, clock)
         _write_candidate(state.candidates, best, couples)
     return OK
 
@@ -87,8 +82,8 @@ def propose_exact(state, couples):
 def propose_approximate(state, couples):
     """See `dispatch.propose`."""
     if not _explore(state, couples):
-        near_best(state.hull, state.couples, bonus_scale(state.round[0]))
-        _write_mates(state.hull, couples)
+        find_near_best(state.search, state.terms, bonus_scale(state.now[ROUND]))
+        _write_mates(state.search, couples)
     return OK
 
 
@@ -97,7 +92,7 @@ def observe_exact(state, couples, played):
     for c in range(len(played)):
         i, j = slot(couples[c, 0]), slot(couples[c, 1])
         old, new = _learn(state, i, j, played[c])
-        note_value(state.candidates, slot(i * len(state.cover.seated) + j), old, new)
+        note_value(state.candidates, slot(i * len(state.round_robin.available) + j), old, new)
 
 
 def observe_approximate(state, couples, played):
@@ -106,7 +101,7 @@ def observe_approximate(state, couples, played):
         _learn(state, slot(couples[c, 0]), slot(couples[c, 1]), played[c])
 
 
-provide(EscbState, set_available=set_available_exact, propose=propose_exact, observe=observe_exact)
+provide(ExactState, set_available=set_available_exact, propose=propose_exact, observe=observe_exact)
 provide(
     ApproximateState,
     set_available=set_available_approximate,
@@ -117,33 +112,33 @@ provide(
 
 @kernel
 def _explore(state, couples):
-    """Count the round; cover the couples of those seated while some are unseen, and say so."""
-    round = state.round[0]
-    state.round[0] = round + 1
-    unseen = state.cover.now[UNSEEN] > 0
+    """Count the round; while some couples of the players are unseen, try them, and return True."""
+    round = state.now[ROUND]
+    state.now[ROUND] = round + 1
+    unseen = state.round_robin.now[UNSEEN] > 0
     if unseen:
-        play_cover(state.cover, state.book.tries, round, couples)
+        write_turn(state.round_robin, state.stats.tries, round, couples)
     return unseen
 
 
 @kernel
 def _learn(state, i, j, played):
     """Enter one outcome; returns the old value of the couple and its new one."""
-    slots = len(state.cover.seated)
-    mean = record(state.book, i, j, played)
-    tries = state.book.tries[i, j]
+    slots = len(state.round_robin.available)
+    mean = record(state.stats, i, j, played)
+    tries = state.stats.tries[i, j]
     if tries == 1:
-        note_seen(state.cover, i, j)
+        note_seen(state.round_robin, i, j)
     couple, mirrored = slot(i * slots + j), slot(j * slots + i)
-    old, new = state.couples.value[couple], mean + luck(state.keys[1], i, j)
-    state.couples.value[couple] = state.couples.value[mirrored] = new
-    state.couples.inverse[couple] = state.couples.inverse[mirrored] = 1.0 / tries
+    old, new = state.terms.value[couple], mean + luck(state.keys[1], i, j)
+    state.terms.value[couple] = state.terms.value[mirrored] = new
+    state.terms.inverse[couple] = state.terms.inverse[mirrored] = 1.0 / tries
     return old, new
 
 
 @kernel
 def luck(key, i, j):
-    """What parts couples of equal means, in [0, 2**-30)."""
+    """What tells couples of equal means apart, in [0, 2**-30)."""
     pair = (np.uint64(i) << np.uint64(32)) | np.uint64(j)
     return np.float64(mantissa(word(key, pair))) * _LUCK
 
@@ -155,11 +150,11 @@ def bonus_scale(clock):
 
 
 @kernel
-def _write_candidate(candidates, row, couples):
+def _write_candidate(listed, row, couples):
     """The couples of a candidate, less the phantom's."""
-    slots, written = candidates.now[SLOTS], 0
-    for x in range(candidates.now[COUPLES]):
-        couple = candidates.couples[row, x]
+    slots, written = listed.now[SLOTS], 0
+    for x in range(listed.now[COUPLES]):
+        couple = listed.couples[row, x]
         i, j = couple // slots, couple % slots
         if j != slots - 1:
             couples[written, 0], couples[written, 1] = i, j
@@ -167,12 +162,12 @@ def _write_candidate(candidates, row, couples):
 
 
 @kernel
-def _write_mates(hull, couples):
+def _write_mates(search, couples):
     """The couples of the best matching found, less the phantom's."""
-    phantom, written = hull.mates.shape[1] - 1, 0
-    for x in range(hull.now[MEMBERS]):
-        i = hull.players[x]
-        j = hull.mates[BEST, i]
+    phantom, written = search.mates.shape[1] - 1, 0
+    for x in range(search.now[MEMBERS]):
+        i = search.players[x]
+        j = search.mates[BEST, i]
         if i < j != phantom:
             couples[written, 0], couples[written, 1] = i, j
             written += 1

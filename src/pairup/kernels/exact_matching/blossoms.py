@@ -20,308 +20,308 @@ NOBODY = -1
 
 
 @outlined
-def search(room, seats, root):
-    """Couple the exposed player at seat `root`; False if forbidden couples leave no way."""
-    clock = room.clock
+def search(work, vertices, root):
+    """Couple the exposed player `root`; False if forbidden couples leave no way."""
+    clock = work.clock
     clock[0] = 0.0
-    _forget_tree(room, seats)
-    _make_even(room, seats, room.top[root])
+    _forget_tree(work, vertices)
+    _make_even(work, vertices, work.top[root])
     while True:
-        time, where = _next_event(room, seats)
+        time, where = _next_event(work, vertices)
         if time == np.inf:
             return False
         clock[0] = max(clock[0], time)
-        node = room.top[where]
-        if room.side[where] == EVEN:
-            _shrink(room, seats, node)
-        elif room.side[where] == ODD:
-            _expand(room, seats, node)
+        node = work.top[where]
+        if work.side[where] == EVEN:
+            _shrink(work, vertices, node)
+        elif work.side[where] == ODD:
+            _expand(work, vertices, node)
         else:
-            partner = room.mate[room.base[node]]
+            partner = work.mate[work.base[node]]
             if partner == NOBODY:
                 break
-            _make_odd(room, seats, node, room.source[where], where)
-            _make_even(room, seats, room.top[partner])
-    _stop_clock(room, seats)
-    _augment(room, room.source[where], where)
+            _make_odd(work, vertices, node, work.source[where], where)
+            _make_even(work, vertices, work.top[partner])
+    _stop_clock(work, vertices)
+    _augment(work, work.source[where], where)
     return True
 
 
 @kernel
-def _forget_tree(room, seats):
-    for v in range(seats):
-        room.side[v], room.reach[v], room.due[v] = FREE, np.inf, np.inf
+def _forget_tree(work, vertices):
+    for v in range(vertices):
+        work.side[v], work.reach[v], work.due[v] = FREE, np.inf, np.inf
 
 
 @kernel
-def _next_event(room, seats):
-    """The time of the next event, and the player whom it concerns.
+def _next_event(work, vertices):
+    """The time of the next event, and the player at which it happens.
 
     A free player is reached, an even node meets another, an odd blossom is worn away: nodes of the
     tree keep their time at their base.
     """
     time, where = np.inf, 0
-    for v in range(seats):
-        reached, due = room.reach[v] + room.dual[v], room.due[v]
-        due = reached if room.side[v] == FREE else due
+    for v in range(vertices):
+        reached, due = work.reach[v] + work.dual[v], work.due[v]
+        due = reached if work.side[v] == FREE else due
         where = v if due < time else where
         time = due if due < time else time
     return time, where
 
 
 @kernel
-def _make_even(room, seats, node):
+def _make_even(work, vertices, node):
     """A free node joins the tree at an even distance."""
-    room.join[node] = room.clock[0]
-    room.near[node, :seats] = np.inf
-    for x in range(room.size[node]):
-        u = room.members[node, x]
-        room.side[u] = EVEN
-        room.dual[u] += room.clock[0]
-        _look_around(room, seats, node, u)
-    _find_meeting(room, seats, node)
+    work.join[node] = work.clock[0]
+    work.near[node, :vertices] = np.inf
+    for x in range(work.size[node]):
+        u = work.members[node, x]
+        work.side[u] = EVEN
+        work.dual[u] += work.clock[0]
+        _look_around(work, vertices, node, u)
+    _find_meeting(work, vertices, node)
 
 
 @kernel
-def _look_around(room, seats, node, u):
+def _look_around(work, vertices, node, u):
     """Enter the edges of player `u`, now even and in `node`."""
-    dual = room.dual[u]
-    for v in range(seats):
-        distance = dual - room.weight[u, v]
-        near, near_from = room.near[node, v], room.near_from[node, v]
-        reach, source = room.reach[v], room.source[v]
-        room.near[node, v] = distance if distance < near else near
-        room.near_from[node, v] = u if distance < near else near_from
-        room.reach[v] = distance if distance < reach else reach
-        room.source[v] = u if distance < reach else source
+    dual = work.dual[u]
+    for v in range(vertices):
+        distance = dual - work.weight[u, v]
+        near, near_from = work.near[node, v], work.near_from[node, v]
+        reach, source = work.reach[v], work.source[v]
+        work.near[node, v] = distance if distance < near else near
+        work.near_from[node, v] = u if distance < near else near_from
+        work.reach[v] = distance if distance < reach else reach
+        work.source[v] = u if distance < reach else source
 
 
 @kernel
-def _find_meeting(room, seats, node):
+def _find_meeting(work, vertices, node):
     """When and where an even node meets another; the one that came later keeps the meeting."""
     least, where = np.inf, NOBODY
-    for v in range(seats):
-        distance = room.near[node, v] + room.dual[v]
-        meets = (room.side[v] == EVEN) & (room.top[v] != node) & (distance < least)
+    for v in range(vertices):
+        distance = work.near[node, v] + work.dual[v]
+        meets = (work.side[v] == EVEN) & (work.top[v] != node) & (distance < least)
         where = v if meets else where
         least = distance if meets else least
-    room.due[room.base[node]], room.meet_at[node] = 0.5 * least, where
+    work.due[work.base[node]], work.meet_at[node] = 0.5 * least, where
 
 
 @kernel
-def _make_odd(room, seats, node, source, target):
+def _make_odd(work, vertices, node, source, target):
     """A free node joins the tree at an odd distance, by the edge from `source` to `target`."""
-    room.join[node] = room.clock[0]
-    room.entry_from[node], room.entry_to[node] = source, target
-    for x in range(room.size[node]):
-        u = room.members[node, x]
-        room.side[u] = ODD
-        room.dual[u] -= room.clock[0]
-    if node >= seats:
-        room.due[room.base[node]] = room.clock[0] + 0.5 * room.thickness[node]
+    work.join[node] = work.clock[0]
+    work.entry_from[node], work.entry_to[node] = source, target
+    for x in range(work.size[node]):
+        u = work.members[node, x]
+        work.side[u] = ODD
+        work.dual[u] -= work.clock[0]
+    if node >= vertices:
+        work.due[work.base[node]] = work.clock[0] + 0.5 * work.thickness[node]
 
 
 @kernel
-def _odd_above(room, node):
+def _odd_above(work, node):
     """The odd node through which an even node is reached, NOBODY for the root."""
-    partner = room.mate[room.base[node]]
-    return room.top[partner] if partner != NOBODY else NOBODY
+    partner = work.mate[work.base[node]]
+    return work.top[partner] if partner != NOBODY else NOBODY
 
 
 @kernel
-def _even_above(room, node):
-    odd = _odd_above(room, node)
-    return room.top[room.entry_from[odd]] if odd != NOBODY else NOBODY
+def _even_above(work, node):
+    odd = _odd_above(work, node)
+    return work.top[work.entry_from[odd]] if odd != NOBODY else NOBODY
 
 
 @kernel
-def _shrink(room, seats, node):
+def _shrink(work, vertices, node):
     """An edge joins two even nodes: the cycle that it closes becomes a blossom."""
-    blossom = seats
-    while room.size[blossom] > 0:
+    blossom = vertices
+    while work.size[blossom] > 0:
         blossom += 1
-    v = room.meet_at[node]
-    u = room.near_from[node, v]
-    fork, depth = _fork(room, node, room.top[v])
-    _close_cycle(room, blossom, u, v, fork, depth)
-    room.parent[blossom], room.base[blossom] = NOBODY, room.base[fork]
-    room.join[blossom], room.thickness[blossom] = room.clock[0], 0.0
-    room.size[blossom] = 0
-    room.near[blossom, :seats] = np.inf
-    for k in range(room.kid_count[blossom]):
-        _adopt(room, seats, blossom, room.kids[blossom, k])
-    _find_meeting(room, seats, blossom)
+    v = work.meet_at[node]
+    u = work.near_from[node, v]
+    fork, depth = _fork(work, node, work.top[v])
+    _close_cycle(work, blossom, u, v, fork, depth)
+    work.parent[blossom], work.base[blossom] = NOBODY, work.base[fork]
+    work.join[blossom], work.thickness[blossom] = work.clock[0], 0.0
+    work.size[blossom] = 0
+    work.near[blossom, :vertices] = np.inf
+    for k in range(work.kid_count[blossom]):
+        _adopt(work, vertices, blossom, work.kids[blossom, k])
+    _find_meeting(work, vertices, blossom)
 
 
 @kernel
-def _fork(room, node, other):
+def _fork(work, node, other):
     """The even node where the paths to the root meet, and how many even nodes below it `node` is.
 
     The path of `node` is marked by its depth, then that of `other` is climbed until a mark.
     """
     depth, x = 0, node
     while x != NOBODY:
-        room.mark[x], depth, x = depth, depth + 1, _even_above(room, x)
+        work.mark[x], depth, x = depth, depth + 1, _even_above(work, x)
     fork = other
-    while room.mark[fork] < 0:
-        fork = _even_above(room, fork)
-    found, x = room.mark[fork], node
+    while work.mark[fork] < 0:
+        fork = _even_above(work, fork)
+    found, x = work.mark[fork], node
     while x != NOBODY:
-        room.mark[x], x = NOBODY, _even_above(room, x)
+        work.mark[x], x = NOBODY, _even_above(work, x)
     return fork, found
 
 
 @kernel
-def _close_cycle(room, blossom, u, v, fork, depth):
+def _close_cycle(work, blossom, u, v, fork, depth):
     """List the nodes from the fork to that of `u`, then from that of `v` back to the fork."""
-    kids = room.kids[blossom]
-    x = room.top[u]
+    kids = work.kids[blossom]
+    x = work.top[u]
     for k in range(2 * depth, 0, -2):
-        odd = _odd_above(room, x)
+        odd = _odd_above(work, x)
         kids[k], kids[k - 1] = x, odd
-        _set_link(room, blossom, k - 1, room.mate[room.base[x]], room.base[x])
-        _set_link(room, blossom, k - 2, room.entry_from[odd], room.entry_to[odd])
-        x = _even_above(room, x)
+        _set_link(work, blossom, k - 1, work.mate[work.base[x]], work.base[x])
+        _set_link(work, blossom, k - 2, work.entry_from[odd], work.entry_to[odd])
+        x = _even_above(work, x)
     kids[0], k = fork, 2 * depth
-    _set_link(room, blossom, k, u, v)
-    x = room.top[v]
+    _set_link(work, blossom, k, u, v)
+    x = work.top[v]
     while x != fork:
-        odd = _odd_above(room, x)
+        odd = _odd_above(work, x)
         kids[k + 1], kids[k + 2] = x, odd
-        _set_link(room, blossom, k + 1, room.base[x], room.mate[room.base[x]])
-        _set_link(room, blossom, k + 2, room.entry_to[odd], room.entry_from[odd])
+        _set_link(work, blossom, k + 1, work.base[x], work.mate[work.base[x]])
+        _set_link(work, blossom, k + 2, work.entry_to[odd], work.entry_from[odd])
         k += 2
-        x = _even_above(room, x)
-    room.kid_count[blossom] = k + 1
+        x = _even_above(work, x)
+    work.kid_count[blossom] = k + 1
 
 
 @kernel
-def _set_link(room, blossom, k, source, target):
+def _set_link(work, blossom, k, source, target):
     """Kid `k` of a blossom is joined to the next one by the edge from `source` to `target`."""
-    room.link_from[blossom, k], room.link_to[blossom, k] = source, target
+    work.link_from[blossom, k], work.link_to[blossom, k] = source, target
 
 
 @kernel
-def _adopt(room, seats, blossom, kid):
+def _adopt(work, vertices, blossom, kid):
     """Make a node of the tree, even or odd, a part of a new blossom, which is even."""
-    clock = room.clock[0]
-    even = room.side[room.base[kid]] == EVEN
-    room.parent[kid], room.due[room.base[kid]] = blossom, np.inf
-    room.thickness[kid] += 2.0 * (clock - room.join[kid]) * (1.0 if even else -1.0)
+    clock = work.clock[0]
+    even = work.side[work.base[kid]] == EVEN
+    work.parent[kid], work.due[work.base[kid]] = blossom, np.inf
+    work.thickness[kid] += 2.0 * (clock - work.join[kid]) * (1.0 if even else -1.0)
     if even:
-        for v in range(seats):
-            near, near_from = room.near[blossom, v], room.near_from[blossom, v]
-            other, other_from = room.near[kid, v], room.near_from[kid, v]
-            room.near[blossom, v] = other if other < near else near
-            room.near_from[blossom, v] = other_from if other < near else near_from
-    for x in range(room.size[kid]):
-        u = room.members[kid, x]
-        room.members[blossom, room.size[blossom]] = u
-        room.size[blossom] += 1
-        room.top[u] = blossom
+        for v in range(vertices):
+            near, near_from = work.near[blossom, v], work.near_from[blossom, v]
+            other, other_from = work.near[kid, v], work.near_from[kid, v]
+            work.near[blossom, v] = other if other < near else near
+            work.near_from[blossom, v] = other_from if other < near else near_from
+    for x in range(work.size[kid]):
+        u = work.members[kid, x]
+        work.members[blossom, work.size[blossom]] = u
+        work.size[blossom] += 1
+        work.top[u] = blossom
         if not even:
-            room.side[u] = EVEN
-            room.dual[u] += 2.0 * clock
-            _look_around(room, seats, blossom, u)
+            work.side[u] = EVEN
+            work.dual[u] += 2.0 * clock
+            _look_around(work, vertices, blossom, u)
 
 
 @kernel
-def _expand(room, seats, blossom):
+def _expand(work, vertices, blossom):
     """An odd blossom is worn away: its kids on the even way to its base stay in the tree."""
-    kids, count = room.kids[blossom], room.kid_count[blossom]
-    source, target = room.entry_from[blossom], room.entry_to[blossom]
+    kids, count = work.kids[blossom], work.kid_count[blossom]
+    source, target = work.entry_from[blossom], work.entry_to[blossom]
     for k in range(count):
-        _let_go(room, kids[k])
+        _let_go(work, kids[k])
     k, step = 0, 1
-    while kids[k] != room.top[target]:
+    while kids[k] != work.top[target]:
         k += 1
     if k % 2 == 0:
         step = -1
-    room.size[blossom] = 0
-    _make_odd(room, seats, kids[k], source, target)
+    work.size[blossom] = 0
+    _make_odd(work, vertices, kids[k], source, target)
     while k != 0:
         even, k = k + step, (k + 2 * step) % count
         if step > 0:
-            source, target = room.link_from[blossom, even], room.link_to[blossom, even]
+            source, target = work.link_from[blossom, even], work.link_to[blossom, even]
         else:
-            source, target = room.link_to[blossom, k], room.link_from[blossom, k]
-        _make_even(room, seats, kids[even])
-        _make_odd(room, seats, kids[k], source, target)
+            source, target = work.link_to[blossom, k], work.link_from[blossom, k]
+        _make_even(work, vertices, kids[even])
+        _make_odd(work, vertices, kids[k], source, target)
 
 
 @kernel
-def _let_go(room, kid):
+def _let_go(work, kid):
     """A node leaves an odd blossom and the tree."""
-    room.parent[kid] = NOBODY
-    for x in range(room.size[kid]):
-        u = room.members[kid, x]
-        room.top[u], room.side[u], room.due[u] = kid, FREE, np.inf
-        room.dual[u] += room.clock[0]
+    work.parent[kid] = NOBODY
+    for x in range(work.size[kid]):
+        u = work.members[kid, x]
+        work.top[u], work.side[u], work.due[u] = kid, FREE, np.inf
+        work.dual[u] += work.clock[0]
 
 
 @kernel
-def _stop_clock(room, seats):
+def _stop_clock(work, vertices):
     """Write the duals of players and blossoms as they are at the end of the search."""
-    clock = room.clock[0]
-    for u in range(seats):
-        if room.side[u] != FREE:
-            room.dual[u] += clock if room.side[u] == ODD else -clock
-    for b in range(seats, seats + seats // 2):
-        if room.size[b] > 0 and room.parent[b] == NOBODY and room.side[room.base[b]] != FREE:
-            grows = 1.0 if room.side[room.base[b]] == EVEN else -1.0
-            room.thickness[b] = max(room.thickness[b] + 2.0 * grows * (clock - room.join[b]), 0.0)
+    clock = work.clock[0]
+    for u in range(vertices):
+        if work.side[u] != FREE:
+            work.dual[u] += clock if work.side[u] == ODD else -clock
+    for b in range(vertices, vertices + vertices // 2):
+        if work.size[b] > 0 and work.parent[b] == NOBODY and work.side[work.base[b]] != FREE:
+            grows = 1.0 if work.side[work.base[b]] == EVEN else -1.0
+            work.thickness[b] = max(work.thickness[b] + 2.0 * grows * (clock - work.join[b]), 0.0)
 
 
 @kernel
-def _augment(room, u, v):
+def _augment(work, u, v):
     """Couple even player `u` with exposed `v`, and re-couple all the way up to the root."""
-    _move_base(room, room.top[v], v)
+    _move_base(work, work.top[v], v)
     while True:
-        odd = _odd_above(room, room.top[u])
-        _move_base(room, room.top[u], u)
-        room.mate[u], room.mate[v] = v, u
+        odd = _odd_above(work, work.top[u])
+        _move_base(work, work.top[u], u)
+        work.mate[u], work.mate[v] = v, u
         if odd == NOBODY:
             break
-        u, v = room.entry_from[odd], room.entry_to[odd]
-        _move_base(room, odd, v)
+        u, v = work.entry_from[odd], work.entry_to[odd]
+        _move_base(work, odd, v)
 
 
 @kernel
-def _move_base(room, node, base):
+def _move_base(work, node, base):
     """Make `base` the player of a node who is coupled outside it, and the blossoms in it alike."""
-    stack, waiting = room.stack, 0
+    stack, waiting = work.stack, 0
     stack[0, 0], stack[0, 1] = node, base
     while waiting >= 0:
         node, base = stack[waiting, 0], stack[waiting, 1]
         waiting -= 1
-        if room.base[node] == base:
+        if work.base[node] == base:
             continue
         kid = base
-        while room.parent[kid] != node:
-            kid = room.parent[kid]
-        _turn(room, node, kid)
-        room.base[node] = base
+        while work.parent[kid] != node:
+            kid = work.parent[kid]
+        _turn(work, node, kid)
+        work.base[node] = base
         waiting += 1
         stack[waiting, 0], stack[waiting, 1] = kid, base
-        for k in range(1, room.kid_count[node], 2):
-            u, v = room.link_from[node, k], room.link_to[node, k]
-            room.mate[u], room.mate[v] = v, u
-            stack[waiting + 1, 0], stack[waiting + 1, 1] = room.kids[node, k], u
-            stack[waiting + 2, 0], stack[waiting + 2, 1] = room.kids[node, k + 1], v
+        for k in range(1, work.kid_count[node], 2):
+            u, v = work.link_from[node, k], work.link_to[node, k]
+            work.mate[u], work.mate[v] = v, u
+            stack[waiting + 1, 0], stack[waiting + 1, 1] = work.kids[node, k], u
+            stack[waiting + 2, 0], stack[waiting + 2, 1] = work.kids[node, k + 1], v
             waiting += 2
 
 
 @kernel
-def _turn(room, blossom, first):
+def _turn(work, blossom, first):
     """Turn the cycle of a blossom so that `first` comes first."""
-    count, spare = room.kid_count[blossom], room.spare
+    count, spare = work.kid_count[blossom], work.spare
     start = 0
-    while room.kids[blossom, start] != first:
+    while work.kids[blossom, start] != first:
         start += 1
     for k in range(count):
-        spare[0, k] = room.kids[blossom, k]
-        spare[1, k], spare[2, k] = room.link_from[blossom, k], room.link_to[blossom, k]
+        spare[0, k] = work.kids[blossom, k]
+        spare[1, k], spare[2, k] = work.link_from[blossom, k], work.link_to[blossom, k]
     for k in range(count):
         old = (start + k) % count
-        room.kids[blossom, k] = spare[0, old]
-        _set_link(room, blossom, k, spare[1, old], spare[2, old])
+        work.kids[blossom, k] = spare[0, old]
+        _set_link(work, blossom, k, spare[1, old], spare[2, old])

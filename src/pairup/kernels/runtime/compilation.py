@@ -14,11 +14,13 @@ from pathlib import Path
 
 import numba
 import numpy as np
-from numba.core import config
+from numba.core import config, event
 
-# Without Numba's run time no array is counted in and out of each call, which cost nine tenths of a
-# round, and a kernel that would allocate does not compile. The numpy error model divides without
-# a branch to raise.
+from pairup.kernels.runtime.compile_notice import CompileNotice
+from pairup.kernels.runtime.source_digest import bytes_digest
+
+# Without Numba's run time no references to arrays are counted, which took nine tenths of a round,
+# and a kernel that would allocate does not compile. The numpy error model divides without a branch.
 OPTIONS = {"_nrt": False, "forceinline": True, "error_model": "numpy"}
 
 _SOURCES = Path(__file__).parents[1]
@@ -33,61 +35,53 @@ def cache_root():
     return Path(home) / "pairup"
 
 
-def sources_digest():
-    """A digest of every kernel source: what the kernels compute."""
-    digest = hashlib.sha256()
-    for source in sorted(_SOURCES.rglob("*.py")):
-        digest.update(
-            source.relative_to(_SOURCES).as_posix().encode() + b"\0" + source.read_bytes()
-        )
-    return digest.hexdigest()
-
-
 def compile_digest():
-    """A short digest of the sources and of what compiles them: the machine code."""
-    text = f"{numba.__version__} {sys.version} {sources_digest()}"
+    """A short digest of all kernel sources and of what compiles them."""
+    sources = bytes_digest(_SOURCES, _SOURCES.rglob("*.py"))
+    text = f"{numba.__version__} {sys.version} {sources}"
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def cache_folder():
-    """The cache folder of the kernels as they are now; the oldest folders are swept away."""
+    """The cache folder of the kernels as they are now; the oldest folders are deleted."""
     root = cache_root()
     folder = root / f"kernels-{compile_digest()}"
     if not folder.exists():
-        _sweep(root)
+        _delete_oldest(root)
     return folder
 
 
-def _sweep(root):
+def _delete_oldest(root):
     try:
         folders = sorted(root.glob("kernels-*"), key=lambda folder: folder.stat().st_mtime)
-    except OSError:  # another process sweeps at this moment
+    except OSError:  # another process deletes them at this moment
         return
     for folder in folders[: -_FOLDERS_KEPT + 1]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 _FOLDER = str(cache_folder())
+event.register("numba:compile", CompileNotice(_FOLDER))
 
 
 def kernel(function):
     """Compile `function` without the GIL, cached on disk under the digest of all kernels."""
-    # Numba reads the setting when it decorates, so other libraries' caches are left alone.
-    before, config.CACHE_DIR = config.CACHE_DIR, _FOLDER
-    try:
-        return numba.njit(cache=True, nogil=True, **OPTIONS)(function)
-    finally:
-        config.CACHE_DIR = before
+    return _compiled(function, OPTIONS)
 
 
 def outlined(function):
-    """Compile `function` as `kernel` does, but call it: for what is long and called seldom.
+    """Compile `function` as `kernel` does, but call it: for what is long and seldom called.
 
     A call costs tens of nanoseconds, but each place in which it is inlined seconds to compile.
     """
+    return _compiled(function, OPTIONS | {"forceinline": False})
+
+
+def _compiled(function, options):
+    # Numba reads the setting when it decorates, so other libraries' caches are left alone.
     before, config.CACHE_DIR = config.CACHE_DIR, _FOLDER
     try:
-        return numba.njit(cache=True, nogil=True, **OPTIONS | {"forceinline": False})(function)
+        return numba.njit(cache=True, nogil=True, **options)(function)
     finally:
         config.CACHE_DIR = before
 
@@ -111,7 +105,7 @@ def _uncached(function):
 def slot(i):
     """The slot of a player as an index that cannot count from the end.
 
-    For a signed index every array is asked its length, in case the index is negative: in the loops
-    over couples that cost a tenth to a fifth of a round.
+    With a signed index the length of the array is read, in case the index is negative: in the loops
+    over couples that took a tenth to a fifth of a round.
     """
     return np.uint32(i)

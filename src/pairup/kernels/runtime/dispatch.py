@@ -13,13 +13,13 @@ OK, FULL = 0, 1  # FULL: a table of the state must grow; nothing was changed, ca
 
 
 def set_available(state, players):
-    """Make `players` (slots, ascending) the ones to be matched from now on."""
+    """Make `players` (slots, ascending) the ones who are matched from now on."""
 
 
 def propose(state, couples):
     """Write the next matching into `couples` and return a status.
 
-    Couples are written as rows (i, j) with i < j, as many as fit: half of those seated.
+    Couples are written as rows (i, j) with i < j, as many as fit: half of the players available.
     """
 
 

@@ -1,4 +1,4 @@
-"""The loop: a policy plays a replication of a problem."""
+"""The loop: a policy plays a replication of a problem, round after round."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from pairup.kernels.runtime.randomness import MANTISSA, WEYL, mantissa, mixed
 _ROUNDING = 1e-12  # smaller differences between sums of rates are rounding, not regret
 
 
-class World(NamedTuple):
+class Replication(NamedTuple):
     """One replication of a problem: the players as labelled there, and their draws."""
 
     rates: np.ndarray
@@ -19,8 +19,8 @@ class World(NamedTuple):
     best_games: np.ndarray
 
 
-class Tally(NamedTuple):
-    """What the loop counts, and its room for one round."""
+class Totals(NamedTuple):
+    """What the loop counts, and its workspace for one round."""
 
     round: np.ndarray
     games: np.ndarray
@@ -30,9 +30,9 @@ class Tally(NamedTuple):
     accepted: np.ndarray
 
 
-def new_tally(players):
+def new_totals(players):
     """Nothing played yet."""
-    return Tally(
+    return Totals(
         round=np.zeros(1, np.int64),
         games=np.zeros(1, np.int64),
         regret=np.zeros(1),
@@ -43,34 +43,34 @@ def new_tally(players):
 
 
 @kernel
-def accept(world, round, accepted):
-    """Who accepts in a round: a draw of the replication's key, the round and the player."""
-    players = len(world.rates)
-    step = world.key[0] + WEYL * np.uint64(round * players + 1)
+def accept(replication, round, accepted):
+    """Draw who accepts in a round, from the replication's key, the round and the player."""
+    players = len(replication.rates)
+    step = replication.key[0] + WEYL * np.uint64(round * players + 1)
     for i in range(players):
         draw = mantissa(mixed(step))
-        accepted[i] = np.float64(draw) < world.rates[i] * MANTISSA
+        accepted[i] = np.float64(draw) < replication.rates[i] * MANTISSA
         step += WEYL
 
 
 @kernel
-def play(state, world, tally, until):
+def play_rounds(state, replication, totals, until):
     """Play on to round `until`; returns OK, or the status with which the policy stopped."""
-    couples, played, accepted = tally.couples, tally.played, tally.accepted
-    while tally.round[0] < until:
+    couples, played, accepted = totals.couples, totals.played, totals.accepted
+    while totals.round[0] < until:
         status = propose(state, couples)
         if status != OK:
             return status
-        accept(world, tally.round[0], accepted)
+        accept(replication, totals.round[0], accepted)
         games, expected = 0, 0.0
         for c in range(len(played)):
             i, j = slot(couples[c, 0]), slot(couples[c, 1])
             played[c] = accepted[i] & accepted[j]  # no branch: it would be a coin to guess
             games += played[c]
-            expected += world.rates[i] * world.rates[j]
+            expected += replication.rates[i] * replication.rates[j]
         observe(state, couples, played)
-        gap = world.best_games[0] - expected
-        tally.regret[0] += gap if gap > _ROUNDING else 0.0
-        tally.games[0] += games
-        tally.round[0] += 1
+        gap = replication.best_games[0] - expected
+        totals.regret[0] += gap if gap > _ROUNDING else 0.0
+        totals.games[0] += games
+        totals.round[0] += 1
     return OK

@@ -1,4 +1,4 @@
-"""The two ends of the scale: no knowledge at all, and all of it."""
+"""The best matching: what is reached with all knowledge."""
 
 from __future__ import annotations
 
@@ -11,47 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.errors import PolicyError
-from pairup.kernels.baselines import OracleState, UniformState
+from pairup.kernels.oracle import OracleState
 from pairup.policies.base import Policy, Slots, StartContext, register
+from pairup.states.leaders import couples_in_order
 from pairup.states.saved_arrays import Arrays, numbers, require
-
-
-@register
-@dataclass(frozen=True)
-class Uniform(Policy):
-    """Propose a matching drawn uniformly at random, whatever was played.
-
-    Examples
-    --------
-    >>> from pairup import Uniform
-    >>> Uniform().learner("abcd").propose() == Uniform().learner("abcd").propose()
-    True
-    """
-
-    name: ClassVar[str] = "uniform"
-
-    def start(self, context: StartContext) -> UniformState:
-        """See `Policy.start`."""
-        room = np.zeros((2, context.slots), np.int64)
-        return UniformState(
-            players=room[0],
-            shuffled=room[1],
-            seated=np.zeros(1, np.int64),
-            round=np.zeros(1, np.int64),
-            key=np.array([context.key]),
-        )
-
-    def set_present(self, state: Any, present: Slots) -> None:
-        """See `Policy.set_present`."""
-
-    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        """See `Policy.saved`."""
-        return {"round": state.round}
-
-    def load(self, state: Any, arrays: Arrays) -> UniformState:
-        """See `Policy.load`."""
-        (state.round[0],) = numbers(arrays, "round")
-        return state
 
 
 @register
@@ -92,13 +55,13 @@ class Oracle(Policy):
         known = np.full(context.capacity, -1.0)
         known[: len(rates)] = rates[: context.capacity]
         ranking = np.argsort(-known, kind="stable")
-        return OracleState(ranking=ranking, seated=np.zeros(context.slots, np.bool_))
+        return OracleState(ranking=ranking, available=np.zeros(context.slots, np.bool_))
 
     def set_present(self, state: Any, present: Slots) -> None:
         """See `Policy.set_present`."""
 
     def forget(self, state: Any, slot: int) -> None:
-        """See `Policy.forget`; whoever takes the slot next ranks last."""
+        """See `Policy.forget`; the player who takes the slot next ranks last."""
         place = np.flatnonzero(state.ranking == slot)[0]
         state.ranking[place:] = np.roll(state.ranking[place:], -1)
 
@@ -111,14 +74,13 @@ class Oracle(Policy):
         ranking = numbers(arrays, "ranking")
         slots, capacity = len(ranking), len(state.ranking)
         ranked = np.array_equal(np.sort(ranking), np.arange(slots)) and slots <= capacity
-        require(ranked, "its ranking is none of all players")
+        require(ranked, "its ranking does not list each player once")
         state.ranking[:slots], state.ranking[slots:] = ranking, np.arange(slots, capacity)
         return state
 
     def leader(self, state: Any) -> NDArray[np.int64]:
         """See `Policy.leader`."""
-        order = state.ranking[state.seated[state.ranking]]
-        return np.sort(order[: len(order) // 2 * 2].reshape(-1, 2), axis=1)
+        return couples_in_order(state.ranking[state.available[state.ranking]])
 
 
 def _checked_rates(rates: Iterable[float]) -> tuple[float, ...]:
@@ -128,7 +90,7 @@ def _checked_rates(rates: Iterable[float]) -> tuple[float, ...]:
         checked = (math.nan,)
     if not all(0 <= rate <= 1 for rate in checked):  # false for NaN as well
         raise PolicyError(
-            f"rates of oracle must be numbers in [0, 1], one a player, got {rates!r}: "
+            f"rates of oracle must be numbers in [0, 1], one per player, got {rates!r}: "
             "try (0.9, 0.8, 0.3)"
         )
     return checked

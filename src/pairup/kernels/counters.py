@@ -1,0 +1,87 @@
+"""Where each number stands in the arrays `now` and `figures` of states.
+
+Compiled steps can change arrays only, so counters, sizes and switches stand together in one array
+of integers, `now`, and a few real numbers in `figures`. The places are the same for all policies;
+each uses those it needs.
+"""
+
+import numpy as np
+
+# fmt: off
+(
+    # Any policy.
+    ROUND,            # proposals so far
+    PRESENT,          # players present
+    AVAILABLE,        # players available
+    MEMBERS,          # ... and the phantom, where they are odd
+    # Options.
+    BY_PLAYERS,       # compare players (V2), not matchings (V1)
+    KL,               # the KL index, not UCB
+    CLOCK_IS_ROUND,   # exploration grows with the rounds, not with how often the leader led
+    PERIOD,
+    DECAYS,           # epsilon-greedy: epsilon decays with the rounds
+    GAUSSIAN,         # CombThompson: normal posteriors, not Beta
+    HORIZON,          # rounds to come, 0 if not known
+    # Neighbours of the leader.
+    CELL,             # the leader's cell in the table of counts
+    # OSUB.
+    ARMS,             # arms entered
+    MAX_ARMS,
+    TOP,              # the arm with the best mean
+    # Round robins.
+    TURN,             # turns played
+    TURNS,            # turns to play
+    UNSEEN,           # couples among the players available that are unseen
+    # SAM.
+    CLUSTERS,
+    AWAY,             # members who are not available, the phantom included
+    # RankOneThompson.
+    USED,             # columns of a row that are in use: the rest has no couples
+    ANSWERED,         # whether any player's answer was ever observed
+    # ESCB.
+    CHANGED,          # the players available changed since the last search
+    SLOTS,
+    COUPLES,          # couples of a matching
+    COUNT,            # candidates listed
+    LAST_ROUND,       # in which the list of candidates holds
+    RAREST,           # the least tried couple of the branch that is searched
+    COUNTERS,         # how many counters there are
+) = range(29)
+
+(
+    # Unimodal.
+    CLOCK,            # of the next round, most likely
+    LEVEL,            # ... and its exploration level
+    # ESCB, exact.
+    THRESHOLD,        # index that makes a matching a candidate
+    RISEN,            # by how much values have risen since the last search
+    CUSHION,          # between the best index and the threshold
+    STRETCH,          # share of the rounds so far for which a list is made
+    SCALE,            # the bonus scale now
+    LATER,            # ... and in the last round of the stretch
+    BEST_INDEX,
+    LEAST_INVERSE,    # of all couples
+    CAP,              # the greatest inverse allowed in a branch
+    # ESCB, approximate.
+    CERTIFIED,        # sum of certified ratios
+    WORST,            # the least of them
+    CERTIFICATES,     # their number
+    FIGURES,          # how many figures there are
+) = range(15)
+# fmt: on
+
+
+def new_counters(values=None):
+    """Zeros, but for the counters that the mapping `values` has."""
+    return _filled(np.zeros(COUNTERS, np.int64), values)
+
+
+def new_figures(values=None):
+    """Zeros, but for the figures that the mapping `values` has."""
+    return _filled(np.zeros(FIGURES), values)
+
+
+def _filled(array, values):
+    for place, value in (values or {}).items():
+        array[place] = value
+    return array

@@ -1,0 +1,53 @@
+"""Matchings drawn uniformly at random."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pairup.kernels.counters import AVAILABLE, ROUND
+from pairup.kernels.couples import write_couple
+from pairup.kernels.runtime.compilation import kernel
+from pairup.kernels.runtime.dispatch import OK, provide
+from pairup.kernels.runtime.randomness import shuffle, word
+
+
+class UniformState(NamedTuple):
+    """State of `Uniform`: the players available (the first of `players`), and their shuffle."""
+
+    players: np.ndarray
+    shuffled: np.ndarray
+    now: np.ndarray
+    key: np.ndarray
+
+
+def set_available(state, players):
+    """See `dispatch.set_available`."""
+    state.now[AVAILABLE] = len(players)
+    for x in range(len(players)):
+        state.players[x] = players[x]
+
+
+def propose(state, couples):
+    """See `dispatch.propose`."""
+    players = state.players[: state.now[AVAILABLE]]
+    draw_matching(word(state.key[0], state.now[ROUND]), players, state.shuffled, couples)
+    state.now[ROUND] += 1
+    return OK
+
+
+def observe(state, couples, played):
+    """See `dispatch.observe`: nothing is learnt."""
+
+
+provide(UniformState, set_available=set_available, propose=propose, observe=observe)
+
+
+@kernel
+def draw_matching(key, players, workspace, couples):
+    """Write a matching of `players` drawn uniformly: a shuffle, cut into couples."""
+    shuffled = workspace[: len(players)]
+    for x in range(len(players)):
+        shuffled[x] = players[x]
+    shuffle(key, shuffled)
+    for row in range(len(players) // 2):
+        write_couple(couples, row, shuffled[2 * row], shuffled[2 * row + 1])

@@ -1,0 +1,117 @@
+"""A policy plays a replication of a problem from its first round on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairup.errors import SimulationError
+from pairup.kernels.runtime.compilation import for_state
+from pairup.kernels.runtime.dispatch import FULL, set_available_step
+from pairup.kernels.runtime.loop import new_totals, play_rounds
+from pairup.kernels.runtime.randomness import POLICY, stream_key
+from pairup.policies.base import Policy, StartContext
+from pairup.problem import Problem
+from pairup.simulation.replication import new_replication
+
+_SLICE = 1_000_000  # players' turns between two looks at whether to stop: a hundredth of a second
+
+Numbers = tuple[NDArray[np.float64], NDArray[np.int64]]
+
+
+class Playthrough:
+    """One replication of a policy on a problem, played as far as asked.
+
+    Parameters
+    ----------
+    problem, policy, rounds, seed
+        As in `simulate`; `rounds` is the horizon that the policy is told.
+    number
+        Of the replication.
+
+    Attributes
+    ----------
+    totals
+        Rounds and games played so far, and their regret.
+
+    Examples
+    --------
+    >>> from pairup import Problem, Uniform
+    >>> playthrough = Playthrough(Problem([1, 1, 1]), Uniform(), rounds=10, seed=0, number=0)
+    >>> playthrough.play_to(5)
+    >>> int(playthrough.totals.games[0])
+    5
+    """
+
+    def __init__(
+        self, problem: Problem, policy: Policy, rounds: int, seed: int, number: int
+    ) -> None:
+        players = problem.players
+        policy.check_players(players)
+        self.totals = new_totals(players)
+        self._policy, self._replication = policy, new_replication(problem, seed, number)
+        key = np.uint64(stream_key(seed, number, POLICY))
+        self._state = policy.start(StartContext(players, key, rounds, self._replication.rates))
+        present = np.arange(players)
+        policy.set_present(self._state, present)
+        for_state(set_available_step, self._state)(self._state, present)
+
+    def play_to(self, round: int, stop: threading.Event | None = None) -> None:
+        """Play on to a round; an event that is set stops it within a hundredth of a second."""
+        totals, rounds = self.totals, max(_SLICE // len(self._replication.rates), 1)
+        loop = for_state(play_rounds, self._state)
+        while totals.round[0] < round:
+            if stop is not None and stop.is_set():
+                raise SimulationError("the simulation was stopped before its last round")
+            until = min(round, totals.round[0] + rounds)
+            if loop(self._state, self._replication, totals, until) == FULL:
+                self._state = self._policy.grow(self._state)
+
+
+def play_replications(
+    problem: Problem,
+    policy: Policy,
+    rounds: int,
+    replications: range,
+    seed: int,
+    checkpoints: Sequence[int],
+    stop: threading.Event | None = None,
+) -> Numbers:
+    """Play some replications one after the other, here and in this thread.
+
+    The result depends on the arguments alone, and all of them but `stop` can travel to another
+    process. The arguments are those of `simulate`.
+
+    Parameters
+    ----------
+    checkpoints
+        Ascending, in (0, rounds].
+    stop
+        When it is set, the call ends within a hundredth of a second with a `SimulationError`.
+
+    Returns
+    -------
+    regret, games : ndarray, shape (replications, checkpoints)
+        As in `Run`.
+
+    Examples
+    --------
+    >>> from pairup import Problem, Unimodal, simulate
+    >>> problem = Problem.from_zero(4, 0.1)
+    >>> regret, games = play_replications(problem, Unimodal(), 100, range(2, 5), 7, [10, 100])
+    >>> run = simulate(problem, Unimodal(), 100, range(2, 5), 7, [10, 100])
+    >>> bool((run.regret == regret).all() and (run.games == games).all())
+    True
+    """
+    shape = len(replications), len(checkpoints)
+    regret, games = np.zeros(shape), np.zeros(shape, np.int64)
+    for row, number in enumerate(replications):
+        playthrough = Playthrough(problem, policy, rounds, seed, number)
+        for column, checkpoint in enumerate(checkpoints):
+            playthrough.play_to(checkpoint, stop)
+            regret[row, column] = playthrough.totals.regret[0]
+            games[row, column] = playthrough.totals.games[0]
+    return regret, games
