@@ -104,7 +104,7 @@ def loaded(search, n, tries, games, round):
 def tables(compiled, n):
     """Values and inverses of the couples, with a phantom who adds nothing for an odd n."""
     slots = n + 1
-    value, inverse = (table.reshape(slots, slots) for table in compiled.state.couples)
+    value, inverse = (table.reshape(slots, slots) for table in compiled.state.terms)
     size = n + n % 2
     return value[:size, :size], inverse[:size, :size]
 

@@ -48,7 +48,7 @@ class Duel:
         observe_answers_step(
             self.compiled.state, couples, np.array(answers, np.int64).reshape(-1, 2)
         )
-        self.twin.hear(matching, answers)
+        self.twin.observe_answers(matching, answers)
 
     def play(self, rounds, learn):
         for _ in range(rounds):
@@ -62,11 +62,11 @@ def test_equals_its_twin_step_for_step(family):
         duel.play(12, duel.observe)
 
 
-def test_hears_answers_as_its_twin_does():
+def test_learns_from_answers_as_its_twin_does():
     duel = Duel([0.9, 0.7, 0.5, 0.3, 0.0, 1.0], seed=3)
-    duel.play(8, duel.hear)
+    duel.play(8, duel.observe_answers)
     duel.play(8, duel.observe)
-    duel.play(8, duel.hear)
+    duel.play(8, duel.observe_answers)
 
 
 def test_some_of_the_players_are_matched():

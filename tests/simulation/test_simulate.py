@@ -155,7 +155,7 @@ def test_default_checkpoints_are_log_spaced(rounds, marks):
         ({"replications": -1}, SimulationError, "got -1"),
         ({"replications": 2.0}, SimulationError, "replications must be"),
         ({"replications": [0, 1]}, SimulationError, "replications must be"),
-        ({"replications": range(0)}, SimulationError, r"some numbers of at least 0, got range\(0"),
+        ({"replications": range(0)}, SimulationError, r"numbers of at least 0, got range\(0"),
         ({"replications": range(-1, 3)}, SimulationError, "at least 0"),
         ({"seed": -1}, PolicyError, "seed must be an integer of at least 0, got -1"),
         ({"seed": 2**63}, PolicyError, "seed must be"),

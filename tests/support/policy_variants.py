@@ -4,6 +4,7 @@
 the compiled loop.
 """
 
+import dataclasses
 import itertools
 import typing
 from dataclasses import dataclass
@@ -16,20 +17,8 @@ from pairup.kernels.runtime.loop import accept, new_totals, play_rounds
 from pairup.kernels.runtime.randomness import POLICY, stream_key
 from pairup.policies.base import StartContext
 
-# What a policy must be told before it can serve: from the rates of the players, in their order.
-TOLD = {
-    "sam": lambda rates: {"horizon": 1_000},
-    "oracle": lambda rates: {"rates": tuple(rates)},
-    "explore_then_commit": lambda rates: {"horizon": 1_000},
-}
-
-# Policies that draw nothing: two seeds propose the same.
-WITHOUT_DRAWS = {"sam", "oracle", "comb_ucb"}
-
-
-# Policies whose draws go on from their last draws: those that other players' outcomes with someone
-# who left have shaped fade, instead of vanishing with the outcomes.
-CHAINS = {"rank_one_thompson"}
+# What policies may need to be told, from the rates of the players in their order.
+KNOWLEDGE = {"horizon": lambda rates: 1_000, "rates": tuple}
 
 
 @dataclass(frozen=True)
@@ -41,8 +30,10 @@ class Variant:
 
     def policy(self, rates):
         """Make the policy, told what it must know of players with these rates."""
-        told = TOLD[self.name](rates) if self.name in TOLD else {}
-        return get_policy(self.name, **dict(self.options), **told)
+        policy = get_policy(self.name, **dict(self.options))
+        return dataclasses.replace(
+            policy, **{what: KNOWLEDGE[what](rates) for what in policy.needs()}
+        )
 
     def learner(self, players, seed=0):
         """Start it live; where it must know rates, the players given first accept most."""

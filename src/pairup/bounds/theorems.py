@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 from pairup.errors import PolicyError, ProblemError
-from pairup.policies import SAM, Policy, Unimodal
+from pairup.policies import Policy
 from pairup.problem import Problem
 
 
@@ -42,20 +41,15 @@ def theorem(problem: Problem, policy: Policy) -> Theorem:
     >>> name, round(constant)
     ('Theorem 1', 1600)
     """
-    if not isinstance(policy, Unimodal | SAM):
-        raise PolicyError(
-            f"no theorem bounds the regret of {policy.name}: there is one for "
-            'Unimodal("matchings"), Unimodal("players") and SAM()'
-        )
     if not problem.strict_order:
         raise ProblemError(
             "the theorems need each couple of the optimum to beat the next one strictly, "
             f"got {problem!r}: move equal rates of successive couples apart"
         )
-    gaps = problem.neighbour_gaps
-    if isinstance(policy, SAM):
-        couples = -(-problem.players // 2)
-        return Theorem("SAM's theorem", 640 * couples * (math.log(couples) + 2) / problem.gap)
-    if policy.compare == "matchings":
-        return Theorem("Theorem 1", float((8 / gaps).sum()))
-    return Theorem("Theorem 2", float((8 * gaps / problem.player_gaps**2).sum()))
+    bound = policy.regret_bound(problem)
+    if bound is None:
+        raise PolicyError(
+            f"no theorem bounds the regret of {policy.name}: there is one for "
+            'Unimodal("matchings"), Unimodal("players") and SAM()'
+        )
+    return Theorem(*bound)

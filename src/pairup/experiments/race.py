@@ -7,14 +7,12 @@ import tomllib
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from pairup.errors import ExperimentError, PolicyError
 from pairup.experiments.families import PosedProblem, sweep_problems
 from pairup.experiments.figure_spec import FigureSpec
 from pairup.experiments.spec import Entry, Experiment, load_experiment
 from pairup.experiments.toml_table import Table
-from pairup.policies.base import StartContext, get_policy
+from pairup.policies.base import get_policy
 
 _MOST_FOR_LIMIT = 24  # players: beyond, the limit takes longer to compute than a race should
 
@@ -118,14 +116,12 @@ def _has_limit(posed: PosedProblem) -> bool:
 
 
 def _left_out(experiment: Experiment) -> dict[str, str]:
-    """Ask each policy whether it can start; one may be made for few players only."""
+    """Ask each policy whether it can match all players; one may be made for few only."""
     left_out = {}
     for entry in experiment.entries:
         for posed in experiment.problems:
-            players = posed.problem.players
-            context = StartContext(players, np.uint64(0), experiment.rounds, posed.problem.rates)
             try:
-                entry.policy.set_present(entry.policy.start(context), np.arange(players))
+                entry.policy.check_players(posed.problem.players)
             except PolicyError as error:
                 left_out[entry.label] = str(error)
     return left_out

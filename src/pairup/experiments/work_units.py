@@ -19,24 +19,6 @@ from pairup.problem import Problem
 from pairup.simulation.playthrough import play_replications
 from pairup.simulation.simulate import log_spaced
 
-# Nanoseconds of a round for each player, by policy. They only say how many replications make a
-# block: never measured, because the same experiment must be cut alike everywhere.
-_COSTS = {
-    "oracle": 5,
-    "rank_one_thompson": 35,
-    "uniform": 10,
-    "sam": 10,
-    "unimodal": 15,
-    "unimodal_thompson": 40,
-    "osub": 200,
-    "epsilon_greedy": 10,
-    "explore_then_commit": 10,
-    "comb_ucb": 200,
-    "comb_thompson": 450,
-    "escb": 200,
-}
-_UNKNOWN_COST = 50
-_KL_FACTORS = {"players": 2, "matchings": 6}  # of the KL index over the UCB index
 _BLOCK_SECONDS = 1.0
 _MOST_REPLICATIONS = 4096  # in a block, so that it stays small in memory
 _SOURCES = (  # of all that determines the numbers
@@ -116,10 +98,7 @@ def _replications_a_block(policy: Policy, problem: Problem, rounds: int) -> int:
 
 
 def _round_cost(policy: Policy, problem: Problem) -> float:
-    cost = _COSTS.get(policy.name, _UNKNOWN_COST)
-    if policy.options.get("index") == "kl":
-        cost *= _KL_FACTORS.get(policy.options.get("compare", ""), 2)
-    return cost * problem.players * 1e-9
+    return policy.nominal_cost() * problem.players * 1e-9
 
 
 @functools.cache

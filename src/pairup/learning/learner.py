@@ -379,6 +379,7 @@ class Learner:
     def _set_present(self) -> None:
         """Tell the policy who is present; nobody is seated until the next proposal."""
         present = self._roster.slots
+        self._policy.check_players(len(present))
         self._policy.set_present(self._state, present)
         self._present = present
         self._seated: np.ndarray | None = None

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pairup.checks import check_choice, checked_integer
 from pairup.errors import PolicyError, did_you_mean
+from pairup.problem import Problem
 from pairup.states.saved_arrays import Arrays
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ class StartContext:
     Attributes
     ----------
     capacity
-        Number of players there is room for: slots 0 to capacity - 1. One slot more, the last,
-        belongs to the phantom who takes the odd player out.
+        Greatest number of players: slots 0 to capacity - 1. One slot more, the last, belongs to the
+        phantom, who takes the odd player out.
     key
         Key of the policy's own random stream.
     horizon
@@ -56,11 +57,32 @@ class Policy(ABC):
 
     A policy is a frozen set of options. What it learns lies in a *state*, a NamedTuple of arrays
     on which the compiled steps of `pairup.kernels.runtime.dispatch` work; the simulator and the
-    live `Learner` call the very same steps. The methods below make and reshape that state.
+    live `Learner` call the very same steps. The methods below make and reshape that state. All that
+    is to be known of a policy is declared in its class: nothing is listed elsewhere.
+
+    Attributes
+    ----------
+    name
+        Name in the registry.
+    learns_from_answers
+        Whether it has the step `observe_answers`.
+    draws_at_random
+        Whether its proposals depend on the seed.
+    draws_go_on
+        Whether its draws go on from its last draws, as those of a Markov chain do: what outcomes
+        with a player who left have shaped then fades, instead of vanishing at once.
+    serves_pools
+        Whether it can serve live pools, whose players come and go.
+    nominal_ns
+        Nanoseconds per round and player, about; see `nominal_cost`.
     """
 
     name: ClassVar[str]
-    learns_from_answers: ClassVar[bool] = False  # by the step `observe_answers`
+    learns_from_answers: ClassVar[bool] = False
+    draws_at_random: ClassVar[bool] = True
+    draws_go_on: ClassVar[bool] = False
+    serves_pools: ClassVar[bool] = True
+    nominal_ns: ClassVar[int] = 50
 
     @abstractmethod
     def start(self, context: StartContext) -> Any:
@@ -78,25 +100,47 @@ class Policy(ABC):
     def load(self, state: Any, arrays: Arrays) -> Any:
         """Fill a state from saved arrays.
 
-        The state was started with at least the same capacity and has welcomed the same players.
-        What lies in the arrays may be anyone's: whatever could lead a compiled step astray is
-        refused with an `ArchiveError`.
+        The state was started with at least the same capacity, and the same players are present.
+        The arrays cannot be trusted: whatever could lead a compiled step astray is refused with an
+        `ArchiveError`.
         """
 
+    def needs(self) -> tuple[str, ...]:
+        """Name what it must still be told before it starts: options "horizon" or "rates".
+
+        A simulation tells its own; a live learner is refused until the option is given.
+        """
+        return ()
+
     def check_players(self, count: int) -> None:
-        """Refuse, with a `PolicyError`, more players than the policy can serve."""
+        """Refuse, with a `PolicyError`, more players than the policy can match."""
         return  # any number, unless a policy says otherwise
+
+    def nominal_cost(self) -> int:
+        """Return about how many nanoseconds a round takes per player, with these options.
+
+        It decides how an experiment is cut into units of work. It is declared and never measured,
+        because the same experiment must be cut in the same way everywhere.
+        """
+        return self.nominal_ns
+
+    def regret_bound(self, problem: Problem) -> tuple[str, float] | None:
+        """Return the theorem that bounds its regret and the factor of its ln T, if there is one.
+
+        The couples of the problem's optimum are in strict order.
+        """
+        return None
 
     def forget(self, state: Any, slot: int) -> None:
         """Erase what was learnt of the player in `slot`, who left, in place."""
         return  # nothing is learnt of players unless a policy says so
 
     def grow(self, state: Any) -> Any:
-        """Return the state with a larger table, after a step had no room left in it."""
+        """Return the state with a larger table, after a step found it full."""
         raise AssertionError(f"{self.name} has no table that could be full")
 
     def leader(self, state: Any) -> NDArray[np.int64] | None:
-        """Return the couples that look best among the players seated, best first, if known."""
+        """Return the couples that look best among the players available, best first, if known."""
         return None
 
     def statistics(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
@@ -169,7 +213,7 @@ def get_policy(name: str, **options: Any) -> Policy:
 
 
 def describe_policies() -> list[dict[str, str]]:
-    """List each policy's name, options with their defaults, and what it is in a line.
+    """List each policy's name, its options with their defaults, and a line about it.
 
     Examples
     --------
@@ -196,4 +240,4 @@ def check_integer_option(policy: Policy, option: str, minimum: int, advice: str 
     value = checked_integer(
         what, getattr(policy, option), PolicyError, minimum=minimum, max_bits=53, advice=advice
     )
-    object.__setattr__(policy, option, value)  # as a Python integer: JSON knows no numpy
+    object.__setattr__(policy, option, value)  # as a Python integer: JSON cannot write NumPy's

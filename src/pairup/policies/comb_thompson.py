@@ -48,6 +48,7 @@ class CombThompson(Policy):
     prior: Literal["beta", "gaussian"] = "beta"
 
     name: ClassVar[str] = "comb_thompson"
+    nominal_ns: ClassVar[int] = 450
 
     def __post_init__(self) -> None:
         check_choice_option(self, "prior", ("beta", "gaussian"))

@@ -48,9 +48,15 @@ class CombUCB(Policy):
     index: Literal["ucb", "kl"] = "ucb"
 
     name: ClassVar[str] = "comb_ucb"
+    draws_at_random: ClassVar[bool] = False
+    nominal_ns: ClassVar[int] = 200
 
     def __post_init__(self) -> None:
         check_choice_option(self, "index", ("ucb", "kl"))
+
+    def nominal_cost(self) -> int:
+        """See `Policy.nominal_cost`; the KL index takes longer than the UCB index."""
+        return self.nominal_ns * (2 if self.index == "kl" else 1)
 
     def start(self, context: StartContext) -> kernel.CombUCBState:
         """See `Policy.start`."""

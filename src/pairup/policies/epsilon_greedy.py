@@ -51,6 +51,7 @@ class EpsilonGreedy(GreedyLeaderPolicy):
     epsilon: float | None = None
 
     name: ClassVar[str] = "epsilon_greedy"
+    nominal_ns: ClassVar[int] = 10
 
     def __post_init__(self) -> None:
         check_choice_option(self, "schedule", tuple(_DEFAULTS))

@@ -69,6 +69,7 @@ class ESCB(Policy):
     search: Literal["exact", "approximate"] = "exact"
 
     name: ClassVar[str] = "escb"
+    nominal_ns: ClassVar[int] = 200
 
     def __post_init__(self) -> None:
         check_choice_option(self, "search", ("exact", "approximate"))
@@ -97,8 +98,7 @@ class ESCB(Policy):
             )
 
     def set_present(self, state: Any, present: Slots) -> None:
-        """See `Policy.set_present`; the exact search refuses more players than it can serve."""
-        self.check_players(len(present))
+        """See `Policy.set_present`."""
 
     def forget(self, state: Any, slot: int) -> None:
         """See `Policy.forget`."""

@@ -57,12 +57,17 @@ class ExploreThenCommit(GreedyLeaderPolicy):
     horizon: int | None = None
 
     name: ClassVar[str] = "explore_then_commit"
+    nominal_ns: ClassVar[int] = 10
 
     def __post_init__(self) -> None:
         if self.cycles is not None:
             check_integer_option(self, "cycles", 1)
         if self.horizon is not None:
             check_integer_option(self, "horizon", 2, "give the number of rounds you expect")
+
+    def needs(self) -> tuple[str, ...]:
+        """See `Policy.needs`."""
+        return ("horizon",) if self.horizon is None and self.cycles is None else ()
 
     def start(self, context: StartContext) -> kernel.ExploreThenCommitState:
         """See `Policy.start`."""

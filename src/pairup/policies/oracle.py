@@ -39,10 +39,17 @@ class Oracle(Policy):
     rates: tuple[float, ...] | None = None
 
     name: ClassVar[str] = "oracle"
+    draws_at_random: ClassVar[bool] = False
+    serves_pools: ClassVar[bool] = False  # nobody knows the rates of players who come and go
+    nominal_ns: ClassVar[int] = 5
 
     def __post_init__(self) -> None:
         if self.rates is not None:
             object.__setattr__(self, "rates", _checked_rates(self.rates))
+
+    def needs(self) -> tuple[str, ...]:
+        """See `Policy.needs`."""
+        return ("rates",) if self.rates is None else ()
 
     def start(self, context: StartContext) -> OracleState:
         """See `Policy.start`."""

@@ -65,6 +65,7 @@ class OSUB(Policy):
     """
 
     name: ClassVar[str] = "osub"
+    nominal_ns: ClassVar[int] = 200
 
     def start(self, context: StartContext) -> kernel.OsubState:
         """See `Policy.start`."""

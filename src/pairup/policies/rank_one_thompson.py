@@ -67,6 +67,8 @@ class RankOneThompson(Policy):
 
     name: ClassVar[str] = "rank_one_thompson"
     learns_from_answers: ClassVar[bool] = True
+    draws_go_on: ClassVar[bool] = True
+    nominal_ns: ClassVar[int] = 35
 
     def __post_init__(self) -> None:
         check_integer_option(self, "period", minimum=1, advice="give 1 to draw in every round")

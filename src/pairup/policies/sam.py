@@ -14,6 +14,7 @@ from pairup.kernels import sam as kernel
 from pairup.kernels.counters import CLUSTERS, MEMBERS, new_counters
 from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.policies.base import Policy, Slots, StartContext, check_integer_option, register
+from pairup.problem import Problem
 from pairup.states.couple_statistics import (
     clear_couple_statistics,
     load_couple_statistics,
@@ -58,10 +59,21 @@ class SAM(Policy):
     horizon: int | None = None
 
     name: ClassVar[str] = "sam"
+    draws_at_random: ClassVar[bool] = False
+    nominal_ns: ClassVar[int] = 10
 
     def __post_init__(self) -> None:
         if self.horizon is not None:
             check_integer_option(self, "horizon", 2, "give the number of rounds you expect")
+
+    def needs(self) -> tuple[str, ...]:
+        """See `Policy.needs`."""
+        return ("horizon",) if self.horizon is None else ()
+
+    def regret_bound(self, problem: Problem) -> tuple[str, float]:
+        """See `Policy.regret_bound`."""
+        couples = -(-problem.players // 2)
+        return "SAM's theorem", 640 * couples * (math.log(couples) + 2) / problem.gap
 
     def start(self, context: StartContext) -> kernel.SamState:
         """See `Policy.start`."""

@@ -27,6 +27,7 @@ class Uniform(Policy):
     """
 
     name: ClassVar[str] = "uniform"
+    nominal_ns: ClassVar[int] = 10
 
     def start(self, context: StartContext) -> UniformState:
         """See `Policy.start`."""

@@ -53,6 +53,7 @@ class UnimodalThompson(LeaderCountingPolicy):
     period: int = 2
 
     name: ClassVar[str] = "unimodal_thompson"
+    nominal_ns: ClassVar[int] = 40
 
     def __post_init__(self) -> None:
         check_choice_option(self, "compare", ("players", "matchings"))

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from pairup.kernels.exact_matching.max_matching import (
     NO_MATCHING,
     SOLVED,
-    forget,
     new_matching_workspace,
+    reset,
     solve,
 )
 from tests.support.twins import matching as naive_matching
@@ -118,7 +118,7 @@ def test_as_many_infinite_weights_as_possible_come_first(share):
             unseen = random.random((n, n)) < share
             weights[unseen | unseen.T] = math.inf
             if turn % 2:  # else from the last matching
-                forget(workspace)
+                reset(workspace)
             assert_best(workspace, weights, np.arange(n))
 
 
@@ -137,7 +137,7 @@ def test_forbidden_couples_are_never_matched(share):
             else:
                 assert_best(workspace, weights, np.arange(n))
             if turn % 2:
-                forget(workspace)
+                reset(workspace)
     assert 0 < impossible < 4 * 80  # both happen
 
 

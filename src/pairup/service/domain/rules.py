@@ -51,12 +51,12 @@ class Rules:
     def make_policy(self) -> Policy:
         """Make the policy, or refuse it with a `PolicyError`."""
         policy = get_policy(self.policy, **self.options)
-        if policy.name == "oracle":
+        if not policy.serves_pools:
             raise PolicyError(
-                "oracle must be told the rates of players who come and go, which nobody knows: "
+                f"{policy.name} cannot serve a pool, whose players come and go: "
                 f"serve {DEFAULT_POLICY}"
             )
-        policy.learner(())  # a policy that lacks something, a horizon say, refuses to start
+        policy.learner(())  # a policy that needs something else, such as a horizon, refuses
         return policy
 
     def expiry(self, now: Moment) -> Moment:
