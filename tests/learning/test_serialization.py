@@ -171,11 +171,11 @@ def test_an_array_that_is_missing(variant):
             Learner.from_bytes(serialization.pack(header, rest))
 
 
-def test_a_leader_cannot_have_led_for_ever(data):
-    # One more turn would overflow its count, which would look like a table without room.
+def test_a_leader_cannot_have_led_too_often(data):
+    # One more turn would overflow its count, which would look like a full table.
     header, arrays = serialization.unpack(data)
     counts = np.where(arrays["leaders"] > 0, 2**63 - 1, 0)
-    with pytest.raises(ArchiveError, match="led for ever"):
+    with pytest.raises(ArchiveError, match="led too often"):
         Learner.from_bytes(serialization.pack(header, {**arrays, "leader_counts": counts}))
 
 
