@@ -1,19 +1,19 @@
-# Needs python3.11 or later and make; everything else goes into .venv.
+# Needs Python 3.11 or later; everything else goes into .venv.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 PORT ?= 8000
 
-# Of the many processes that tests start each would compile all modules anew.
+# Without bytecode on disk each of the many processes that tests start would compile all modules.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help test browser lint format docs demo serve-demo bench clean
 
-help:  ## list the targets
+help:  ## list these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 18
 
-# Built anew, not patched, so that a dependency taken out is really gone.
+# Built from scratch, so that a dependency that was removed is really gone.
 $(READY): pyproject.toml requirements/dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "pairup needs Python 3.11 or later: make PYTHON=/path/to/python3.11 ..."; exit 1; }
@@ -22,13 +22,13 @@ $(READY): pyproject.toml requirements/dev.txt
 		-c requirements/dev.txt -e '.[dev]'
 	@touch $@
 
-test: lint browser  ## lint, then run tests and doctests
+test: lint browser  ## run all checks, tests and doctests
 	$(BIN)/pytest -n 2
 
-browser: $(READY)  ## find a Chromium for the tests, or fetch one into build
+browser: $(READY)  ## find Chromium for the tests, or download it into build
 	$(BIN)/python -m tests.support.browser.chromium
 
-lint: $(READY)  ## check style, types and layers
+lint: $(READY)  ## check style, types and import layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -38,11 +38,11 @@ format: $(READY)  ## fix the style where a tool can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-demo: $(READY)  ## reproduce the paper at a small size, report in build/demo
+demo: $(READY)  ## reproduce the paper at a small size; the report goes to build/demo
 	$(BIN)/pairup reproduce --quick --out build/demo
 
-# The service is a child of this shell, which ends it whatever ends the players.
-serve-demo: $(READY)  ## serve a pool of simulated players and show its page, until Ctrl-C
+# The service is a child of this shell, which stops it however the players end.
+serve-demo: $(READY)  ## serve a pool of simulated players until Ctrl-C, with a page to watch
 	@mkdir -p build
 	@$(BIN)/python -c 'import socket; socket.create_server(("127.0.0.1", $(PORT))).close()' 2>/dev/null \
 		|| { echo "port $(PORT) is taken: PORT=8001 make serve-demo"; exit 1; }
@@ -52,14 +52,14 @@ serve-demo: $(READY)  ## serve a pool of simulated players and show its page, un
 		--law beta:0.7,0.7 --churn 0.002 \
 		|| { tail -n 3 build/serve-demo.log; exit 1; }
 
-docs: $(READY)  ## write the generated reference pages and build the site, strictly, into build/site
+docs: $(READY)  ## generate the reference and build the documentation site in build/site
 	$(BIN)/python -m scripts.reference
 	$(BIN)/zensical build --strict --clean
 
-bench: $(READY)  ## measure speed and memory
+bench: $(READY)  ## measure speed and memory against the budget
 	$(BIN)/python -m benchmarks
 
 clean:  ## remove .venv, build outputs and caches
 	rm -rf .venv build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache \
 		.import_linter_cache .hypothesis .cache
-	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests benchmarks scripts -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
