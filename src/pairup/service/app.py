@@ -63,7 +63,7 @@ def create_app(
     app.state.looking = CapacityLimiter(2)
     for each in (pools, players, matchings, games, insight, health):
         app.include_router(each.router)
-    app.include_router(dashboard.router)
+    dashboard.add_to(app)
     for kind, handler in HANDLERS.items():
         app.add_exception_handler(kind, handler)
     if not settings.needs_keys:

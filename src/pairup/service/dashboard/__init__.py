@@ -1,5 +1,14 @@
 """The dashboard: pages about pools, made of the same views that the API answers with."""
 
+from __future__ import annotations
+
+from fastapi import FastAPI
+
+from pairup.service.dashboard import assets
 from pairup.service.dashboard.routes import router
 
-__all__ = ["router"]
+
+def add_to(app: FastAPI) -> None:
+    """Add the pages and their assets to the application."""
+    app.include_router(router)
+    app.mount(assets.PATH, assets.static_files(), name="dashboard")

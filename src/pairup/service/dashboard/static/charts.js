@@ -1,118 +1,11 @@
-// The page is rendered by the service. This script asks for it again and again, puts what changed
-// in its place, and draws the charts. What it shows came from there, escaped: it makes no HTML.
+// Draws the charts of a pool's page, from the numbers that the page has in it, when the page is
+// shown again and when the choice of colours, the scheme or the width changes.
 "use strict";
 (() => {
-  const LONGEST = 5000, PATIENCE = 15000, KEY = "pairup-key", MOST_ROWS = 60;
+  const MAX_ROWS = 60;
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  const calm = () => Number(document.body.dataset.pause);
-  let tag = null, pause = calm(), timer = null, asking = false;
 
-  const $ = (id) => document.getElementById(id);
-  const key = () => sessionStorage.getItem(KEY);
-
-  function say(state, words) {
-    const live = $("live");
-    if (live.dataset.state !== state || live.textContent !== words) {
-      live.dataset.state = state;
-      live.textContent = words;
-    }
-  }
-
-  async function ask() {
-    const headers = { Accept: "text/html" };
-    if (key()) headers.Authorization = `Bearer ${key()}`;
-    if (tag) headers["If-None-Match"] = tag;
-    const signal = AbortSignal.timeout(PATIENCE);
-    const answer = await fetch(location.href, { headers, signal, cache: "no-store" });
-    if (answer.status === 304) return;
-    const kind = answer.headers.get("Content-Type") || "";
-    if (!kind.startsWith("text/html")) throw new Error(`status ${answer.status}`);
-    const found = new DOMParser().parseFromString(await answer.text(), "text/html");
-    tag = answer.headers.get("ETag");
-    if (answer.status === 401) sessionStorage.removeItem(KEY);
-    show(found);
-  }
-
-  async function refresh() {
-    if (asking) return;
-    asking = true;
-    clearTimeout(timer);
-    const began = performance.now();
-    try {
-      await ask();
-      pause = calm();
-      const page = document.body.dataset.page;
-      say(page === "key" ? "still" : "live", page === "key" ? "waits for a key" : "live");
-    } catch (error) {
-      pause = Math.min(2 * pause, Math.max(calm(), LONGEST));
-      say("lost", "connection lost, trying again");
-    }
-    asking = false;
-    if (document.body.dataset.page !== "key") {
-      // A page that takes long to make is not asked for all the time.
-      timer = setTimeout(refresh, Math.max(pause, 3 * (performance.now() - began)));
-    }
-  }
-
-  function show(found) {
-    const page = found.body.dataset.page;
-    document.title = found.title;
-    document.body.dataset.pause = found.body.dataset.pause;
-    if (page !== document.body.dataset.page || page === "key" || page === "refusal") {
-      document.body.dataset.page = page;
-      const alone = found.querySelector("main");
-      if (alone.innerHTML !== $("main").innerHTML) $("main").replaceChildren(...alone.childNodes);
-      begin();
-    } else {
-      document.querySelectorAll("[data-live]").forEach((piece) => swap(piece, found));
-    }
-    count();
-    draw();
-  }
-
-  function swap(piece, found) {
-    const fresh = found.getElementById(piece.id);
-    if (!fresh || fresh.innerHTML === piece.innerHTML) return;
-    const focused = piece.contains(document.activeElement) ? document.activeElement : null;
-    const scrolled = [...piece.querySelectorAll(".scroll")].map((each) => [each.scrollLeft, each.scrollTop]);
-    const place = focused && [...piece.querySelectorAll("a, [tabindex]")].indexOf(focused);
-    piece.replaceChildren(...fresh.childNodes);
-    piece.querySelectorAll(".scroll").forEach((each, x) => {
-      if (scrolled[x]) [each.scrollLeft, each.scrollTop] = scrolled[x];
-    });
-    if (focused) {
-      const again = focused.id ? $(focused.id) : piece.querySelectorAll("a, [tabindex]")[place];
-      if (again) again.focus({ preventScroll: true });
-    }
-  }
-
-  function begin() {
-    const forget = $("forget");
-    if (forget) forget.hidden = !key();
-    const field = $("key");
-    if (field) field.focus();
-  }
-
-  // How long games are open still: counted from when the page came, whatever the clock here says.
-  function left(seconds) {
-    for (const [unit, size] of [["s", 1], ["min", 60]]) {
-      if (seconds < 90 * size) return `in ${Math.max(1, Math.round(seconds / size))} ${unit}`;
-    }
-    return `in ${Math.max(1, Math.round(seconds / 3600))} h`;
-  }
-
-  const ends = new WeakMap();
-  function count() {
-    document.querySelectorAll("time[data-left]").forEach((each) => {
-      if (!ends.has(each)) ends.set(each, performance.now() + 1000 * Number(each.dataset.left));
-      const told = left((ends.get(each) - performance.now()) / 1000);
-      if (each.textContent !== told) each.textContent = told;
-    });
-  }
-
-  // Charts
-
-  // Plotly reads a little HTML in texts: names of players are shown as they are.
+  // Plotly reads a little HTML in texts: escaped, names of players are shown as they are.
   const plain = (name) => name.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
   const short = (name) => ([...name].length > 14 ? [...name].slice(0, 13).join("") + "…" : name);
   const percent = ".0%";
@@ -147,7 +40,7 @@
       line(high, { line: { width: 0 }, hoverinfo: "skip" }),
       line(low, { line: { width: 0 }, fill: "tonexty", fillcolor: faded(look.ours), hoverinfo: "skip" }),
       line(told ? random : games.map(() => all.random), {
-        name: told ? "random pairing" : "random pairing of the players of now",
+        name: told ? "random pairing" : "random pairing of the current players",
         line: { color: look.random, dash: "dash", width: 2 }, marker: { color: look.random },
         hovertemplate: "random pairing %{y:.1%}<extra></extra>" }),
       line(best, { name: "best matching", line: { color: look.good, dash: "dot", width: 2 },
@@ -183,17 +76,17 @@
     }], layout(look, {
       xaxis: few
         ? { tickvals: place, ticktext: players.map((each) => plain(short(each))), tickangle: -45, showgrid: false, zeroline: false }
-        : { title: { text: "players, the best first" }, showgrid: false, zeroline: false, rangemode: "tozero" },
+        : { title: { text: "players, best first" }, showgrid: false, zeroline: false, rangemode: "tozero" },
       yaxis: { title: { text: "acceptance rate", standoff: 12 }, tickformat: percent, range: [0, 1.02] },
     })];
   }
 
-  // Of many players the map shows groups, neighbours in the order of their rates.
+  // With many players the map shows groups of neighbours in the order of their rates.
   function couples(all, look, width) {
     const { players, cells } = all.couples;
     if (!cells.length) return null;
     const what = document.querySelector("input[name=couples]:checked").value;
-    const group = players.length > MOST_ROWS ? Math.ceil(players.length / MOST_ROWS) : 1;
+    const group = players.length > MAX_ROWS ? Math.ceil(players.length / MAX_ROWS) : 1;
     const size = Math.ceil(players.length / group), names = players.map(plain);
     const table = () => Array.from({ length: size }, () => new Array(size).fill(0));
     const proposed = table(), played = table();
@@ -215,13 +108,13 @@
     const named = group === 1 && width / size >= 22, place = rows.map((x) => x * group + (group + 1) / 2);
     const ticks = named ? { tickvals: place, ticktext: players.map((each) => plain(short(each))) } : {};
     const gap = size <= 30 ? 1 : 0, most = what === "share" ? 1 : Math.max(1, ...z.flat());
-    // 0 has a colour of its own: else it looks like a couple that was never proposed.
+    // 0 has a colour of its own, or it would look like a couple that was never proposed.
     const zero = (what === "share" ? 1e-9 : 0.5) / most;
     const told = { proposed: "games proposed", played: "games played", share: "share played" }[what];
-    const scale = what === "share" ? { tickformat: percent, dtick: 0.25 } : { tickformat: "d", dtick: whole(most) };
+    const scale = what === "share" ? { tickformat: percent, dtick: 0.25 } : { tickformat: "d", dtick: integerStep(most) };
     const bar = width < 480 ? { orientation: "h", x: 0.5, y: -0.03, yanchor: "top", len: 0.9,
       title: { text: told, side: "bottom" } } : { len: 0.6, title: { text: told, side: "right" } };
-    const title = named ? {} : { title: { text: "players, the best first" } };
+    const title = named ? {} : { title: { text: "players, best first" } };
     return [[{
       type: "heatmap", x: place, y: place, z, text, hoverongaps: false, xgap: gap, ygap: gap,
       zmin: 0, zmax: most, hovertemplate: "%{text}<extra></extra>",
@@ -233,8 +126,8 @@
     })];
   }
 
-  // A step between ticks that is whole, so that there are at most six: 1, 2, 5, 10, 20 and so on.
-  function whole(most) {
+  // The step between ticks is an integer (1, 2, 5, 10, 20 and so on) that gives at most six of them.
+  function integerStep(most) {
     for (let ten = 1; ; ten *= 10) {
       for (const step of [1, 2, 5]) if (most <= 5 * step * ten) return step * ten;
     }
@@ -243,7 +136,7 @@
   const charts = { course, rates, couples };
 
   function draw() {
-    const stored = $("charts");
+    const stored = document.getElementById("charts");
     if (!stored || !window.Plotly) return;
     const all = JSON.parse(stored.textContent), look = colours();
     document.querySelectorAll("[data-chart]").forEach((chart) => {
@@ -253,39 +146,15 @@
     });
   }
 
-  // What people do
-
-  document.addEventListener("submit", (event) => {
-    if (event.target.id !== "key-form") return;
-    event.preventDefault();
-    sessionStorage.setItem(KEY, $("key").value.trim());
-    tag = null;
-    refresh();
-  });
-  document.addEventListener("click", (event) => {
-    if (event.target.id !== "forget") return;
-    sessionStorage.removeItem(KEY);
-    tag = null;
-    refresh();
-  });
+  document.addEventListener("pairup:shown", draw);
   document.addEventListener("change", (event) => {
     if (event.target.name === "couples") draw();
-  });
-  document.addEventListener("visibilitychange", () => {
-    if (document.hidden) clearTimeout(timer);
-    else refresh();
   });
   dark.addEventListener("change", draw);
   let wide = innerWidth;
   addEventListener("resize", () => {
-    if (wide !== innerWidth) draw();  // labels that have room now, or none
+    if (wide !== innerWidth) draw();  // labels may have room now, or lack it
     wide = innerWidth;
   });
-
-  begin();
-  count();
-  setInterval(count, 500);
   draw();
-  if (document.body.dataset.page !== "key" || key()) refresh();
-  else say("still", "waits for a key");
 })();

@@ -1,0 +1,45 @@
+"""Assets of the pages: scripts and a style sheet, and Plotly from its installed package."""
+
+from __future__ import annotations
+
+import os
+from importlib.metadata import version
+
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+PATH = "/dashboard"
+_HEADERS = {
+    # The address has the version, so that a browser asks again only after an upgrade.
+    "Cache-Control": "public, max-age=31536000, immutable",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+class _Immutable(StaticFiles):
+    def file_response(
+        self,
+        full_path: str | os.PathLike[str],
+        stat_result: os.stat_result,
+        scope: Scope,
+        status_code: int = 200,
+    ) -> Response:
+        """Send a file that a browser may keep."""
+        response = super().file_response(full_path, stat_result, scope, status_code)
+        response.headers.update(_HEADERS)
+        return response
+
+
+def static_files() -> GZipMiddleware:
+    """Return the application that sends the assets, compressed where the browser allows it."""
+    files = _Immutable(
+        packages=[("pairup.service.dashboard", "static"), ("plotly", "package_data")]
+    )
+    return GZipMiddleware(files, compresslevel=6)
+
+
+def address(name: str, package: str = "pairup") -> str:
+    """Return the address of an asset, with the version of the package that it is from."""
+    return f"{PATH}/{name}?v={version(package)}"

@@ -1,0 +1,193 @@
+"""The page of a pool in a real browser: its numbers, charts, rules and games."""
+
+import json
+import re
+
+import pytest
+
+from pairup.service.dashboard import sentences
+from pairup.service.dashboard.course import course_points
+from pairup.service.domain.rules import Rules
+from tests.support.browser.contrast import luminance
+
+
+def test_the_numbers_are_those_of_the_api(service, client, opened):
+    shown = opened().go(f"{service.url}/pools/history")
+    stats, estimates = client.stats("history"), client.estimates("history")
+    for status, count in stats.players:
+        assert shown.value(f"#count-{status}") == count
+    assert stats.players.proposed > 0
+    found = stats.compared
+    assert found.games > 100
+    assert shown.value("#gain data") == found.gain.estimate
+    assert shown.value("#played data") == found.played.estimate
+    assert shown.value("#random data") == found.random
+    assert shown.value("#best") == found.best
+    assert f"{stats.played_share.estimate:.1%}" in shown.text("#played-ever")
+    assert shown.text("#verdict") == sentences.verdict(stats)
+    assert shown.text("#progress") == sentences.progress(stats)
+    assert shown.value("#explored data") == stats.exploration.latest.share
+    assert shown.value("#explored-ever data") == stats.exploration.share
+    for part, counts in (("cancelled", stats.games.cancelled), ("feedback", stats.feedback)):
+        assert shown.values(f"#{part} data") == [count for _, count in counts]
+    assert stats.feedback.late > 0
+    assert shown.texts("#rate-rows bdi") == [each.player for each in estimates.players]
+    assert shown.values("#rate-rows data") == [each.rate for each in estimates.players]
+    games = shown.page.eval_on_selector_all(
+        "#open-games tbody th",
+        "all => all.map(row => [...row.querySelectorAll('bdi')].map(e => e.textContent))",
+    )
+    assert games == [game.players for game in stats.open_games]
+    assert shown.said == []
+
+
+def test_the_charts_draw_the_same_numbers(service, client, opened):
+    shown = opened().go(f"{service.url}/pools/history")
+    stats, estimates = client.stats("history"), client.estimates("history", limit=20_000)
+    drawn = shown.page.evaluate(
+        "Object.fromEntries([...document.querySelectorAll('[data-chart]')].map("
+        "each => [each.dataset.chart, each.data]))"
+    )
+    points = course_points(stats.course)
+    *_, random, best, played = drawn["course"]
+    assert best["y"] == [round(each.best, 4) for each in points]
+    assert played["y"] == [round(each.share, 4) for each in points]
+    assert random["y"] == [round(each.random, 4) for each in points]
+    assert sum(each.played for each in points) == stats.games.played
+    assert points[-1].last == stats.games.learnt
+    (rates,) = drawn["rates"]
+    assert rates["y"] == [round(each.rate, 4) for each in estimates.players]
+    (couples,) = drawn["couples"]
+    place = {each.player: x for x, each in enumerate(estimates.players)}
+    for each in estimates.couples:
+        one, other = (place[player] for player in each.players)
+        assert couples["z"][one][other] == couples["z"][other][one] == each.proposed
+    shown.page.check("input[value=played]")
+    (couples,) = shown.page.evaluate("document.querySelector('[data-chart=couples]').data")
+    games = sum(each.played for each in estimates.couples)
+    assert sum(value or 0 for row in couples["z"] for value in row) == 2 * games
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_charts_name_what_they_show(service, opened, scheme):
+    shown = opened(scheme=scheme).go(f"{service.url}/pools/history")
+    chart = "document.querySelector('[data-chart={}]')"
+    for name, title in (("course", "share of games"), ("rates", "acceptance rate")):
+        axis = f"{chart.format(name)}.layout.yaxis"
+        assert shown.page.evaluate(f"{axis}.title.text") == title
+    assert shown.page.evaluate(f"{chart.format('rates')}.layout.xaxis.zeroline") is False
+    assert sorted(shown.texts("[data-chart=course] .legendtext")) == [
+        "best matching",
+        "played",
+        "random pairing",
+    ]
+    shown.page.check("input[value=played]")
+    (map_,) = shown.page.evaluate(f"{chart.format('couples')}.data")
+    zero, _, least, most = (colour for _, colour in map_["colorscale"])
+    card = shown.page.evaluate("getComputedStyle(document.querySelector('.card')).backgroundColor")
+    seen = [luminance(_written(colour)) for colour in (zero, least, most)] + [luminance(card)]
+    assert len({round(each, 2) for each in seen}) == 4
+    assert 0 in [value for row in map_["z"] for value in row]
+    assert map_["colorbar"]["title"]["text"] == "games played"
+    ticks = shown.texts("[data-chart=couples] .cbaxis text")
+    assert len(ticks) > 1
+    assert all(each.isdigit() for each in ticks)
+    assert "Empty: never proposed" in shown.text("#map-key")
+
+
+def _written(colour):
+    return " ".join(str(int(colour[place : place + 2], 16)) for place in (1, 3, 5))
+
+
+def test_names_are_shown_as_they_are(service, opened, hostile):
+    shown = opened().go(f"{service.url}/pools/hostile")
+    names, ticks = shown.texts("#rate-rows bdi"), shown.texts("[data-chart=rates] .xtick text")
+    assert sorted(names) == sorted(hostile)
+    short = [each if len(each) <= 14 else f"{each[:13]}…" for each in names]
+    assert [_spaced(each) for each in ticks] == [_spaced(each) for each in short]
+    chart = "document.querySelector('[data-chart=rates]')"
+    for place, name in enumerate(names):
+        point = f"[{{ curveNumber: 0, pointNumber: {place} }}]"
+        told = json.dumps(_spaced(name))
+        shown.until(  # again and again: Plotly skips events that come too fast
+            f"(Plotly.Fx.hover({chart}, {point}), ({chart}.querySelector('.hovertext')?.textContent"
+            f" ?? '').replaceAll('\u00a0', ' ').startsWith({told}))"
+        )
+    shown.page.check("input[value=share]")
+    assert "pwned" not in shown.page.title()
+    links = shown.page.eval_on_selector_all(
+        "a", "all => all.map(e => e.getAttribute('href') ?? '')"
+    )
+    assert not [link for link in links if "javascript" in link]
+    assert shown.page.query_selector("main img") is None
+    assert len(shown.page.query_selector_all("script")) == 4
+    assert shown.said == []
+
+
+def _spaced(text):
+    """Plotly writes a space as one that does not break."""
+    return text.replace("\u00a0", " ")
+
+
+def test_bars_of_repeated_reports_stay_within_the_whole(service, client, opened):
+    client.create_pool("eager", lifetime_s=3600)
+    for player in ("ann", "bob"):
+        client.join("eager", player)
+    (game,) = client.propose("eager").games
+    for _ in range(5):
+        client.report(game.id, "played")
+    shown = opened().go(f"{service.url}/pools/eager")
+    assert shown.texts("#feedback tr td:nth-child(3)") == ["0.0%", "80.0%", "0.0%", "0.0%", "0.0%"]
+    assert shown.text("#verdict").startswith("Too early to say: 1 game can")
+
+
+def test_the_rules_of_the_pool_are_shown(service, client, opened):
+    client.create_pool("ruled", lifetime_s=45)
+    shown = opened().go(f"{service.url}/pools/ruled")
+    assert sentences.rules(Rules(lifetime_s=45)) in " ".join(shown.text("#about").split())
+    assert "discards expired games" in shown.text("#cancelled")
+    news = {"unreported": "cancelled", "after_game": "playing", "timeout_declines": True}
+    client.change_pool("ruled", **news)
+    shown.until("document.getElementById('cancelled').innerText.includes('pool counts as')")
+    told = " ".join(shown.text("#about").split())
+    for each in (
+        "open for 45 s",
+        "counts as cancelled",
+        "play until",
+        "times out counts as declining",
+    ):
+        assert each in told
+
+
+def test_open_games_of_earlier_matchings_are_listed_first(service, client, opened):
+    client.create_pool("two", lifetime_s=3600)
+    for player in "abcd":
+        client.join("two", player)
+    client.propose("two", available=["a", "b"])
+    client.propose("two", available=["c", "d"])
+    shown = opened().go(f"{service.url}/pools/two")
+    assert shown.texts("#open-games tbody th") == ["a – b", "c – d"]
+
+
+def test_the_time_until_a_game_expires_is_counted_down(service, client, opened):
+    client.create_pool("brief", lifetime_s=60)
+    for player in ("ann", "bob"):
+        client.join("brief", player)
+    (game,) = client.propose("brief").games
+    shown = opened().go(f"{service.url}/pools/brief")
+    left = "Number(document.querySelector('#open-games time').textContent.match(/in (\\d+) s/)[1])"
+    first = shown.page.evaluate(left)
+    assert 0 < first <= 60
+    shown.until(f"{left} < {first}")
+    expiry = game.expires_at
+    title = shown.page.get_attribute("#open-games time", "title")
+    assert title == f"expires {expiry[:10]} {expiry[11:19]} UTC"
+
+
+def test_a_page_without_scripts_has_all_numbers(service, client, opened):
+    shown = opened(java_script_enabled=False)
+    shown.page.goto(f"{service.url}/pools/history")
+    assert shown.text("h1") == "history"
+    assert f"{client.stats('history').compared.played.estimate:.1%}" in shown.text("#played")
+    assert re.search(r"in \d+ (s|min)", shown.text("#open-games tbody"))
+    assert shown.text("#live") == "as loaded"
