@@ -57,6 +57,14 @@ def test_nothing_but_assets_is_sent(service, name):
     assert httpx.get(f"{service.url}/dashboard/{name}").status_code == 404
 
 
+def test_assets_are_counted_under_one_route(service):
+    for name in ("page.css", "none.css"):
+        httpx.get(f"{service.url}/dashboard/{name}")
+    counted = httpx.get(f"{service.url}/metrics").text
+    for status in (200, 404):
+        assert f'requests_total{{method="GET",route="/dashboard",status="{status}"}}' in counted
+
+
 def test_another_host_is_refused_with_a_page(service):
     answer = httpx.get(service.url, headers={"Host": "evil.example"})
     assert answer.status_code == 403

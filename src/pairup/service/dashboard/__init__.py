@@ -11,4 +11,4 @@ from pairup.service.dashboard.routes import router
 def add_to(app: FastAPI) -> None:
     """Add the pages and their assets to the application."""
     app.include_router(router)
-    app.mount(assets.PATH, assets.static_files(), name="dashboard")
+    app.router.routes.append(assets.mount())

@@ -7,6 +7,7 @@ from importlib.metadata import version
 
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
+from starlette.routing import Match, Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
@@ -32,12 +33,20 @@ class _Immutable(StaticFiles):
         return response
 
 
-def static_files() -> GZipMiddleware:
-    """Return the application that sends the assets, compressed where the browser allows it."""
+class _NamedMount(Mount):
+    """A mount that the metrics know by its path, as they know a route."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        match, found = super().matches(scope)
+        return match, {**found, "route": self}
+
+
+def mount() -> Mount:
+    """Return the mount that sends the assets, compressed where the browser allows it."""
     files = _Immutable(
         packages=[("pairup.service.dashboard", "static"), ("plotly", "package_data")]
     )
-    return GZipMiddleware(files, compresslevel=6)
+    return _NamedMount(PATH, GZipMiddleware(files, compresslevel=6))
 
 
 def address(name: str, package: str = "pairup") -> str:
