@@ -1,1 +1,1 @@
-"""Speed and memory, against the budget: `python -m benchmarks`."""
+"""Speed and memory, measured against the budget: `python -m benchmarks`."""

@@ -1,4 +1,4 @@
-"""Measure: `python -m benchmarks [subject ...] [--quick]`."""
+"""Measure speed and memory: `python -m benchmarks [subject ...] [--quick]`."""
 
 from __future__ import annotations
 
@@ -16,17 +16,26 @@ SUBJECTS = ("rounds", "rivals", "limit", "twins", "threads", "start", "memory", 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("subjects", nargs="*", metavar="subject", help=", ".join(SUBJECTS))
-    parser.add_argument("--quick", action="store_true", help="fewer repetitions, coarser figures")
+    parser.add_argument(
+        "subjects",
+        nargs="*",
+        metavar="subject",
+        help="one of " + ", ".join(SUBJECTS) + "; all by default",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="fewer repetitions and coarser figures"
+    )
     arguments = parser.parse_args()
     wrong = set(arguments.subjects) - set(SUBJECTS)
     if wrong:
-        parser.error(f"no subject is called {', '.join(sorted(wrong))}: choose of {SUBJECTS}")
+        parser.error(
+            f"unknown subject {', '.join(sorted(wrong))}: choose from {', '.join(SUBJECTS)}"
+        )
     measured = {}
     for subject in arguments.subjects or SUBJECTS:
         module = importlib.import_module(f"benchmarks.{subject}")
         measured[subject] = module.measure(arguments.quick)
-        _show(module.__doc__.strip(), measured[subject])
+        _show(module.__doc__.splitlines()[0], measured[subject])
     path = Path("build/benchmarks.json")
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps({"machine": platform.processor()} | measured, indent=1))

@@ -1,4 +1,7 @@
-"""The compiled loop against limit.c, a tuned C loop of the same steps, in the same run."""
+"""The compiled loop against limit.c, a tuned C loop of the same steps, in the same run.
+
+python -m benchmarks limit
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Memory of one replication: of its state, and how much more a hundred times the rounds need."""
+"""Memory of one replication, and how much more it needs for a hundred times the rounds.
+
+python -m benchmarks memory
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""How rank-one Thompson sampling does on problems drawn at random, against its nearest rivals.
+"""Rank-one Thompson sampling on problems drawn at random, against its nearest rivals.
 
-`python -m benchmarks.random_problems` plays 50 problems of 4 to 16 players, 1,000,000 rounds, 20
-replications, into build/random-problems; stopped, it goes on where it was.
+    python -m benchmarks.random_problems
+
+It plays 50 problems of 4 to 16 players, 1,000,000 rounds, 20 replications, into
+build/random-problems. A run that was stopped continues where it was.
 """
 
 from __future__ import annotations
@@ -84,7 +86,7 @@ def compared(given: Experiment, frame: pl.DataFrame) -> list[dict[str, object]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--problems", type=int, default=50)
     parser.add_argument("--rounds", type=int, default=1_000_000)
     parser.add_argument("--replications", type=int, default=20)

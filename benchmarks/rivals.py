@@ -1,4 +1,9 @@
-"""Nanoseconds a round of every registered policy at L = 10, by the choice of its options."""
+"""Nanoseconds per round of every registered policy, by the choice of its options.
+
+    python -m benchmarks rivals
+
+All at L = 10.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Nanoseconds a round of every policy on one core, by the number of couples."""
+"""Nanoseconds per round of the paper's policies on one core, by the number of couples.
+
+python -m benchmarks rounds
+"""
 
 from __future__ import annotations
 

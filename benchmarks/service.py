@@ -1,4 +1,7 @@
-"""The service on loopback: proposals and outcomes against a bare route with one commit."""
+"""The service on the loopback interface, against a bare route with one commit.
+
+python -m benchmarks service
+"""
 
 from __future__ import annotations
 
@@ -34,10 +37,10 @@ def _row(what: str, seconds: list[float], bare: list[float] | None = None) -> di
     return {
         "what": what,
         "requests": len(seconds),
-        "a second": round(len(seconds) / sum(seconds), 1),
+        "per second": round(len(seconds) / sum(seconds), 1),
         "p50, ms": _quantile(seconds, 0.5),
         "p99, ms": _quantile(seconds, 0.99),
-        "times a bare route": ratio,
+        "multiple of a bare route": ratio,
         "note": "",
     }
 
@@ -93,9 +96,9 @@ def _rates(folder: Path, times: int) -> list[dict[str, object]]:
     ):
         _join(client, _PLAYERS)
         _round(client, rng)
-        for _ in range(times):  # turn by turn, so that both meet the same machine
+        for _ in range(times):  # in turns, so that both run on the same machine in the same state
             proposing, reporting, matching, body = _round(client, rng)
-            # The bare route answers with as much as a proposal does, and takes a batch in.
+            # The bare route answers with as many bytes as a proposal, and takes a whole batch.
             asking, _ = _timed(other.post, "/echo", content=matching)
             taking, _ = _timed(other.post, "/take", content=body)
             for each, one in zip(seconds, (proposing, reporting, asking, taking), strict=True):
@@ -158,7 +161,7 @@ class _Bare:
 
 
 def _memory(folder: Path, rounds: int) -> dict[str, object]:
-    """Go on with the pool of before, which has its size, and watch the resident set."""
+    """Continue with the same pool, which has reached its size, and watch the resident set."""
     process, rng, sizes = _started(folder), random.Random(2), []
     with httpx.Client(base_url=process.url, timeout=60) as client:
         for done in range(rounds):
@@ -169,7 +172,7 @@ def _memory(folder: Path, rounds: int) -> dict[str, object]:
     return {
         **_row("memory", [1.0]),
         "requests": 2 * rounds,
-        "a second": "",
+        "per second": "",
         "p50, ms": "",
         "p99, ms": "",
         "note": f"{sizes[0]} MB after {rounds // 5} rounds, {sizes[1]} MB after {rounds}",

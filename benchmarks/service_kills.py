@@ -1,6 +1,8 @@
-"""Kill the service with -9, at every commit and at random: `python -m benchmarks.service_kills`.
+"""Kill the service with -9, at every commit and at random: nothing acknowledged is lost.
 
-Each database is thrown away after some kills, so that its whole log can be replayed after each.
+    python -m benchmarks.service_kills --kills 300
+
+Each database is discarded after some kills, so that its whole log can be replayed after each.
 """
 
 from __future__ import annotations
@@ -13,12 +15,16 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-_A_DATABASE = 30  # kills
+_KILLS_PER_DATABASE = 30
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.service_kills", description=__doc__)
-    parser.add_argument("--kills", type=int, default=300, help="at random moments, in all")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.service_kills", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument(
+        "--kills", type=int, default=300, help="kills at random moments, over both databases"
+    )
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     from tests.support.service.postgres import Server
@@ -69,7 +75,7 @@ def _random(kills: int, seed: int, server: Any) -> dict[str, float]:
         seed += 1
         with tempfile.TemporaryDirectory(dir="/tmp") as folder:
             database = server.new_database() if server else f"{folder}/pools.db"
-            goal = min(_A_DATABASE, kills - counted["kills"])
+            goal = min(_KILLS_PER_DATABASE, kills - counted["kills"])
             with Campaign(database, Path(folder), 2 if server else 1, seed=seed) as campaign:
                 while sum(each.kills for each in campaign.processes) < goal:
                     campaign.kill_once()

@@ -1,10 +1,10 @@
-"""It learns in service: simulated players who come and go, through `pairup serve` itself.
+"""How a pool learns: simulated players who come and go, through `pairup serve` itself.
 
     python -m benchmarks.service_learning --out docs/images/service-learning.png
 
-Starts a service of its own on a free port with a database that is thrown away. In each round every
-player who waits is proposed a game, each answers by its rate, and some leave for good, replaced by
-players of whom nothing is known. The picture shows, over the rounds, the share of games played,
+It starts a service on a free port with a database that is discarded. In each round every player who
+waits is proposed a game, each answers by its rate, and some leave for good and are replaced by
+players of whom nothing is known. The picture shows the share of games played over the rounds,
 against what random pairing and the best matching of the players present would give.
 """
 
@@ -41,7 +41,7 @@ def main():
         rounds = _rounds(options, law, Habits(churn=options.churn, answers=answers))
         series[label] = np.array(rounds, dtype=float)
         print(f"reported {label}: {_summary(series[label])}", flush=True)
-        print(f"  {options.rounds / (time.perf_counter() - began):.1f} rounds a second")
+        print(f"  {options.rounds / (time.perf_counter() - began):.1f} rounds per second")
     _draw(series, options)
     print(options.out)
 
@@ -52,7 +52,11 @@ def _options():
     parser.add_argument("--law", default="beta:2,3")
     parser.add_argument("--churn", type=float, default=0.01)
     parser.add_argument("--rounds", type=int, default=400)
-    parser.add_argument("--period", type=int, help="of the policy's draws, where not the pool's")
+    parser.add_argument(
+        "--period",
+        type=int,
+        help="rounds between two draws of the policy, if not the pool's default",
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("build/service-learning.png"))
     return parser.parse_args()
@@ -97,7 +101,7 @@ def _columns(table):
 
 
 def _summary(table):
-    """Say how much of the way from random pairing to the best possible it goes, in the end."""
+    """Say how far from random pairing towards the best possible the second half goes."""
     late = _columns(table[len(table) // 2 :])
     games = late["games"].sum()
     played, chosen, random, best = (

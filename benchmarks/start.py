@@ -1,4 +1,9 @@
-"""How long a process takes to start: the import, and the first compiled call, warm and cold."""
+"""Seconds until a process is at work: the import and the first compiled call.
+
+    python -m benchmarks start
+
+The first call is measured with compiled code in the cache, and without.
+"""
 
 from __future__ import annotations
 

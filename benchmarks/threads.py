@@ -1,4 +1,7 @@
-"""Two threads against one: the compiled loop releases the GIL."""
+"""Two threads against one: the compiled loop releases the GIL.
+
+python -m benchmarks threads
+"""
 
 from __future__ import annotations
 

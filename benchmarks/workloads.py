@@ -1,4 +1,4 @@
-"""What is measured, and the budget it is measured against."""
+"""Workloads: what is measured, how, and the budget that it is measured against."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pairup.simulation.playthrough import Playthrough, play_replications
 
 Run = Callable[[int], object]  # plays on to a round
 
-_SLICE = 20_000  # rounds that are timed at once: some milliseconds
+_SLICE = 20_000  # rounds that are timed at once: a few milliseconds
 
 POLICIES: dict[str, Policy] = {
     "V1 UCB": Unimodal(compare="matchings", index="ucb", clock="round"),
@@ -24,13 +24,13 @@ POLICIES: dict[str, Policy] = {
     "Oracle": Oracle(),
 }
 
-# Nanoseconds a round at L = 10, over 1,000,000 rounds on one core.
+# Nanoseconds per round at L = 10, over 1,000,000 rounds on one core.
 ROUND_BUDGET = {"V1 UCB": 200, "V2 UCB": 200, "V2 KL": 500, "SAM": 100}
-# The same for all registered policies: an exact matching a round, but where less is budgeted.
+# The same for every registered policy: an exact matching per round, unless it has its own budget.
 RIVAL_BUDGET = 10_000
 RIVAL_BUDGETS = {"sam": 100, "rank_one_thompson": 1_000}  # by registered name
-LIMIT_BUDGET = 1.3  # times the C loop
-THREADS_BUDGET = 1.9  # times one thread
+LIMIT_BUDGET = 1.3  # multiple of the C loop's time
+THREADS_BUDGET = 1.9  # speed-up over one thread
 START_BUDGET = 0.5  # seconds, for the import and for the first call from a warm cache
 
 
@@ -40,7 +40,7 @@ def problem_of(pairs: int) -> Problem:
 
 
 def best_of(times: int, work: Callable[..., object], *arguments: object) -> float:
-    """Return the least seconds of some repetitions: the rest is the machine's noise."""
+    """Return the shortest of some repetitions, in seconds: the rest is the machine's noise."""
     least = float("inf")
     for _ in range(times):
         start = time.perf_counter()
@@ -68,11 +68,11 @@ class Compiled:
 
 
 def nanoseconds(starts: Sequence[Callable[[], Run]], rounds: int, times: int) -> list[float]:
-    """Return what a round of each run costs on one core, measured by turns.
+    """Return the nanoseconds per round of each run on one core, measured in turns.
 
     A run repeats bit for bit, so each of its slices is the same work every time. Of each slice we
-    take the least of all repetitions: on a machine shared with others hardly any whole run is left
-    in peace, but every slice is, some time. The clock is the thread's own.
+    take the shortest of all repetitions: on a shared machine hardly any whole run is undisturbed,
+    but each slice is at some point. The clock is the thread's own.
     """
     step = min(_SLICE, rounds)
     marks = range(step, rounds + 1, step)
