@@ -3,7 +3,7 @@
  * It proposes the same couples and counts the same games as the compiled kernels, bit for bit
  * (limit.py asserts it), so the ratio of the two times says what Numba costs. As there, a round is
  * propose, accept, observe, and they share nothing but the couples and what was played. For an
- * even number of players, all of them seated.
+ * even number of players, all of them available.
  *
  * What is tuned: whatever is needed of the leader's couples and their cross pairs lies side by side
  * in whole vectors, so that checking the leader and choosing a neighbour are straight sweeps
@@ -38,7 +38,7 @@ typedef struct {
     double best_games;
     int by_players, round_clock;
     Words *threshold; /* a player accepts when its draw is below */
-    /* the book, players x players, for i < j */
+    /* statistics, players x players, for i < j */
     double *tries, *games, *mean;
     /* the leader, its couples in order, and where each player stands in it; beyond the last couple
      * `lead_mean` and `bound` are not a number, so that no comparison with them holds */
@@ -60,7 +60,7 @@ typedef struct {
     double ahead_clock, ahead; /* the clock of the next round, most likely, and its x */
 } Run;
 
-/* ---- random words and the logarithm: kernels/rng.py, kernels/logarithm.py */
+/* ---- random words and the logarithm: kernels/runtime/randomness.py, kernels/runtime/logarithm.py */
 
 #define WEYL 0x9E3779B97F4A7C15u
 #define MIXED(x)                                  \
@@ -94,7 +94,7 @@ static inline double logarithm(double x) {
     return exponent * 0x1.62e42fee00000p-1 + (f - (s * f - scaled));
 }
 
-/* ---- the leader: kernels/leader.py. It falls in few rounds, so it is chosen afresh then. */
+/* ---- the leader: kernels/greedy_leader.py. It falls in few rounds, and is then chosen from scratch. */
 
 static inline Couple couple(int i, int j) { return i < j ? (Couple){i, j} : (Couple){j, i}; }
 
@@ -350,7 +350,7 @@ static inline void propose(Run *run) {
     run->ahead = sqrt(2.0 * logarithm(clock + 1.0));
 }
 
-/* ---- observe: kernels/unimodal.py, kernels/book.py */
+/* ---- observe: kernels/unimodal.py, kernels/couple_statistics.py */
 
 static inline void note_blocked(Run *run, int k, Couple c, double mean) {
     int pair = pair_of(run, c), rival = run->blocked[k], n = run->players;
@@ -393,7 +393,7 @@ static inline void observe(Run *run) {
     }
 }
 
-/* ---- the loop: kernels/play.py */
+/* ---- the loop: kernels/runtime/loop.py */
 
 static inline void accept(Run *run) {
     Words x, step = {0};

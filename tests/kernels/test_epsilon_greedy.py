@@ -57,7 +57,7 @@ def test_always_exploring_loses_what_random_matchings_lose():
     assert explored == pytest.approx(drawn, rel=0.02)
 
 
-def test_decaying_exploration_loses_ever_less():
+def test_decaying_exploration_loses_less_and_less():
     # By 2,000 rounds a random matching costs 0.0571 a round, and later rounds hardly explore.
     problem = Problem.around(0.5, 4, 0.1)
     run = simulate(problem, EpsilonGreedy(epsilon=100), rounds=100_000, replications=10, seed=0)

@@ -150,7 +150,7 @@ def test_the_exact_search_stays_exact_while_outcomes_come(n):
 
 
 @pytest.mark.parametrize("n", [8, 10])
-def test_what_was_no_candidate_is_played_once_it_has_risen(n):
+def test_a_matching_that_was_not_a_candidate_is_played_once_it_has_risen(n):
     pairs = list(combinations(range(n), 2))
     first = [(i, i + 1) for i in range(0, n, 2)]
     later = [(i, (i + n // 2)) for i in range(n // 2)]
@@ -205,7 +205,7 @@ def test_the_first_rounds_bring_every_pair_together_once(n, search):
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_who_waits_adds_nothing(search):
+def test_a_player_who_waits_adds_nothing(search):
     """Of three, the couple with the best index plays; nobody waits for the phantom's sake."""
     tries, games = np.array([50, 50, 50]), np.array([10, 40, 20])
     compiled = loaded(search, 3, tries, games, 1_000)

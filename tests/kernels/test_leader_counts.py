@@ -103,7 +103,7 @@ def test_keys_that_want_the_same_cell_get_cells_of_their_own():
     assert [find(table, key) for key in keys] == cells
 
 
-def test_a_table_that_forgets_is_empty():
+def test_a_cleared_table_is_empty():
     table = new_counts(16)
     for leader in combinations([(0, 1), (2, 3), (4, 5)], 2):
         table = count(table, leader)

@@ -159,7 +159,7 @@ def test_draws_from_the_exact_posterior_of_three(outcomes):
 
 
 @pytest.mark.parametrize("outcomes", SHARED)
-def test_means_are_those_of_the_posterior_and_where_answers_are_told_with_less_noise(outcomes):
+def test_means_are_those_of_the_posterior_with_less_noise_where_answers_are_known(outcomes):
     couples, answers = SHARED[outcomes]
     mean, deviation, _ = grid_moments(couples, answers)
     off = {}

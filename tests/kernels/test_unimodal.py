@@ -66,7 +66,7 @@ def test_equals_its_twin_when_the_available_players_change(options, n):
             duel.observe(matching, duel.outcomes(matching))
 
 
-def test_all_but_one_seated_is_not_everyone():
+def test_all_but_one_are_not_everyone():
     # The phantom completes the couples, but three of four are still not all players.
     duel = Duel({}, [0.5] * 4, seed=0)
     duel.play(4)
@@ -105,7 +105,7 @@ def test_two_players_are_always_coupled():
 
 
 @every_option
-def test_who_waits_is_learnt_too(options):
+def test_couples_of_players_who_wait_are_learnt_too(options):
     # The swap with the phantom's couple is a neighbour like any other.
     duel = Duel(options, [0.9, 0.9, 0.1], seed=0)
     waiting = set()

@@ -97,6 +97,6 @@ def test_a_leader_is_played_in_every_period():
     [(Problem.from_zero(2, 0.1), 18, 3), (Problem.around(0.8, 4, 0.1), 40, 12)],
     ids=str,
 )
-def test_regret_as_known(problem, known, margin):
+def test_regret_is_as_known(problem, known, margin):
     run = simulate(problem, UnimodalThompson(), rounds=1_000_000, replications=6, seed=0)
     assert abs(run.mean()[-1] - known) < margin

@@ -95,7 +95,7 @@ def test_seeded_runs_repeat_bit_for_bit(variant):
     assert not np.array_equal(first.games, other.games)
 
 
-def test_another_seed_draws_otherwise(variant):
+def test_another_seed_changes_proposals_if_and_only_if_the_policy_draws(variant):
     first, again, other = (play(variant.learner(range(10), seed), 5) for seed in (1, 1, 2))
     assert first == again
     draws = get_policy(variant.name).draws_at_random
@@ -110,7 +110,7 @@ def test_saving_midway_changes_nothing(variant, players):
         assert_same_future(learner, Learner.from_bytes(learner.to_bytes()))
 
 
-def test_saving_keeps_what_is_awaited_and_who_is_present(variant):
+def test_saving_keeps_pending_outcomes_and_present_players(variant):
     learner = variant.learner("abcdefg")
     play(learner, 20)
     learner.leave("c")
@@ -328,7 +328,7 @@ def rates_by_player(learner):
     return {known.player: known for known in learner.rates()}
 
 
-def test_nothing_stays_of_who_left(variant):
+def test_nothing_stays_of_players_who_left(variant):
     """Two learners with different pasts, of which one player is left, go on alike."""
     futures = []
     for seed in (0, 1):

@@ -25,7 +25,7 @@ def test_regret_after_200_000_rounds_is_as_known(couples, known, search):
     assert 0.85 * min(known) < run.mean()[-1] < 1.15 * max(known)
 
 
-def test_the_approximate_search_explores_what_is_on_no_hull():
+def test_the_approximate_search_explores_couples_that_no_weighting_favours():
     """Rare couples of large gaps must not keep those of small gaps from being tried."""
     exact, near = (
         simulate(Problem.from_zero(4, 0.1), ESCB(search), 200_000, 4).mean()
@@ -48,7 +48,7 @@ def test_the_exact_search_refuses_more(players):
         ESCB().learner(range(players))
 
 
-def test_who_is_one_too_many_is_not_let_in():
+def test_one_player_too_many_is_not_let_in():
     learner = ESCB().learner(range(16))
     learner.observe(learner.propose(), [True] * 8)
     before = learner.to_bytes()

@@ -35,8 +35,8 @@ RESTING = """
     class Fixed(Policy):
         name: ClassVar[str] = "fixed"
 
-        def start(self, terms):
-            return FixedState(np.zeros(terms.slots, np.int64))
+        def start(self, context):
+            return FixedState(np.zeros(context.slots, np.int64))
 
         def set_present(self, state, present):
             pass
@@ -63,7 +63,7 @@ def fixed(folder, first, second):
     return done.stdout.split(maxsplit=1)
 
 
-def test_an_edited_policy_is_compiled_afresh(tmp_path):
+def test_an_edited_policy_is_compiled_again(tmp_path):
     regrets, matching = fixed(tmp_path, "2 * row", "2 * row + 1")
     assert regrets == "2"  # labels are shuffled: right in some replications, wrong in others
     assert matching.strip() == "Matching(a-b, c-d)"

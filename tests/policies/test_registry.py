@@ -32,7 +32,7 @@ def test_takes_options_by_keyword():
         (SAM, "no policy is called <class"),
     ],
 )
-def test_an_unknown_name(name, says):
+def test_an_unknown_name_is_refused(name, says):
     with pytest.raises(PolicyError, match=says.replace("?", r"\?")):
         get_policy(name)
 
@@ -76,7 +76,7 @@ def test_an_unknown_name(name, says):
         ("oracle", {"rates": 0.5}, "rates of oracle"),
     ],
 )
-def test_a_bad_option(name, options, says):
+def test_a_bad_option_is_refused(name, options, says):
     with pytest.raises(PolicyError, match=says):
         get_policy(name, **options)
 

@@ -112,7 +112,7 @@ def test_episodes_are_replications():
     assert episode(seed=3) == first
 
 
-def test_without_a_seed_one_is_drawn_and_told():
+def test_without_a_seed_one_is_drawn_and_reported():
     seeds = set()
     for _ in range(3):
         env = MatchingEnvironment(EXACT)
@@ -157,7 +157,7 @@ def test_shows_who_played_and_what_it_cost():
         2**70,
     ],
 )
-def test_refuses_what_is_no_action(action):
+def test_invalid_actions_are_refused(action):
     env = MatchingEnvironment([0.1, 0.2, 0.3, 0.4])
     env.reset(seed=1)
     for call in (env.step, env.decode):
@@ -178,7 +178,7 @@ def test_refuses_what_is_no_action(action):
         (Matching([(0, 1)], [2, 3]), "has 2 couples, got 1"),
     ],
 )
-def test_refuses_what_is_no_full_matching(matching, says):
+def test_matchings_that_are_not_full_are_refused(matching, says):
     with pytest.raises(MatchingError, match=says):
         MatchingEnvironment([0.1, 0.2, 0.3, 0.4]).encode(matching)
 

@@ -68,7 +68,7 @@ def test_processes_do_not_change_a_bit():
         assert_same(simulate(PROBLEM, POLICY, 2_000, 4, seed=1, executor=pool), run)
 
 
-def test_an_executor_of_ones_own_will_do():
+def test_any_executor_plays_the_same():
     class Here(ThreadPoolExecutor):
         def submit(self, function, *arguments):
             future = Future()
@@ -120,7 +120,7 @@ def test_fewer_rounds_are_the_beginning_of_more():
     assert np.array_equal(short.regret, long.regret[:, :2])
 
 
-def test_the_order_of_the_rates_is_no_help():
+def test_the_order_of_the_rates_does_not_help():
     """Sorted or not, labels are shuffled, so that the mean regret is the same but for chance."""
     rates = np.array([0.9, 0.7, 0.5, 0.3])
     means = [
@@ -176,7 +176,7 @@ def test_default_checkpoints_are_log_spaced(rounds, marks):
         ({"executor": 4}, SimulationError, "executor must be an Executor, got 4: try"),
     ],
 )
-def test_refuses(given, kind, says):
+def test_bad_arguments_are_refused(given, kind, says):
     asked = {"problem": PROBLEM, "policy": POLICY, "rounds": 100, "replications": 2} | given
     with pytest.raises(PairupError, match=says) as caught:
         simulate(**asked)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pairup.checks import check_choice, checked_integer
 from pairup.errors import PolicyError, did_you_mean
 from pairup.problem import Problem
+from pairup.states.couple_statistics import clear_couple_statistics
 from pairup.states.saved_arrays import Arrays
 
 if TYPE_CHECKING:
@@ -177,6 +178,18 @@ class Policy(ABC):
             if getattr(self, field.name) != field.default
         ]
         return f"{type(self).__name__}({', '.join(given)})"
+
+
+class CouplePolicy(Policy):
+    """A policy whose state has `stats`, the statistics of couples."""
+
+    def forget(self, state: Any, slot: int) -> None:
+        """See `Policy.forget`."""
+        clear_couple_statistics(state.stats, slot)
+
+    def statistics(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """See `Policy.statistics`."""
+        return state.stats.tries, state.stats.games
 
 
 P = TypeVar("P", bound=type[Policy])

@@ -13,9 +13,8 @@ from pairup.kernels.counters import GAUSSIAN, ROUND, new_counters
 from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.exact_matching.max_matching import new_matching_workspace, reset
 from pairup.kernels.exact_matching.participants import new_participants
-from pairup.policies.base import Policy, Slots, StartContext, check_choice_option, register
+from pairup.policies.base import CouplePolicy, Slots, StartContext, check_choice_option, register
 from pairup.states.couple_statistics import (
-    clear_couple_statistics,
     load_couple_statistics,
     saved_couple_statistics,
 )
@@ -25,7 +24,7 @@ from pairup.states.saved_arrays import Arrays, numbers
 
 @register
 @dataclass(frozen=True)
-class CombThompson(Policy):
+class CombThompson(CouplePolicy):
     """Play the best matching by one posterior draw for each couple (Wang and Chen, 2018).
 
     Couples are learnt one by one: that a couple's rate is a product of two players' rates is not
@@ -79,7 +78,7 @@ class CombThompson(Policy):
 
     def forget(self, state: Any, slot: int) -> None:
         """See `Policy.forget`."""
-        clear_couple_statistics(state.stats, slot)
+        super().forget(state, slot)
         for table, unseen in zip((state.first, state.second), self._unseen, strict=True):
             table[slot, :] = table[:, slot] = unseen
         reset(state.workspace)
@@ -105,7 +104,3 @@ class CombThompson(Policy):
     def leader(self, state: Any) -> NDArray[np.int64]:
         """See `Policy.leader`."""
         return leader_by_means(state.stats, state.participants)
-
-    def statistics(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """See `Policy.statistics`."""
-        return state.stats.tries, state.stats.games

@@ -13,9 +13,8 @@ from pairup.kernels.counters import KL, ROUND, new_counters
 from pairup.kernels.couple_statistics import PHANTOM_MEAN, new_couple_statistics
 from pairup.kernels.exact_matching.max_matching import new_matching_workspace, reset
 from pairup.kernels.exact_matching.participants import new_participants
-from pairup.policies.base import Policy, Slots, StartContext, check_choice_option, register
+from pairup.policies.base import CouplePolicy, Slots, StartContext, check_choice_option, register
 from pairup.states.couple_statistics import (
-    clear_couple_statistics,
     load_couple_statistics,
     saved_couple_statistics,
 )
@@ -25,7 +24,7 @@ from pairup.states.saved_arrays import Arrays, numbers, require
 
 @register
 @dataclass(frozen=True)
-class CombUCB(Policy):
+class CombUCB(CouplePolicy):
     """Play the matching of greatest total optimism (CombUCB1, Kveton et al., 2015).
 
     Couples are learnt one by one: that a couple's rate is a product of two players' rates is not
@@ -78,7 +77,7 @@ class CombUCB(Policy):
 
     def forget(self, state: Any, slot: int) -> None:
         """See `Policy.forget`."""
-        clear_couple_statistics(state.stats, slot)
+        super().forget(state, slot)
         state.base[slot, :-1] = state.base[:, slot] = np.inf
         state.slope[slot, :-1] = state.slope[:, slot] = 0.0
         reset(state.workspace)
@@ -107,10 +106,6 @@ class CombUCB(Policy):
     def leader(self, state: Any) -> NDArray[np.int64]:
         """See `Policy.leader`."""
         return leader_by_means(state.stats, state.participants)
-
-    def statistics(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """See `Policy.statistics`."""
-        return state.stats.tries, state.stats.games
 
 
 def _checked_tangents(arrays: Arrays) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

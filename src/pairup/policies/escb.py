@@ -22,9 +22,8 @@ from pairup.kernels.escb import steps as kernel
 from pairup.kernels.escb.candidates import new_candidates
 from pairup.kernels.round_robin import new_round_robin
 from pairup.kernels.runtime.randomness import word
-from pairup.policies.base import Policy, Slots, StartContext, check_choice_option, register
+from pairup.policies.base import CouplePolicy, Slots, StartContext, check_choice_option, register
 from pairup.states.couple_statistics import (
-    clear_couple_statistics,
     load_couple_statistics,
     saved_couple_statistics,
 )
@@ -39,7 +38,7 @@ _MATCHINGS = ("fewer", "more", "mates")  # as saved
 
 @register
 @dataclass(frozen=True)
-class ESCB(Policy):
+class ESCB(CouplePolicy):
     """Play the matching with the best joint upper confidence bound (Combes et al., 2015).
 
     In round t the index of a matching is the sum of its couples' means plus one bonus for all of
@@ -102,7 +101,7 @@ class ESCB(Policy):
 
     def forget(self, state: Any, slot: int) -> None:
         """See `Policy.forget`."""
-        clear_couple_statistics(state.stats, slot)
+        super().forget(state, slot)
         slots = len(state.stats.tries)
         for table in state.terms:
             square = table.reshape(slots, slots)
@@ -130,10 +129,6 @@ class ESCB(Policy):
         if self.search == "approximate":
             _load_search(state.search, arrays)
         return state
-
-    def statistics(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """See `Policy.statistics`."""
-        return state.stats.tries, state.stats.games
 
     def certified(self, state: Any) -> tuple[float, float]:
         """Return the mean and the least ratio of the index played to the best, as certified.

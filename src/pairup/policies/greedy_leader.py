@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from pairup.kernels import greedy_leader, leader_counts
 from pairup.kernels.counters import PRESENT, ROUND
-from pairup.policies.base import Policy, Slots
+from pairup.policies.base import CouplePolicy, Slots
 from pairup.states.couple_statistics import (
-    clear_couple_statistics,
     load_couple_statistics,
     saved_couple_statistics,
 )
@@ -19,25 +18,17 @@ from pairup.states.leaders import couples_of
 from pairup.states.saved_arrays import Arrays, numbers, require
 
 
-class GreedyLeaderPolicy(Policy):
+class GreedyLeaderPolicy(CouplePolicy):
     """A policy whose state has `stats`, their greedy `leader`, and `keys`, the first for ties."""
 
     def _update_leader(self, state: Any) -> None:
         """Update the leader by the statistics, in place."""
         greedy_leader.update(state.leader, state.stats, state.keys[0])
 
-    def forget(self, state: Any, slot: int) -> None:
-        """See `Policy.forget`."""
-        clear_couple_statistics(state.stats, slot)
-
     def leader(self, state: Any) -> NDArray[np.int64]:
         """See `Policy.leader`."""
         self._update_leader(state)
         return couples_of(state.leader)
-
-    def statistics(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """See `Policy.statistics`."""
-        return state.stats.tries, state.stats.games
 
 
 class LeaderCountingPolicy(GreedyLeaderPolicy):

@@ -22,9 +22,8 @@ from pairup.kernels.counters import (
 from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.greedy_leader import new_leader
 from pairup.kernels.runtime.randomness import word
-from pairup.policies.base import Policy, Slots, StartContext, register
+from pairup.policies.base import CouplePolicy, Slots, StartContext, register
 from pairup.states.couple_statistics import (
-    clear_couple_statistics,
     load_couple_statistics,
     saved_couple_statistics,
 )
@@ -37,7 +36,7 @@ _MEMORY = 8  # arms kept of more players, in neighbourhoods of 2L - 1 arms
 
 @register
 @dataclass(frozen=True)
-class OSUB(Policy):
+class OSUB(CouplePolicy):
     """Optimism about whole matchings around the leader (Combes and Proutiere, 2014).
 
     Each matching is an arm that knows its own rounds alone: how often it was played, and the mean
@@ -86,10 +85,6 @@ class OSUB(Policy):
         state.now[ARMS], state.now[TOP] = 0, kernel.UNKNOWN
         leader_counts.clear(state.arms.table)
         state.present[: len(present)] = present
-
-    def forget(self, state: Any, slot: int) -> None:
-        """See `Policy.forget`."""
-        clear_couple_statistics(state.stats, slot)
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
         """See `Policy.saved`."""
@@ -146,10 +141,6 @@ class OSUB(Policy):
             return couples_of(state.greedy)
         kernel.sort_leader(state)
         return couples_of(state.front)
-
-    def statistics(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """See `Policy.statistics`."""
-        return state.stats.tries, state.stats.games
 
 
 def _max_arms(players: int) -> int:

@@ -13,10 +13,9 @@ from pairup.errors import PolicyError
 from pairup.kernels import sam as kernel
 from pairup.kernels.counters import CLUSTERS, MEMBERS, new_counters
 from pairup.kernels.couple_statistics import new_couple_statistics
-from pairup.policies.base import Policy, Slots, StartContext, check_integer_option, register
+from pairup.policies.base import CouplePolicy, Slots, StartContext, check_integer_option, register
 from pairup.problem import Problem
 from pairup.states.couple_statistics import (
-    clear_couple_statistics,
     load_couple_statistics,
     saved_couple_statistics,
 )
@@ -28,7 +27,7 @@ _SUMS = ("tries", "games", "new_tries", "new_games")
 
 @register
 @dataclass(frozen=True)
-class SAM(Policy):
+class SAM(CouplePolicy):
     """Simple adaptive matching (Sentenac et al., 2021): tournaments in clusters that split.
 
     All players begin in one cluster and meet each other in round robin. At the end of a cycle a
@@ -119,10 +118,6 @@ class SAM(Policy):
         state.tries[:slots] = state.stats.tries.sum(axis=0) + state.stats.tries.sum(axis=1)
         state.games[:slots] = state.stats.games.sum(axis=0) + state.stats.games.sum(axis=1)
 
-    def forget(self, state: Any, slot: int) -> None:
-        """See `Policy.forget`."""
-        clear_couple_statistics(state.stats, slot)
-
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
         """See `Policy.saved`."""
         clusters, members = state.now[CLUSTERS], state.now[MEMBERS]
@@ -171,7 +166,3 @@ class SAM(Policy):
         members = members[state.available[members]]
         order = members[np.lexsort((-means[members], state.cluster[members]))]
         return couples_in_order(order)
-
-    def statistics(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """See `Policy.statistics`."""
-        return state.stats.tries, state.stats.games

@@ -1,4 +1,4 @@
-"""Arrays of a saved state, checked before compiled steps, which check no bounds, see them."""
+"""Arrays of a saved state, checked before compiled steps, which do not check bounds, see them."""
 
 from __future__ import annotations
 
@@ -52,6 +52,6 @@ def require(fact: bool | np.bool_, what: str) -> None:
 def numbers(arrays: Arrays, name: str, minimum: int = 0) -> NDArray[np.int64]:
     """Return a flat saved array of integers, none of them below `minimum`."""
     array = arrays[name]
-    require(array.dtype == np.int64 and array.ndim == 1, f"{name} are no flat integers")
+    require(array.dtype == np.int64 and array.ndim == 1, f"{name} is not a flat array of integers")
     require(np.all(array >= minimum), f"some of {name} are below {minimum}")
     return array

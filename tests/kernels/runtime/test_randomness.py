@@ -59,7 +59,7 @@ def test_shuffle_equals_its_twin(n):
         assert values.tolist() == streams.shuffled(key, range(n))
 
 
-def test_every_order_is_as_likely():
+def test_every_order_is_equally_likely():
     counts = {}
     for seed in range(6000):
         values = np.arange(3)
