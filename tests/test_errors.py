@@ -20,23 +20,23 @@ CHILDREN = [
 ]
 
 
-def test_no_child_is_forgotten():
+def test_every_error_is_public():
     assert set(PairupError.__subclasses__()) == set(CHILDREN)
 
 
 @pytest.mark.parametrize("child", CHILDREN)
-def test_is_a_pairup_error_and_a_value_error(child):
+def test_every_error_is_a_pairup_error_and_a_value_error(child):
     with pytest.raises(PairupError, match="why"):
         raise child("why")
     assert issubclass(child, ValueError)
 
 
 @pytest.mark.parametrize("child", CHILDREN)
-def test_crosses_a_process_border(child):
+def test_every_error_survives_pickling(child):
     assert str(pickle.loads(pickle.dumps(child("why")))) == "why"
 
 
-def test_everything_in_all_exists():
+def test_everything_public_exists_once():
     assert len(set(pairup.__all__)) == len(pairup.__all__)
     assert all(hasattr(pairup, name) for name in pairup.__all__)
 
@@ -53,7 +53,7 @@ def test_everything_in_all_exists():
         ("12", [1, 2], "; known: 1, 2"),
     ],
 )
-def test_did_you_mean(name, known, answer):
+def test_an_unknown_name_is_answered_with_a_similar_one_or_all(name, known, answer):
     assert did_you_mean(name, known) == answer
     assert did_you_mean(name, iter(known)) == answer
 

@@ -1,4 +1,4 @@
-"""Where the tests find what is not theirs."""
+"""Folders of the repository that tests read."""
 
 from pathlib import Path
 
