@@ -59,7 +59,10 @@ def _options():
     )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("build/service-learning.png"))
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.rounds < WINDOW:
+        parser.error(f"--rounds must be at least {WINDOW}, got {options.rounds}")
+    return options
 
 
 def _rounds(options, law, habits):
