@@ -11,7 +11,7 @@ from pairup.client import Client, NewGameReport, Patience, RefusedError
 from tests.support.paths import DOCS
 from tests.support.service.running import Running
 
-PAGE = DOCS / "how-to/watch-the-dashboard.md"
+PAGE = DOCS / "how-to/use-the-client.md"
 ODD_NAME = "a/b ?#%ü"
 _numbers = itertools.count()
 

@@ -1,4 +1,4 @@
-"""Every registered policy has its row and its section in docs/explanation/policies.md."""
+"""Every registered policy is explained, and every figure about it stands in one place."""
 
 import re
 
@@ -8,6 +8,7 @@ from pairup import get_policy, policy_names
 from tests.support.paths import DOCS
 
 PAGE = (DOCS / "explanation/policies.md").read_text("utf-8")
+PERFORMANCE = (DOCS / "explanation/performance.md").read_text("utf-8")
 TABLE = PAGE.split("## ")[0]
 
 
@@ -15,8 +16,7 @@ TABLE = PAGE.split("## ")[0]
 def test_a_policy_has_a_row_in_the_table(name):
     row = re.search(rf"^\| `{name}` \|(.*)\|$", TABLE, re.M)
     assert row, f"docs/explanation/policies.md has no row for {name}"
-    cost, guarantee, use = (cell.strip() for cell in row[1].split("|"))
-    assert "µs" in cost
+    guarantee, use = (cell.strip() for cell in row[1].split("|"))
     assert guarantee
     assert use
 
@@ -31,6 +31,26 @@ def test_a_policy_has_a_section(name):
     assert re.search(r"[Uu]se ", section)
     for option in policy.options:
         assert option in head
+
+
+@pytest.mark.parametrize("name", policy_names())
+def test_the_cost_of_a_policy_is_in_the_page_on_performance(name):
+    policy = get_policy(name, **({"rates": [0.5, 0.5]} if name == "oracle" else {}))
+    assert re.search(rf"^\| {type(policy).__name__}\b.* \|.*\d", PERFORMANCE, re.M)
+
+
+def test_only_the_page_on_performance_says_what_a_round_costs():
+    for path in DOCS.rglob("*.md"):
+        if path.name != "performance.md":
+            assert not re.search(r"\d (µs|ns|nanoseconds|microseconds)\b", path.read_text()), path
+
+
+def test_pages_agree_on_the_regret_of_the_rank_one_sampler():
+    (row,) = re.findall(r"^\| Rank one \| (.*) \|$", PAGE, re.M)
+    zero, _, around, _ = (cell.split()[0] for cell in row.split(" | "))
+    other = (DOCS / "explanation/rank-one.md").read_text("utf-8")
+    for problem, regret in (("from_zero(4, 0.1)", zero), ("around(0.5, 4, 0.1)", around)):
+        assert f"| `{problem}` | {regret} |" in other
 
 
 def test_no_row_is_of_a_policy_that_is_not_there():

@@ -12,10 +12,12 @@ import pytest
 import yaml
 
 import pairup
+from scripts.reference import PAGES
 from tests.support.paths import DOCS, ROOT, SOURCES
 
 CONFIG = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
-LAYERS_WITHOUT_A_PAGE = {"kernels", "states", "service", "cli"}  # no interface for other programs
+# These are not an interface for other programs.
+LAYERS_WITHOUT_A_PAGE = {"checks", "cli", "kernels", "service", "states"}
 
 
 class Page(HTMLParser):
@@ -92,6 +94,19 @@ def test_the_site_fetches_nothing_from_elsewhere(site):
         assert not [each for each in page.fetched if re.match("([a-z]+:)?//", each)], name
 
 
+def test_every_picture_is_there_and_is_used(site):
+    folder, pages = site
+    used = set()
+    for name, page in pages.items():
+        for each in page.fetched:
+            path = (folder / name).parent.joinpath(unquote(each.partition("?")[0])).resolve()
+            used.add(path)
+            if not each.startswith("data:"):
+                assert path.exists() or each.startswith("/"), (name, each)
+    pictures = {path.resolve() for path in (folder / "images").iterdir()}
+    assert {path.name for path in pictures - used} == set()
+
+
 def test_every_public_name_is_in_the_reference_of_the_api(site):
     _, pages = site
     anchors = set().union(*(p.anchors for name, p in pages.items() if "reference/api" in name))
@@ -106,3 +121,12 @@ def test_every_package_has_a_page_in_the_reference_of_the_api():
     documented = set(re.findall(r"^::: pairup\.(\w+)$", text, re.MULTILINE))
     found = {path.stem for path in Path(pairup.__file__).parent.glob("[a-z]*")}
     assert found - {"py"} == documented | LAYERS_WITHOUT_A_PAGE
+
+
+@pytest.mark.parametrize("path", sorted(DOCS.rglob("*.md")), ids=lambda path: path.stem)
+def test_lines_wrap_at_100_characters(path):
+    """Except for tables, code, and pages that are written from the code."""
+    if path.name in PAGES:
+        return
+    for line in re.sub(r"```.*?```", "", path.read_text("utf-8"), flags=re.S).splitlines():
+        assert len(line) <= 100 or line.startswith("|"), line

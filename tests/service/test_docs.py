@@ -40,19 +40,3 @@ def _parsed(command, ids):
     method = words[words.index("-X") + 1] if "-X" in words else "GET"
     path = next(word for word in words if word.startswith("$api")).replace("$api", "/v1")
     return method, path, words[words.index("--json") + 1] if "--json" in words else None
-
-
-def test_every_state_of_a_game_is_in_the_diagram():
-    from typing import get_args
-
-    from pairup.service.api.schemas.fields import GameState
-
-    diagram = PAGE.partition("```mermaid")[2].partition("```")[0]
-    assert set(re.findall(r"--> (\w+)", diagram)) == set(get_args(GameState))
-
-
-def test_every_rule_of_a_pool_is_documented():
-    from pairup.service.domain.rules import Rules
-
-    for name in Rules().as_json():
-        assert f"`{name}`" in PAGE

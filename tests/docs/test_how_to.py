@@ -1,0 +1,62 @@
+"""The code of the how-to guides runs."""
+
+import pytest
+
+from tests.support.docs.pages import blocks, read
+from tests.support.docs.reader import Reader
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with the results of the experiment that the pages call my-race."""
+    from pairup import load_experiment, run_experiment
+
+    example, *_ = blocks("reference/experiment-file.md", "toml")
+    (tmp_path / "my-race.toml").write_text(example.text)
+    small = load_experiment(tmp_path / "my-race.toml").scaled(rounds=50, replications=2)
+    run_experiment(small, tmp_path / "results" / "my-race")
+    return tmp_path
+
+
+def test_a_race_in_python(tmp_path):
+    reader = Reader(tmp_path, {"10_000": "100"})
+    reader.follow("how-to/race-policies.md", {"pairup race": lambda: None})
+
+
+def test_an_experiment_is_run_from_python(folder):
+    small = {"rounds=1_000": "rounds=50, replications=2", "progress=True": "progress=False"}
+    reader = Reader(folder, small)
+    reader.follow("how-to/write-an-experiment.md", {"pairup": lambda: None})
+    assert len(reader.names["frame"])
+
+
+def test_results_are_read(folder):
+    reader = Reader(folder)
+    reader.follow("how-to/read-results.md")
+    assert len(reader.names["final"]) == 3 * 2 * 2
+
+
+def test_a_report_is_written(tmp_path):
+    size = '("experiment-2").scaled(rounds=100, replications=2)'
+    reader = Reader(tmp_path, {'("experiment-2")': size})
+    reader.follow("how-to/make-a-report.md", {"pairup report": lambda: None})
+    assert (tmp_path / "results" / "report.html").exists()
+
+
+def test_the_environment_is_used(tmp_path):
+    reader = Reader(tmp_path)
+    reader.follow("how-to/use-the-gymnasium-environment.md")
+    assert reader.names["info"]["round"] == 1
+
+
+def test_a_policy_from_elsewhere_is_simulated_and_served(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    Reader(tmp_path).follow("how-to/add-a-policy.md")
+
+
+def test_the_limit_is_what_the_page_says(tmp_path):
+    reader = Reader(tmp_path)
+    reader.follow("explanation/limit.md")
+    bound, page = reader.names["bound"], read("explanation/limit.md")
+    assert f"# {bound.constant:.10f}"[:9] in page
+    assert f"c ln T: {bound.regret(1_000_000):.10f}"[:13] in page
