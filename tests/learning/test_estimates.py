@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pairup.learning.estimates import known_couples
+from pairup.learning.estimates import couple_estimates
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -9,10 +9,10 @@ def test_the_couples_proposed_most_are_picked_as_if_all_were_listed(seed):
     rng = np.random.default_rng(seed)
     tries = np.triu(rng.integers(0, 4, (7, 7)), 1)  # many are tried equally often
     games = rng.binomial(tries, 0.5)
-    listed = known_couples(tries, games, "abcdefg".__getitem__)
+    listed = couple_estimates(tries, games, "abcdefg".__getitem__)
     assert len(listed) == np.count_nonzero(tries)
     assert [each.rate for each in listed] == sorted((each.rate for each in listed), reverse=True)
     order = sorted(listed, key=lambda each: (-each.proposed, -each.rate, each.couple))
-    for most in range(len(order) + 2):
-        picked = known_couples(tries, games, "abcdefg".__getitem__, most)
-        assert sorted(picked) == sorted(order[:most])
+    for limit in range(len(order) + 2):
+        picked = couple_estimates(tries, games, "abcdefg".__getitem__, limit)
+        assert sorted(picked) == sorted(order[:limit])

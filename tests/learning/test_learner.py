@@ -21,10 +21,10 @@ from pairup import (
     Unimodal,
 )
 from pairup.simulation.replication import new_replication
-from tests.support.policy_variants import outcomes
+from tests.support.policy_variants import outcomes, variants
 
 
-def test_learns_the_optimum():
+def test_the_leader_becomes_the_optimum():
     problem = Problem([0.9, 0.3, 0.85, 0.25, 0.1, 0.6])
     replication = new_replication(problem, 0, 0)
     learner = Unimodal().learner(range(6))
@@ -50,7 +50,7 @@ def test_estimates_come_best_first():
     assert Uniform().learner("ab").estimates() == []
 
 
-def test_the_leader_is_of_all_who_are_present():
+def test_the_leader_matches_all_players_present():
     learner = Unimodal().learner("abcde")
     for couple in ["ab", "cd"]:
         for _ in range(5):
@@ -85,18 +85,18 @@ def test_outcomes_come_in_any_form(matching, played):
         assert set(learner.estimates()) == {Estimate(("a", "b"), 2, 2), Estimate(("c", "d"), 1, 0)}
 
 
-def test_a_couple_proposed_twice_is_awaited_twice():
+def test_a_couple_proposed_twice_has_two_outcomes_pending():
     learner = Unimodal().learner("ab")
     learner.propose()
     learner.propose()
     assert learner.pending == {("a", "b"): 2}
     learner.observe([("a", "b"), ("b", "a")], [True, False])
     assert learner.pending == {}
-    with pytest.raises(ObservationError, match="no outcome of 'a' and 'b' is awaited"):
+    with pytest.raises(ObservationError, match="no outcome of 'a' and 'b' is pending"):
         learner.observe([("a", "b")], [True])
 
 
-def test_outcomes_of_who_left_lapse():
+def test_pending_outcomes_of_a_player_who_left_lapse():
     learner = Unimodal().learner("abcd")
     matching = learner.propose(["a", "b"])
     learner.propose(["c", "d"])
@@ -118,13 +118,13 @@ def test_outcomes_of_who_left_lapse():
         (5, "players must be a list of players, got 5: write"),
     ],
 )
-def test_refuses_players(players, says):
+def test_bad_players_are_refused(players, says):
     with pytest.raises(PlayerError, match=says):
         Uniform().learner(players)
 
 
 @pytest.mark.parametrize("seed", [-1, 2**63, 1.0, "1", None, True])
-def test_refuses_seeds(seed):
+def test_bad_seeds_are_refused(seed):
     with pytest.raises(PolicyError, match="seed must be an integer"):
         Uniform().learner("ab", seed)
 
@@ -137,19 +137,19 @@ def test_refuses_seeds(seed):
         (Oracle(), "acceptance rates"),
     ],
 )
-def test_must_be_told_what_a_simulation_would_tell(policy, says):
+def test_options_that_a_simulation_would_give_are_required(policy, says):
     with pytest.raises(PolicyError, match=says):
         policy.learner("abcd")
 
 
-def test_an_unknown_player_is_a_slip_of_the_pen():
+def test_an_unknown_player_is_answered_with_the_nearest_name():
     with pytest.raises(PlayerError, match=r"player 'anne' is not present; did you mean \"ann\"\?"):
         Uniform().learner(["ann", "bob"]).leave("anne")
     with pytest.raises(PlayerError, match=r"available must be .* got 'ann': write \['ann'\]"):
         Uniform().learner(["ann", "bob"]).propose("ann")
 
 
-def test_a_pool_too_large_for_the_memory_stays_as_it_was(monkeypatch):
+def test_a_player_who_does_not_fit_into_memory_changes_nothing(monkeypatch):
     learner = Unimodal().learner("ab")
     learner.observe(learner.propose(), [True])
     before = learner.to_bytes()
@@ -181,7 +181,7 @@ class Colour(enum.Enum):
 @pytest.mark.parametrize(
     "name", [0.5, True, b"raw", frozenset("ab"), Colour.RED, uuid.UUID(int=1), ("ann", 0.5)]
 )
-def test_names_that_cannot_be_saved(name):
+def test_names_that_cannot_be_saved_are_refused(name):
     learner = Uniform().learner(["ann", name, "bob"])
     with pytest.raises(ArchiveError, match="a saved player's name is a string, an integer or a"):
         learner.to_bytes()
@@ -201,6 +201,41 @@ def test_options_of_numpy_can_be_saved(policy):
     assert Learner.from_bytes(policy.learner("ab").to_bytes()).policy == policy
 
 
-def test_shows_its_policy():
+def test_a_learner_has_its_policy():
     policy = Unimodal(index="ucb")
     assert policy.learner("ab").policy is policy
+
+
+def test_only_couples_that_were_proposed_can_be_withdrawn():
+    learner = Unimodal().learner("abcd")
+    learner.propose(["a", "b"])
+    with pytest.raises(ObservationError, match="no outcome of 'c' and 'd' is pending"):
+        learner.withdraw([("a", "b"), ("c", "d")])
+    assert learner.pending == {("a", "b"): 1}
+
+
+@pytest.mark.parametrize("variant", variants(), ids=str)
+def test_another_policy_takes_over_all_outcomes(variant):
+    first = Unimodal().learner("abcdefg")
+    first.leave("c")
+    for played in (True, False, True, True):
+        first.observe(first.propose(), [played, not played, True])
+    matching = first.propose(["a", "b"])
+    second = first.with_policy(variant.policy([0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3]), seed=3)
+    assert second.players == first.players
+    assert second.pending == first.pending
+    if second.estimates():
+        assert set(second.estimates()) == set(first.estimates())
+    second.observe(matching, [True])
+    assert len(second.propose()) == 3
+    assert Learner.from_bytes(second.to_bytes()).propose().players
+
+
+def test_the_repr_counts_players_and_outcomes():
+    learner = Unimodal(index="ucb").learner("abcde")
+    for _ in range(3):
+        learner.observe(learner.propose(), [True, False])
+    learner.propose(["a", "b"])
+    counts = "5 players, 1 outcomes pending, 6 learnt"
+    assert repr(learner) == f"Learner(Unimodal(index='ucb'), {counts})"
+    assert repr(Uniform().learner("ab")) == "Learner(Uniform(), 2 players, 0 outcomes pending)"

@@ -94,7 +94,7 @@ def test_answers_of_others_stay_when_a_player_leaves():
         learner.observe(learner.propose(["ann", "cyd"]), [True])
     learner.leave("bob")
     learner.leave("cyd")
-    policy_state = learner._state
+    policy_state = learner._running.state
     assert policy_state.accepted[0] == 10  # told with bob; with cyd only the couple was known
 
 

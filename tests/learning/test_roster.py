@@ -35,7 +35,7 @@ def test_a_couple_has_its_lower_slot_first():
         roster.slot_couple(("ann", "dan"))
 
 
-def test_slots_of_the_available_are_ascending():
+def test_slots_of_available_players_are_ascending():
     roster = Roster("abcd")
     assert roster.slots_of(iter("dab")).tolist() == [0, 1, 3]
     assert roster.slots_of([]).tolist() == []
@@ -51,6 +51,6 @@ def test_a_refused_player_changes_nothing():
         assert roster.players == ("a", "b")
 
 
-def test_refuses_slots_it_cannot_have():
-    with pytest.raises(ArchiveError, match="slot 4 is none of its 4"):
+def test_slots_beyond_the_capacity_are_refused():
+    with pytest.raises(ArchiveError, match="slot 4 is not one of its 4"):
         Roster.unpacked([[4, "a"]], 4)

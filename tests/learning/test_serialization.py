@@ -4,6 +4,8 @@ import base64
 import hashlib
 import random
 import struct
+import tracemalloc
+import zlib
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from tests.support.policy_variants import variants
 
 
 def saved(variant):
-    """Bytes of a learner with every kind of content."""
+    """Return the bytes of a learner with every kind of content."""
     learner, coin = variant.learner("abcdefg"), random.Random(0)
     for _ in range(40):
         matching = learner.propose()
@@ -34,13 +36,13 @@ def data():
 @pytest.mark.parametrize(
     "foreign", [b"", b"\0", b"PK\x03\x04" * 20, b"pairup", b"pairup learner\n", b"x" * 10_000]
 )
-def test_foreign_bytes(foreign):
-    with pytest.raises(ArchiveError, match=f"these {len(foreign)} bytes are no saved learner"):
+def test_foreign_bytes_are_refused(foreign):
+    with pytest.raises(ArchiveError, match=f"these {len(foreign)} bytes are not a saved learner"):
         Learner.from_bytes(foreign)
 
 
 @pytest.mark.parametrize("foreign", [None, "pairup learner\n", 3, ["a"]])
-def test_no_bytes_at_all(foreign):
+def test_values_that_are_not_bytes_are_refused(foreign):
     with pytest.raises(ArchiveError, match="a saved learner is bytes, got"):
         Learner.from_bytes(foreign)
 
@@ -50,19 +52,19 @@ def test_any_buffer_of_bytes_will_do(data):
         assert Learner.from_bytes(buffer).to_bytes() == data
 
 
-def test_truncated_anywhere(data):
+def test_truncated_bytes_are_refused(data):
     for length in range(len(data)):
         with pytest.raises(ArchiveError):
             Learner.from_bytes(data[:length])
 
 
-def test_more_than_was_saved(data):
+def test_additional_bytes_are_refused(data):
     for more in (b"\0", data, data[-32:]):
         with pytest.raises(ArchiveError, match="damaged"):
             Learner.from_bytes(data + more)
 
 
-def test_a_flipped_bit_anywhere(data):
+def test_a_flipped_bit_anywhere_is_refused(data):
     for place in range(len(data)):
         damaged = bytearray(data)
         damaged[place] ^= 1 << place % 8
@@ -70,7 +72,7 @@ def test_a_flipped_bit_anywhere(data):
             Learner.from_bytes(damaged)
 
 
-def test_another_version(data):
+def test_another_version_is_refused(data):
     start = len(b"pairup learner\n")
     later = data[:start] + struct.pack("<H", serialization.VERSION + 1) + data[start + 2 :]
     with pytest.raises(ArchiveError, match=r"saved in version 2 .* reads version 1: load it with"):
@@ -93,35 +95,51 @@ def resealed(data, **changes):
         ({"options": 3}, "damaged"),
         ({"seed": -1}, "seed"),
         ({"seed": "x"}, "seed"),
-        ({"capacity": 2}, "slot 2 is none of its 2"),
+        ({"capacity": 2}, "slot 2 is not one of its 2"),
         ({"capacity": -1}, "damaged"),
         ({"capacity": "3"}, "damaged"),
         ({"capacity": 10**15}, "damaged"),
-        ({"players": [[0, "a"], [0, "b"]]}, "two players sit in slot 0"),
+        ({"players": [[0, "a"], [0, "b"]]}, "two players have slot 0"),
         ({"players": [[0, "a"], [1, "a"]]}, "'a' is present already"),
-        ({"players": [[0, "a"], [0.5, "b"]]}, "slot 0.5 is none"),
-        ({"players": [[0, "a"], [-1, "b"]]}, "slot -1 is none"),
+        ({"players": [[0, "a"], [0.5, "b"]]}, "slot 0.5 is not one"),
+        ({"players": [[0, "a"], [-1, "b"]]}, "slot -1 is not one"),
         ({"players": [[0, "a"], [1, None]]}, "None"),
         ({"players": [[0, "a"], [1, {}]]}, "not hashable"),
         ({"players": [[0, "a"]]}, "it knows players who are not present"),
         ({"players": "abc"}, "damaged"),
-        ({"awaited": [[0, 9, 1]]}, "it awaits 1 outcomes of slots 0 and 9"),
-        ({"awaited": [[1, 0, 1]]}, "it awaits"),
-        ({"awaited": [[0, 1, 0]]}, "it awaits"),
+        ({"awaited": [[0, 9, 1]]}, "it has 1 outcomes pending for slots 0 and 9"),
+        ({"awaited": [[1, 0, 1]]}, "outcomes pending for"),
+        ({"awaited": [[0, 1, 0]]}, "outcomes pending for"),
         ({"awaited": [[0, 1]]}, "damaged"),
     ],
 )
-def test_a_header_of_another_pairup(data, changes, says):
+def test_a_wrong_header_is_refused(data, changes, says):
     with pytest.raises(ArchiveError, match=says):
         Learner.from_bytes(resealed(data, **changes))
 
 
-def test_a_body_that_is_no_body(data):
+def test_a_wrong_body_is_refused(data):
     prefix = len(b"pairup learner\n") + 18
     for body in (b"", b"no zlib", data[prefix:-40]):
         forged = data[:prefix] + body
         with pytest.raises(ArchiveError, match="damaged"):
             Learner.from_bytes(forged + hashlib.sha256(forged).digest())
+
+
+def test_nothing_is_decompressed_beyond_the_size_that_is_declared(data):
+    """A few bytes that unpack to gigabytes must not fill the memory."""
+    start = len(b"pairup learner\n")
+    bomb = zlib.compress(bytes(100_000_000), 1)
+    forged = data[:start] + struct.pack("<HQQ", serialization.VERSION, 5, 10) + bomb
+    sealed = forged + hashlib.sha256(forged).digest()
+    tracemalloc.start()
+    try:
+        with pytest.raises(ArchiveError, match="it does not have the 10 bytes that it declares"):
+            Learner.from_bytes(sealed)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 20_000_000
 
 
 def damaged_arrays(name, array):
@@ -163,7 +181,7 @@ def test_damage_under_a_fitting_digest_is_refused_or_harmless(variant):
 
 
 @pytest.mark.parametrize("variant", variants(), ids=str)
-def test_an_array_that_is_missing(variant):
+def test_a_missing_array_is_refused(variant):
     header, arrays = serialization.unpack(saved(variant))
     for name in arrays:
         rest = {other: array for other, array in arrays.items() if other != name}
@@ -171,7 +189,7 @@ def test_an_array_that_is_missing(variant):
             Learner.from_bytes(serialization.pack(header, rest))
 
 
-def test_a_leader_cannot_have_led_too_often(data):
+def test_the_count_of_a_leader_cannot_be_about_to_overflow(data):
     # One more turn would overflow its count, which would look like a full table.
     header, arrays = serialization.unpack(data)
     counts = np.where(arrays["leaders"] > 0, 2**63 - 1, 0)
@@ -179,7 +197,7 @@ def test_a_leader_cannot_have_led_too_often(data):
         Learner.from_bytes(serialization.pack(header, {**arrays, "leader_counts": counts}))
 
 
-def test_refuses_arrays_of_objects(data):
+def test_arrays_of_objects_are_refused(data):
     header, arrays = serialization.unpack(data)
     listed = [[name, "|O", list(array.shape)] for name, array in arrays.items()]
     with pytest.raises(ArchiveError, match="damaged"):
@@ -189,7 +207,7 @@ def test_refuses_arrays_of_objects(data):
     assert header["policy"] == "unimodal"
 
 
-def test_an_error_of_the_archive_says_what_to_do(data):
+def test_an_error_names_the_way_out(data):
     with pytest.raises(PairupError, match="take an older copy"):
         Learner.from_bytes(data[:-1] + b"\0")
 
@@ -225,8 +243,10 @@ OLD = {
 
 
 @pytest.mark.parametrize("name", sorted(OLD))
-def test_reads_what_was_saved_long_ago(name):
-    learner = Learner.from_bytes(base64.b85decode(OLD[name]))
+def test_learners_of_earlier_versions_are_read(name):
+    data = base64.b85decode(OLD[name])
+    learner = Learner.from_bytes(data)
+    assert learner.to_bytes() == data
     assert learner.policy.name == name
     assert learner.players == ("ann", 7, ("bob", 1))
     assert learner.pending == {}

@@ -1,4 +1,4 @@
-"""What a learner knows of couples and of players, by their names."""
+"""Estimates: what a policy has learnt about couples and players."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-Couple = tuple[Hashable, Hashable]
+from pairup.learning.running_policy import RunningPolicy
+from pairup.matching import Couple
+
+Integers = NDArray[np.int64]
+Name = Callable[[int], Hashable]  # of the player in a slot
 
 
 class Estimate(NamedTuple):
-    """What is known of a couple: how often it was proposed with known outcome, and played."""
+    """How often a couple was proposed with known outcome, and how often it played."""
 
     couple: Couple
     proposed: int
@@ -24,18 +29,15 @@ class Estimate(NamedTuple):
 
 
 class Rate(NamedTuple):
-    """What is known of a player: its acceptance rate, and how far off that may be."""
+    """The estimated acceptance rate of a player."""
 
     player: Hashable
     rate: float
     deviation: float  # one standard deviation
 
 
-def known_couples(
-    tries: np.ndarray,
-    games: np.ndarray,
-    name: Callable[[int], Hashable],
-    most: int | None = None,
+def couple_estimates(
+    tries: Integers, games: Integers, name: Name, limit: int | None = None
 ) -> list[Estimate]:
     """List the couples with known outcomes, the best rate first.
 
@@ -44,29 +46,65 @@ def known_couples(
     tries, games
         How often each couple was proposed with known outcome, and played, as upper triangles.
     name
-        Of the player in a slot.
-    most
-        Only so many couples, those proposed most often.
+        Function that returns the name of the player in a slot.
+    limit
+        Number of couples to list at most, those proposed most often; all by default.
 
     Examples
     --------
-    >>> known_couples(np.array([[0, 4], [0, 0]]), np.array([[0, 3], [0, 0]]), "ab".__getitem__)
+    >>> couple_estimates(np.array([[0, 4], [0, 0]]), np.array([[0, 3], [0, 0]]), "ab".__getitem__)
     [Estimate(couple=('a', 'b'), proposed=4, played=3)]
     """
     i, j = np.nonzero(tries)
-    if most is not None and most < len(i):
-        picked = np.sort(_most_often(tries[i, j], games[i, j], most))
+    if limit is not None and limit < len(i):
+        picked = np.sort(_tried_most(tries[i, j], games[i, j], limit))
         i, j = i[picked], j[picked]
-    known = [
+    estimates = [
         Estimate((name(i), name(j)), int(tries[i, j]), int(games[i, j]))
         for i, j in zip(i.tolist(), j.tolist(), strict=True)
     ]
-    return sorted(known, key=lambda estimate: estimate.rate, reverse=True)
+    return sorted(estimates, key=lambda estimate: estimate.rate, reverse=True)
 
 
-def _most_often(tries: np.ndarray, games: np.ndarray, most: int) -> np.ndarray:
+def player_estimates(running: RunningPolicy, name: Name) -> list[Rate]:
+    """List the players present with their estimated rates, the best first, if there are any."""
+    estimated = running.player_rates
+    if estimated is None:
+        return []
+    rates, deviations = estimated
+    known = [Rate(name(i), float(rates[i]), float(deviations[i])) for i in running.present]
+    return sorted(known, key=lambda rate: rate.rate, reverse=True)
+
+
+def play_probabilities(
+    running: RunningPolicy, one: Integers, other: Integers
+) -> NDArray[np.float64] | None:
+    """Estimate how likely couples are to play, given the slots of their players.
+
+    The product of the players' rates if the policy estimates those. Otherwise, from p proposals
+    of which g were played, (g + 1) / (p + 2), the mean under a uniform prior.
+
+    Returns
+    -------
+    ndarray of float64 or None
+        Of the shape to which `one` and `other` broadcast; None if the policy counts nothing.
+    """
+    estimated = running.player_rates
+    if estimated is not None:
+        rates, _ = estimated
+        return rates[one] * rates[other]
+    statistics = running.statistics
+    if statistics is None:
+        return None
+    tries, games = (counts[one, other] + counts[other, one] for counts in statistics)
+    return (games + 1) / (tries + 2)
+
+
+def _tried_most(tries: Integers, games: Integers, count: int) -> Integers:
     """Pick what was tried most often; of what was tried equally often, what was played most."""
-    least = np.partition(tries, len(tries) - most)[len(tries) - most] if most else tries.max() + 1
+    if not count:
+        return np.zeros(0, np.int64)
+    least = np.partition(tries, len(tries) - count)[len(tries) - count]
     sure, rest = np.flatnonzero(tries > least), np.flatnonzero(tries == least)
     by_games = rest[np.argsort(-games[rest], kind="stable")]
-    return np.concatenate([sure, by_games[: most - len(sure)]])
+    return np.concatenate([sure, by_games[: count - len(sure)]])

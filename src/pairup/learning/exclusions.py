@@ -1,4 +1,4 @@
-"""Couples that must not meet: a proposed matching is mended, not made anew."""
+"""Exclusions: couples that must not meet are replaced in a proposed matching."""
 
 from __future__ import annotations
 
@@ -11,56 +11,64 @@ from pairup.best_matching import best_matching
 from pairup.learning.roster import SlotCouple
 
 Worth = Callable[[NDArray[np.int64]], NDArray[np.float64]]  # of all couples among some slots
-_FEW = 4  # couples to break first; each time that is not enough, twice as many more
+_FIRST_BREAKS = 4  # couples to break first; each time that is not enough, twice as many
 
 
-def kept_apart(
-    couples: list[SlotCouple], players: list[int], apart: set[SlotCouple], worth: Worth
+def replace_forbidden(
+    couples: list[SlotCouple], players: list[int], forbidden: set[SlotCouple], worth: Worth
 ) -> list[SlotCouple]:
-    """Mend a matching so that no couple of `apart` is in it.
+    """Repair a matching so that no couple in it is forbidden.
 
     As many players as possible are coupled; among such matchings one is taken that keeps most of
     the couples proposed, and among those one of greatest worth. To find it, the players of
-    forbidden couples and those who wait are matched anew, and only if some of them are left over,
-    couples that were allowed are broken, in their order.
+    forbidden couples and the players who wait are matched again. Only if some of them are left
+    over, couples that were allowed are broken, in their order.
 
     Parameters
     ----------
     couples
-        The matching as it was proposed, rows of slots (i, j) with i < j.
+        The matching as it was proposed, couples of slots (i, j) with i < j.
     players
-        The slots of all who are available.
-    apart
-        The couples that must not be, rows as above.
+        The slots of all available players.
+    forbidden
+        The couples that must not meet, as above.
     worth
-        How good each couple among some slots is, in [0, 1].
+        Function that returns how good each couple among some slots is, in [0, 1].
 
     Returns
     -------
-    list of rows
-        The couples kept, in their order, then those made anew.
+    list of couples
+        The couples kept, in their order, then the new ones.
+
+    Examples
+    --------
+    >>> def equal(slots):
+    ...     return np.ones((len(slots), len(slots)))
+    >>> replace_forbidden([(0, 1), (2, 3)], [0, 1, 2, 3, 4], {(0, 1), (0, 4)}, equal)
+    [(2, 3), (1, 4)]
     """
-    kept = [row for row in couples if row not in apart]
+    kept = [couple for couple in couples if couple not in forbidden]
     if len(kept) == len(couples):
         return couples
-    coupled = {slot for row in kept for slot in row}
-    loose = _with_partners([slot for slot in players if slot not in coupled], players, apart)
+    coupled = {slot for couple in kept for slot in couple}
+    alone = [slot for slot in players if slot not in coupled]
+    loose = _with_partners(alone, players, forbidden)
     broken = 0
     while True:
-        again = sorted([*loose, *(slot for row in kept[:broken] for slot in row)])
-        made = _matched(again, set(kept[:broken]), apart, worth)
+        again = sorted([*loose, *(slot for couple in kept[:broken] for slot in couple)])
+        made = _matched(again, set(kept[:broken]), forbidden, worth)
         if len(made) == len(again) // 2 or broken >= len(kept):
-            anew = [row for row in made if row not in kept[:broken]]
+            new = [couple for couple in made if couple not in kept[:broken]]
             still = set(made) | set(kept[broken:])
-            return [row for row in kept if row in still] + anew
-        broken = max(_FEW, 2 * broken)
+            return [couple for couple in kept if couple in still] + new
+        broken = max(_FIRST_BREAKS, 2 * broken)
 
 
-def _with_partners(loose: list[int], players: list[int], apart: set[SlotCouple]) -> list[int]:
-    """Pick those who may meet anyone at all: the others wait whatever is done."""
+def _with_partners(loose: list[int], players: list[int], forbidden: set[SlotCouple]) -> list[int]:
+    """Pick the players who may meet anyone at all: the others must wait."""
     barred = dict.fromkeys(loose, 0)
     present = set(players)
-    for i, j in apart:
+    for i, j in forbidden:
         if i in present and j in present:
             for slot in (i, j):
                 if slot in barred:
@@ -69,21 +77,18 @@ def _with_partners(loose: list[int], players: list[int], apart: set[SlotCouple])
 
 
 def _matched(
-    slots: list[int], proposed: set[SlotCouple], apart: set[SlotCouple], worth: Worth
+    slots: list[int], proposed: set[SlotCouple], forbidden: set[SlotCouple], worth: Worth
 ) -> list[SlotCouple]:
-    """Match `slots` anew: most couples first, then most of those proposed, then most worth."""
+    """Match `slots`: most couples first, then most of those proposed, then most worth."""
     count = len(slots)
     if count < 2:
         return []
     weights = worth(np.array(slots, np.int64)) + float(count * count)
     place = {slot: x for x, slot in enumerate(slots)}
-    for rows, extra in ((proposed, float(count)), (apart, -np.inf)):
-        for i, j in rows:
+    for couples, extra in ((proposed, float(count)), (forbidden, -np.inf)):
+        for i, j in couples:
             if i in place and j in place:
                 x, y = place[i], place[j]
                 weights[x, y] = weights[y, x] = weights[x, y] + extra
-    return [_row(slots[x], slots[y]) for x, y in best_matching(weights, perfect=False)]
-
-
-def _row(i: int, j: int) -> SlotCouple:
-    return (i, j) if i < j else (j, i)
+    matching = best_matching(weights, perfect=False)
+    return [(min(slots[x], slots[y]), max(slots[x], slots[y])) for x, y in matching]

@@ -1,4 +1,4 @@
-"""Roster: which player sits in which slot of a policy's state."""
+"""Roster: which player has which slot of a policy's state."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ SlotCouple = tuple[int, int]  # a couple by the slots of its players, ascending
 class Roster:
     """The players present by their names, each in a slot of its own.
 
-    A slot that a player left is the first to be taken again, so that slots stay few.
+    A player who joins gets the first free slot, so that slots stay few.
 
     Parameters
     ----------
     players
-        Any hashable names but None, each once; they take the slots 0, 1, ... in this order.
+        Hashable names other than None, each once; they get the slots 0, 1, ... in this order.
 
     Examples
     --------
@@ -55,31 +55,31 @@ class Roster:
         return np.array(sorted(self._name), np.int64)
 
     def join(self, player: Hashable) -> int:
-        """Let a player in; returns its slot, the first that is free."""
+        """Let a player in, and return its slot, the first that is free."""
         slot = next(slot for slot in range(len(self._name) + 1) if slot not in self._name)
         self._enter(player, slot)
         return slot
 
     def leave(self, player: Hashable) -> int:
-        """Let a player go; returns the slot it had."""
+        """Let a player go, and return the slot it had."""
         slot = self.slot(player)
         del self._slot[player], self._name[slot]
         return slot
 
     def name(self, slot: int) -> Hashable:
-        """Say who sits in a slot."""
+        """Return the player in a slot."""
         return self._name[slot]
 
     def slot(self, player: Hashable) -> int:
-        """Say where a player sits, or refuse who is not present."""
+        """Return the slot of a player, or refuse a player who is not present."""
         try:
             return self._slot[player]
-        except (KeyError, TypeError):  # TypeError: not hashable, so nobody's name
+        except (KeyError, TypeError):  # TypeError: not hashable, so not a name
             hint = did_you_mean(player, self._slot)
             raise PlayerError(f"player {player!r} is not present{hint}") from None
 
     def slots_of(self, available: Iterable[Hashable]) -> NDArray[np.int64]:
-        """Say where some players sit, ascending, or refuse who is not present or named twice."""
+        """Return the slots of some players, ascending; each must be present and named once."""
         names = checked_list("available", available, PlayerError, items="players")
         slots = np.sort(np.array([self.slot(name) for name in names], np.int64))
         if np.any(slots[1:] == slots[:-1]):
@@ -101,6 +101,12 @@ class Roster:
         """Name the players of a couple, for a message."""
         return f"{self._name[couple[0]]!r} and {self._name[couple[1]]!r}"
 
+    def copy(self) -> Roster:
+        """Return a roster with the same players in the same slots."""
+        copy = Roster(())
+        copy._slot, copy._name = dict(self._slot), dict(self._name)
+        return copy
+
     def packed(self) -> list[list[Any]]:
         """Turn the roster into JSON; see `unpacked`."""
         return [[slot, serialization.pack_name(name)] for slot, name in sorted(self._name.items())]
@@ -111,8 +117,8 @@ class Roster:
         roster = cls(())
         for slot, stored in packed:
             fits = isinstance(slot, int) and 0 <= slot < capacity
-            require(fits, f"slot {slot} is none of its {capacity}")
-            require(slot not in roster._name, f"two players sit in slot {slot}")
+            require(fits, f"slot {slot} is not one of its {capacity}")
+            require(slot not in roster._name, f"two players have slot {slot}")
             roster._enter(serialization.unpack_name(stored), slot)
         return roster
 

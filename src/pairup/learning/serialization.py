@@ -1,9 +1,9 @@
 """The saved form of a learner: portable bytes, checked when they are read.
 
 The bytes are a magic word, the version, a JSON header and the policy's arrays (little-endian), the
-last two compressed; then a digest of all that. Nothing in them is ever executed, and since a digest
-is no signature, nothing in them is believed: compiled steps, which check no bounds, only ever see
-numbers that were found to lie in their range.
+last two compressed; then a digest of all that. Nothing in them is ever executed. A digest is not a
+signature, so nothing in them is trusted either: compiled steps do not check bounds, and only see
+numbers whose range was checked here.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import struct
+import sys
 import zlib
 from collections.abc import Hashable
 from typing import Any
@@ -27,7 +28,6 @@ VERSION = 1
 _MAGIC = b"pairup learner\n"
 _PREFIX = struct.Struct("<HQQ")  # version, bytes of the header, bytes of the whole body
 _DIGEST = 32
-_MOST_ROOM = 2**26  # bytes set aside at once; zlib asks for more as it needs it
 
 
 def pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
@@ -50,7 +50,7 @@ def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     start = len(_MAGIC) + _PREFIX.size
     if not data.startswith(_MAGIC) or len(data) < start + _DIGEST:
         raise ArchiveError(
-            f"these {len(data)} bytes are no saved learner: give what to_bytes() returned"
+            f"these {len(data)} bytes are not a saved learner: give what to_bytes() returned"
         )
     version, header_size, size = _PREFIX.unpack(data[len(_MAGIC) : start])
     if version != VERSION:
@@ -63,17 +63,28 @@ def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
             "the saved learner is damaged: its digest does not match, take an older copy"
         )
     with reading():
-        body = zlib.decompress(data[start:-_DIGEST], bufsize=min(size, _MOST_ROOM))
-        require(len(body) == size, f"it has {len(body)} bytes instead of {size}")
+        body = _decompressed(data[start:-_DIGEST], size)
         header = json.loads(body[:header_size])
         return header, _arrays(header.pop("arrays"), body[header_size:])
+
+
+def _decompressed(data: bytes, size: int) -> bytes:
+    """Decompress to the size that the bytes declare, and not a byte further."""
+    stream = zlib.decompressobj()
+    body = stream.decompress(data, max_length=min(size + 1, sys.maxsize))
+    require(len(body) == size, f"it does not have the {size} bytes that it declares")
+    require(stream.eof and not stream.unused_data, "its compressed part does not end where it must")
+    return body
 
 
 def _arrays(listed: list[Any], data: bytes) -> dict[str, NDArray[Any]]:
     arrays, start = {}, 0
     for name, code, shape in listed:
         dtype = np.dtype(code)
-        require(dtype.kind in "biuf" and min(shape, default=0) >= 0, f"{name} is no array")
+        require(
+            dtype.kind in "biuf" and min(shape, default=0) >= 0,
+            f"{name} is not an array of numbers",
+        )
         size = dtype.itemsize * math.prod(shape)
         array = np.frombuffer(data[start : start + size], dtype).reshape(shape)
         arrays[name] = array.astype(dtype.newbyteorder("="))

@@ -120,7 +120,7 @@ class Api:
 
 def _known(learner):
     couples = {tuple(sorted(each.couple)): each[1:] for each in learner.estimates()}
-    state = learner._state
+    state = learner._running.state
     answers = {}
     if hasattr(state, "declined"):
         for player in learner.players:

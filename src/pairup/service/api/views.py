@@ -80,7 +80,7 @@ def learnt(of: Pool, limit: int) -> dict[str, Any]:
             {"players": list(each.couple), "proposed": each.proposed, "played": each.played}
             for each in couples
         ],
-        "couples_known": of.learner.couples_known,
+        "couples_known": of.learner.observed_couple_count,
     }
 
 

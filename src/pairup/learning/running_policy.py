@@ -1,0 +1,157 @@
+"""RunningPolicy: a policy with its state, and the compiled steps that work on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairup.checks import checked_seed
+from pairup.kernels.runtime.compilation import for_state
+from pairup.kernels.runtime.dispatch import (
+    FULL,
+    observe_answers_step,
+    observe_step,
+    propose_step,
+    set_available_step,
+)
+from pairup.kernels.runtime.randomness import POLICY, stream_key
+from pairup.learning.observation import Observation
+from pairup.learning.roster import SlotCouple
+from pairup.policies.base import Policy, Slots, StartContext
+
+Statistics = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+_MIN_CAPACITY = 4
+_ANSWER_CODES = {True: 1, False: 0, None: -1}  # of the compiled steps
+
+
+class RunningPolicy:
+    """A policy at work on the players in some slots. It knows slots, not names.
+
+    Parameters
+    ----------
+    policy
+        The rule to follow.
+    seed
+        Seed of the policy's own random draws.
+    capacity
+        Number of slots there is room for. It grows with the players present.
+
+    Examples
+    --------
+    >>> from pairup import Unimodal
+    >>> running = RunningPolicy(Unimodal(), seed=0, capacity=2)
+    >>> running.set_present(np.arange(2))
+    >>> running.propose(np.arange(2))
+    [(0, 1)]
+    """
+
+    def __init__(self, policy: Policy, seed: int, capacity: int) -> None:
+        self.policy = policy
+        self.seed = checked_seed(seed)
+        self.capacity = capacity
+        self.state = self._started(capacity)
+        self.present: Slots = np.zeros(0, np.int64)
+        self._available: Slots | None = None
+
+    def set_present(self, present: Slots) -> None:
+        """Note which slots have a player, ascending; an error leaves everything as it was."""
+        self.policy.check_players(len(present))
+        before = self.state, self.capacity
+        try:
+            if len(present) and present[-1] >= self.capacity:
+                self._enlarge()
+            self.policy.set_present(self.state, present)
+        except BaseException:  # for example too little memory
+            self.state, self.capacity = before
+            raise
+        self.present, self._available = present, None
+
+    def forget(self, slot: int) -> None:
+        """Erase what was learnt about the player in a slot, who left."""
+        self.policy.forget(self.state, slot)
+
+    def propose(self, available: Slots) -> list[SlotCouple]:
+        """Couple the players in the slots `available`, at least two, but for an odd one out."""
+        self._set_available(available)
+        couples = np.zeros((len(available) // 2, 2), np.int64)
+        step = for_state(propose_step, self.state)
+        while step(self.state, couples) == FULL:
+            self.state = self.policy.grow(self.state)
+        return [(i, j) for i, j in couples.tolist()]
+
+    def leader(self, available: Slots) -> list[SlotCouple] | None:
+        """List the couples that look best among the slots `available`, best first, if known."""
+        self._set_available(available)
+        couples = self.policy.leader(self.state)
+        if couples is None:
+            return None
+        return [(i, j) for i, j in couples.tolist() if j < self.capacity]  # not the phantom's
+
+    def observe(self, observed: Observation) -> None:
+        """Learn from feedback: from answers if the policy can, else from outcomes."""
+        by_answers, by_outcome = Observation(), Observation()
+        for couple, feedback in observed:
+            answered = self.policy.learns_from_answers and feedback.accepted != (None, None)
+            (by_answers if answered else by_outcome).append((couple, feedback))
+        if by_outcome:
+            played = [feedback.decision for _, feedback in by_outcome]
+            step = for_state(observe_step, self.state)
+            step(self.state, _slots(by_outcome), np.array(played, np.bool_))
+        if by_answers:
+            answers = [feedback.completed.accepted for _, feedback in by_answers]
+            codes = [[_ANSWER_CODES[one], _ANSWER_CODES[other]] for one, other in answers]
+            step = for_state(observe_answers_step, self.state)
+            step(self.state, _slots(by_answers), np.array(codes, np.int64))
+
+    def observe_counts(self, tries: NDArray[np.int64], games: NDArray[np.int64]) -> None:
+        """Learn outcomes that were counted elsewhere, couple by couple, games first."""
+        couples = np.argwhere(tries)
+        times, played = tries[tuple(couples.T)], games[tuple(couples.T)]
+        repeated = np.repeat(couples, times, axis=0).astype(np.int64)
+        within = np.arange(len(repeated)) - np.repeat(np.cumsum(times) - times, times)
+        if len(repeated):
+            step = for_state(observe_step, self.state)
+            step(self.state, repeated, within < np.repeat(played, times))
+
+    @property
+    def statistics(self) -> Statistics | None:
+        """How often each couple was proposed and played, as upper triangles, if counted."""
+        return self.policy.statistics(self.state)
+
+    @property
+    def player_rates(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Estimated rate of each slot and its standard deviation, if the policy has them."""
+        return self.policy.player_rates(self.state)
+
+    def saved(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays of the state, see `load`."""
+        return self.policy.saved(self.state)
+
+    def load(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Replace the state by a saved one of the same players."""
+        self.state = self.policy.load(self.state, arrays)
+
+    def _started(self, capacity: int) -> Any:
+        return self.policy.start(
+            StartContext(capacity, np.uint64(stream_key(self.seed, 0, POLICY)))
+        )
+
+    def _set_available(self, available: Slots) -> None:
+        if self._available is None or not np.array_equal(available, self._available):
+            self._available = available
+            for_state(set_available_step, self.state)(self.state, available)
+
+    def _enlarge(self) -> None:
+        """Double the capacity, so that n players who join cost n^2 in all."""
+        capacity = max(2 * self.capacity, _MIN_CAPACITY)
+        larger = self._started(capacity)
+        self.policy.set_present(larger, self.present)
+        self.state = self.policy.load(larger, self.policy.saved(self.state))
+        self.capacity = capacity
+
+
+def _slots(observed: Observation) -> NDArray[np.int64]:
+    return np.array([couple for couple, _ in observed], np.int64)
