@@ -19,7 +19,7 @@ from pairup.errors import ClientError
 T = TypeVar("T")
 
 
-class _Connected(Operations):
+class _BaseClient(Operations):
     """What the clients share: the address, the key, and when a request is sent again."""
 
     def __init__(self, url: str, key: str | None = None, patience: Patience | None = None) -> None:
@@ -38,13 +38,13 @@ class _Connected(Operations):
         """Address of the service."""
         return self._url
 
-    def _again(self, response: httpx.Response, attempt: int) -> bool:
+    def _should_retry(self, response: httpx.Response, attempt: int) -> bool:
         """Whether to send again: a service not ready or without room, or a lost race, may pass."""
         busy = response.status_code == 409 and b'"/problems/busy"' in response.content
         passing = response.status_code in (503, 507) or busy
         return passing and attempt < self._patience.tries
 
-    def _bear(self, error: httpx.RequestError, attempt: int) -> None:
+    def _check_patience(self, error: httpx.RequestError, attempt: int) -> None:
         """Raise that no service answers, if this was the last attempt."""
         if attempt >= self._patience.tries:
             raise self._unreachable(error, attempt) from error
@@ -58,7 +58,7 @@ class _Connected(Operations):
         )
 
 
-class Client(_Connected):
+class Client(_BaseClient):
     """A service, seen from Python: one method for each resource.
 
     A request that gets no answer, or finds the service unavailable for the moment, is sent again
@@ -108,10 +108,10 @@ class Client(_Connected):
         while True:
             try:
                 response = self._http.send(sent)
-                if not self._again(response, attempt):
+                if not self._should_retry(response, attempt):
                     return request.read(response, attempt)
             except httpx.RequestError as error:
-                self._bear(error, attempt)
+                self._check_patience(error, attempt)
             time.sleep(self._patience.pause_after(attempt))
             attempt += 1
 
@@ -138,7 +138,7 @@ class Client(_Connected):
             raise self._unreachable(error) from error
 
 
-class AsyncClient(_Connected):
+class AsyncClient(_BaseClient):
     """The service, awaited: a `Client` whose methods are coroutines and asynchronous iterators.
 
     It takes the same parameters, has the same methods and raises the same errors as `Client`; it
@@ -175,10 +175,10 @@ class AsyncClient(_Connected):
         while True:
             try:
                 response = await self._http.send(sent)
-                if not self._again(response, attempt):
+                if not self._should_retry(response, attempt):
                     return request.read(response, attempt)
             except httpx.RequestError as error:
-                self._bear(error, attempt)
+                self._check_patience(error, attempt)
             await anyio.sleep(self._patience.pause_after(attempt))
             attempt += 1
 
