@@ -35,13 +35,8 @@ D_co = TypeVar("D_co", bound="Request[Any] | Listing[Any] | Stream[Any]", covari
 class operation(Generic[P, D_co]):  # noqa: N801 - a decorator
     """A method that describes what to send, called as one that sends it.
 
-    ======================  ==================  ==========================
-    described by            `Client` gives      `AsyncClient` gives
-    ======================  ==================  ==========================
-    ``Request[T]``          ``T``               ``T``, to be awaited
-    ``Listing[T]``          ``Iterator[T]``     ``AsyncIterator[T]``
-    ``Stream[T]``           ``Iterator[T]``     ``AsyncIterator[T]``
-    ======================  ==================  ==========================
+    Described by a `Request` of a type, `Client` gives that type, and `AsyncClient` a coroutine of
+    it. Described by a `Listing` or a `Stream`, they give an iterator and an asynchronous one.
     """
 
     def __init__(self, describe: Callable[Concatenate[Any, P], D_co]) -> None:
@@ -79,7 +74,12 @@ class operation(Generic[P, D_co]):  # noqa: N801 - a decorator
 
 
 class Operations:
-    """Methods of both clients, one for each resource of the service."""
+    """Methods of both clients, one for each resource of the service.
+
+    The return type names what is answered: ``Request[PoolView]`` means a `PoolView` from `Client`,
+    and one to be awaited from `AsyncClient`; ``Listing[PoolItem]`` and ``Stream[EventView]`` mean
+    iterators of them, asynchronous ones from `AsyncClient`.
+    """
 
     # Pools
 
