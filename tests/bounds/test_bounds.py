@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pairup import SAM, Oracle, PolicyError, Problem, ProblemError, Uniform, Unimodal, bounds
-from pairup.bounds.confusing_rates import Confusions
+from pairup.bounds.confusing_rates import ConfusingRates
 from pairup.bounds.information import curvature, information, slope
 from tests.support.twins import bounds as naive_bounds
 
@@ -35,14 +35,14 @@ PROBLEMS = (
 
 
 @pytest.mark.parametrize("pairs", FROM_ZERO)
-def test_the_first_experiment(pairs):
+def test_the_first_experiment_has_its_known_limits(pairs):
     bound = bounds.lower(Problem.from_zero(pairs, 0.1))
     assert bound.constant == pytest.approx(FROM_ZERO[pairs], abs=6e-4)
     assert 0 <= bound.gap < 1e-6
 
 
 @pytest.mark.parametrize("mean", AROUND)
-def test_the_second_experiment(mean):
+def test_the_second_experiment_has_its_known_limits(mean):
     bound = bounds.lower(Problem.around(mean, 4, 0.1))
     assert bound.constant == pytest.approx(AROUND[mean], abs=6e-4)
     assert 0 <= bound.gap < 1e-6
@@ -84,7 +84,7 @@ def test_a_generic_solver_over_all_matchings_agrees(rates):
 
 
 @pytest.mark.parametrize("rates", PROBLEMS, ids=str)
-def test_the_certificate_confuses(rates):
+def test_the_rates_of_the_certificate_are_confusing(rates):
     problem = Problem(rates)
     bound = bounds.lower(problem)
     seen, (better, worse) = bound.certificate.rates, bound.certificate.players
@@ -170,7 +170,7 @@ def test_problems_on_which_nothing_need_be_lost(rates, reason):
         ([1e-200, 1e-200, 1e-300, 0.0], "floating point"),
     ],
 )
-def test_no_figure_where_none_is_known(rates, reason):
+def test_the_constant_is_nan_where_it_is_not_known(rates, reason):
     bound = bounds.lower(Problem(rates))
     assert math.isnan(bound.constant)
     assert math.isnan(bound.regret(100))
@@ -204,7 +204,7 @@ def test_a_bound_is_frozen():
 
 
 @given(st.floats(0, 0.99), st.floats(1e-12, 1 - 1e-12))
-def test_information_is_that_of_the_definition(rate, other):
+def test_information_equals_its_definition(rate, other):
     shift = math.log(other / rate) if rate > 0 else 0.0
     got = information(np.array([rate]), np.array([other]), np.array([shift]))[0]
     assert got == pytest.approx(naive_bounds.kl(rate, other), rel=1e-9, abs=1e-13)
@@ -234,9 +234,9 @@ def test_slope_and_curvature_are_derivatives(rate, log_other):
     assert got == pytest.approx(bend, rel=1e-4)
 
 
-def test_who_can_overtake_whom():
+def test_only_players_who_can_change_overtake_others():
     def pairs(rates):
-        found = Confusions(Problem(rates))
+        found = ConfusingRates(Problem(rates))
         return set(zip(found.better.tolist(), found.worse.tolist(), strict=True))
 
     assert pairs([0.9, 0.8, 0.3, 0.2]) == {(0, 2), (0, 3), (1, 2), (1, 3)}
@@ -258,7 +258,7 @@ def test_theorems_of_the_paper_and_of_sam():
         assert bounds.theorem(Problem([0.5, 0.4]), policy).constant == 0
 
 
-def test_no_theorem():
+def test_policies_and_problems_without_a_theorem_are_refused():
     for policy in (Uniform(), Oracle()):
         with pytest.raises(PolicyError, match=r'Unimodal\("players"\) and SAM\(\)'):
             bounds.theorem(Problem([0.9, 0.8, 0.3, 0.2]), policy)

@@ -1,4 +1,4 @@
-"""Bounds on the regret: what no policy can beat, and what the theorems promise."""
+"""Bounds on the regret: the limit that no policy can beat, and the theorems on some policies."""
 
 from pairup.bounds.limit import Certificate, LowerBound, lower
 from pairup.bounds.theorems import Theorem, theorem

@@ -1,21 +1,21 @@
-"""Confusing rates: others that look the same while the optimum is played, with another optimum.
+"""Confusing rates: they look like the true ones under the optimum, but have another optimum.
 
 Playing the optimum shows the product of the rates of each of its couples and nothing else. Rates
 are therefore confusing when they keep these products, one player of a couple e^x times better and
-the partner e^x times worse, and a player of a lower couple overtakes a player of a better one: a
-swap of these two then gains. In the coordinates x, one a couple, the information that an
-exploration gathers is convex and "b overtakes a" is a half-space, so that the confusing rates
-hardest to tell from the true ones lie on its edge, where a and b are equal: one small convex
-program for each such pair of players, and all of them are solved at once.
+the partner e^x times worse, and a player of a lower couple overtakes a player of a better one, so
+that a swap of these two gains. In the coordinates x, one per couple, the information that an
+exploration gathers is convex and "b overtakes a" is a half-space. The confusing rates that are
+hardest to tell from the true ones therefore lie on its edge, where a and b are equal: one small
+convex program for each such pair of players, and all of them are solved at once.
 
-Rates at the ends, under the strict order of couples:
+Rates of 0 and 1, under the strict order of couples:
 
-- A rate of 1 can only be the best couple's. The partner of such a player cannot get worse, and a
-  couple of two cannot change at all: nobody can overtake them.
-- A rate of 0 can only be the last couple's, whose product is then 0 and stays so when one of both
-  remains at 0: one is free. Of a couple (r, 0) this is the better player. That it were the other
-  one, and r truly 0, is refuted by the first game of the better player in any other couple; that
-  takes plays, but none in proportion to ln T. Of a couple (0, 0) it may be either.
+- Only players of the best couple can have rate 1. The partner of such a player cannot get worse,
+  and a couple with two such players cannot change at all: nobody can overtake them.
+- Only players of the last couple can have rate 0. Its product is then 0, and stays 0 as long as one
+  of the two remains at 0: the other one is free. In a couple (r, 0) the better player is free; that
+  it is the other one, and r is really 0, is refuted by the first game of the better player in any
+  other couple, which takes plays, but not in proportion to ln T. In a couple (0, 0) either may be.
 - The phantom, who takes the odd player out, is known to have rate 0. The player who waits is free.
 """
 
@@ -31,26 +31,26 @@ from numpy.typing import NDArray
 from pairup.bounds.information import Floats, curvature, information, slope
 from pairup.problem import Problem
 
-Rows: TypeAlias = NDArray[np.intp]
+Indices: TypeAlias = NDArray[np.intp]
 
 _NEVER = -1e4  # in place of ln 0: e to it is 0 exactly, and it can be added up
-_INSIDE = 1e-10  # share of its range that a coordinate stays away from the end: finite information
+_INSIDE = 1e-10  # share of its range that a coordinate keeps from the ends, for finite information
 _STEPS = 100
-_CLOSE = 1e-9  # of the information: the accuracy that the programs are solved to
-_TRUSTED = 1e-9  # of the information: a step that promises less is taken, untested for rounding
-_FLAT = 1e-13  # added to curvatures, where an exploration says nothing of a coordinate
+_CLOSE = 1e-9  # relative accuracy of the information
+_TRUSTED = 1e-9  # relative: a step that promises less is taken untested, rounding would decide
+_FLAT = 1e-13  # relative: added to curvatures, for coordinates that an exploration leaves open
 
 
 @dataclass(frozen=True)
-class Nearest:
-    """For each pair of players, the confusing rates that an exploration tells least well.
+class HardestRates:
+    """For each pair of players, the confusing rates that an exploration is least able to rule out.
 
     Attributes
     ----------
     information
-        Of the exploration, shape (pairs of players,).
-    least
-        What it cannot be below at any confusing rates, by convexity; never above it.
+        Information that the exploration gathers against them, shape (pairs of players,).
+    lower_bound
+        Bound from below, by convexity, on the information against any confusing rates.
     coefficients
         Information of one play of each couple, shape (pairs of players, couples).
     rates
@@ -58,32 +58,32 @@ class Nearest:
     """
 
     information: Floats
-    least: Floats
+    lower_bound: Floats
     coefficients: Floats
     rates: Floats
 
 
-class Confusions:
-    """All ways to confuse a problem whose couples are in strict order.
+class ConfusingRates:
+    """All confusing rates of a problem whose couples are in strict order.
 
-    Players have *seats* in the order of their rates, the phantom the last one where there is one;
-    seats 2k and 2k + 1 are couple k of the optimum.
+    Players have *places* in the order of their rates, the phantom, if there is one, the last;
+    places 2k and 2k + 1 are couple k of the optimum.
 
     Attributes
     ----------
-    seats
-        Player of each seat; the phantom is player n.
+    players
+        Player in each place; the phantom is player n.
     first, second
-        Seats of each cross couple: two players of different couples of the optimum.
+        Places of each cross couple: two players of different couples of the optimum.
     better, worse
-        Seats of each pair of players, of whom the worse can overtake the better.
+        Places of each pair of players in which the worse can overtake the better.
     """
 
     def __init__(self, problem: Problem) -> None:
         phantom = problem.players % 2
         rates = np.append(problem.rates, np.zeros(phantom))
-        self.seats = np.argsort(-rates, kind="stable")
-        self.sorted = rates[self.seats]
+        self.players = np.argsort(-rates, kind="stable")
+        self.sorted = rates[self.players]
         self.phantom = bool(phantom)
         self.open = bool(self.sorted[-1] == 0)  # the last couple's product is 0
         count = len(rates)
@@ -96,10 +96,10 @@ class Confusions:
             riser = [count - 2] if self.phantom or self.sorted[-2] > 0 else [count - 2, count - 1]
             able &= (self.second < count - 2) | np.isin(self.second, riser)
         self.better, self.worse = self.first[able], self.second[able]
-        self._place()
+        self._set_coordinates()
 
-    def _place(self) -> None:
-        """Write each seat's log rate as start + offset + sign * x[column], by pair of players."""
+    def _set_coordinates(self) -> None:
+        """Write the log rate in each place as start + offset + sign * x[column]."""
         rates, pairs, count = self.sorted, len(self.better), len(self.sorted)
         self.start = np.log(np.where(rates > 0, rates, 1.0))
         free = np.where(rates > 0, 0.0, _NEVER)
@@ -111,12 +111,12 @@ class Confusions:
         self.column = np.tile(np.arange(count) // 2, (pairs, 1))
         self.low = np.tile(self.start[1::2], (pairs, 1))
         self.high = np.tile(-self.start[::2], (pairs, 1))
-        if self.open:  # beyond the worst rate above it nothing gets harder to tell
+        if self.open:  # beyond the worst rate above it nothing gets harder to rule out
             self.low[:, -1] = self.start[-3] if rates[-2] > 0 else 0.0
-        self._meet(np.arange(pairs), self.better, self.worse)
+        self._equate(np.arange(pairs), self.better, self.worse)
 
-    def _meet(self, rows: Rows, top: Rows, low: Rows) -> None:
-        """Make the coordinate of a's couple the common log rate of a and b, from a's own on."""
+    def _equate(self, rows: Indices, top: Indices, low: Indices) -> None:
+        """Make the coordinate of a's couple the common log rate of a and b, relative to a's own."""
         rates = self.sorted
         distance = self.start[top] - np.where(rates[low] > 0, self.start[low], 0.0)
         self.sign[rows, top], self.sign[rows, top ^ 1] = 1.0, -1.0
@@ -127,10 +127,10 @@ class Confusions:
         self.column[rows, low] = self.column[rows, low ^ 1] = top // 2
         self.low[rows, top // 2], self.high[rows, top // 2] = self.start[top ^ 1], -self.start[top]
         self.low[rows, low // 2] = self.high[rows, low // 2] = 0.0
-        # The search begins at the true rates, a and b half way between theirs, a little inside.
-        x, room = np.zeros_like(self.low), 1e-2 * (self.high - self.low)
+        # The search begins near the true rates, with a and b halfway between theirs.
+        x, margin = np.zeros_like(self.low), 1e-2 * (self.high - self.low)
         x[rows, top // 2] = -distance / 2
-        self.x = np.clip(x, self.low + room, self.high - room)
+        self.x = np.clip(x, self.low + margin, self.high - margin)
 
     @cached_property
     def rate(self) -> Floats:
@@ -142,8 +142,8 @@ class Confusions:
         """Rate of each cross couple before it moves; 1 in place of the rate 0 of a player."""
         return np.exp(self.start[self.first] + self.start[self.second])
 
-    def nearest(self, plays: Floats, enough: float = np.inf) -> Nearest:
-        """Find the confusing rates that an exploration tells least well.
+    def hardest(self, plays: Floats, enough: float = np.inf) -> HardestRates:
+        """Find the confusing rates that an exploration is least able to rule out.
 
         Parameters
         ----------
@@ -152,62 +152,62 @@ class Confusions:
         enough
             The search for a pair of players may stop when more information than this is certain.
         """
-        program = _Programs(self, plays)
-        self.x = program.solve(self.x, enough)
-        least = program.least(self.x)
+        programs = _ConvexPrograms(self, plays)
+        self.x = programs.solve(self.x, enough)
+        lower_bound = programs.lower_bound(self.x)
         shift, other = self._moved(self.x)
-        rates = np.exp(self.start + self.offset + self.sign * self._of_seats(self.x))
+        rates = np.exp(self.start + self.offset + self.sign * self._by_place(self.x))
         coefficients = information(self.rate, other, shift)
-        return Nearest(coefficients @ plays, least, coefficients, rates)
+        return HardestRates(coefficients @ plays, lower_bound, coefficients, rates)
 
-    def _of_seats(self, x: Floats) -> Floats:
+    def _by_place(self, x: Floats) -> Floats:
         return np.take_along_axis(x, self.column, axis=1)
 
     def _moved(self, x: Floats) -> tuple[Floats, Floats]:
         """Move all cross couples: by how much in logarithms, and to which rates."""
-        moved = self.offset + self.sign * self._of_seats(x)
+        moved = self.offset + self.sign * self._by_place(x)
         shift = moved[:, self.first] + moved[:, self.second]
         return shift, self._unit * np.exp(shift)
 
 
-class _Programs:
+class _ConvexPrograms:
     """The convex programs of all pairs of players, for the couples that an exploration plays."""
 
-    def __init__(self, confusions: Confusions, plays: Floats) -> None:
-        self.of = confusions
+    def __init__(self, confusing: ConfusingRates, plays: Floats) -> None:
+        self.confusing = confusing
         self.played = np.flatnonzero(plays)
         self.plays = plays[self.played]
-        self.rate = confusions.rate[self.played]
-        self.unit = confusions._unit[self.played]
-        first, second = confusions.first[self.played], confusions.second[self.played]
-        self.offset = confusions.offset[:, first] + confusions.offset[:, second]
-        pairs, coordinates = confusions.low.shape
+        self.rate = confusing.rate[self.played]
+        self.unit = confusing._unit[self.played]
+        first, second = confusing.first[self.played], confusing.second[self.played]
+        self.offset = confusing.offset[:, first] + confusing.offset[:, second]
+        pairs, coordinates = confusing.low.shape
         self.slopes = np.zeros((pairs, len(self.played), coordinates))
         rows, couples = np.arange(pairs)[:, None], np.arange(len(self.played))
-        for seat in (first, second):
-            self.slopes[rows, couples, confusions.column[:, seat]] += confusions.sign[:, seat]
-        self.fixed = confusions.low == confusions.high
-        room = _INSIDE * (confusions.high - confusions.low)
-        self.low, self.high = confusions.low + room, confusions.high - room
+        for place in (first, second):
+            self.slopes[rows, couples, confusing.column[:, place]] += confusing.sign[:, place]
+        self.fixed = confusing.low == confusing.high
+        margin = _INSIDE * (confusing.high - confusing.low)
+        self.low, self.high = confusing.low + margin, confusing.high - margin
 
-    def _rates(self, x: Floats, rows: Rows | slice) -> tuple[Floats, Floats]:
+    def _rates(self, x: Floats, rows: Indices | slice) -> tuple[Floats, Floats]:
         shift = self.offset[rows] + (self.slopes[rows] @ x[..., None])[..., 0]
         return shift, self.unit * np.exp(shift)
 
-    def value(self, x: Floats, rows: Rows | slice = slice(None)) -> Floats:
-        """Information at x; infinite where a couple would surely play."""
+    def value(self, x: Floats, rows: Indices | slice = slice(None)) -> Floats:
+        """Return the information at x, infinite where a couple would surely play."""
         shift, other = self._rates(x, rows)
         return information(self.rate, np.minimum(other, 1.0), shift) @ self.plays
 
-    def gradient(self, x: Floats, rows: Rows | slice = slice(None)) -> Floats:
-        """Slope of the information at x."""
+    def gradient(self, x: Floats, rows: Indices | slice = slice(None)) -> Floats:
+        """Return the slope of the information at x."""
         shift, other = self._rates(x, rows)
         weights = self.plays * slope(self.rate, other, shift)
         return (weights[:, None, :] @ self.slopes[rows])[:, 0]
 
-    def least(self, x: Floats) -> Floats:
-        """Give what the information cannot be below at any confusing rates."""
-        fall = _fall(self.gradient(x), x, self.of.low, self.of.high)
+    def lower_bound(self, x: Floats) -> Floats:
+        """Bound the information against any confusing rates from below."""
+        fall = _fall(self.gradient(x), x, self.confusing.low, self.confusing.high)
         return np.maximum(self.value(x) - fall, 0.0)
 
     def solve(self, x: Floats, enough: float) -> Floats:
@@ -223,25 +223,25 @@ class _Programs:
             x[rows] = self._step(x[rows], rows)
         return x
 
-    def _step(self, x: Floats, rows: Rows) -> Floats:
+    def _step(self, x: Floats, rows: Indices) -> Floats:
         gradient = self.gradient(x, rows)
         low, high = self.low[rows], self.high[rows]
         held = ((x <= low) & (gradient > 0)) | ((x >= high) & (gradient < 0)) | self.fixed[rows]
         gradient = np.where(held, 0.0, gradient)
         newton = np.linalg.solve(self._hessian(x, rows, held), -gradient[..., None])
-        return self._along(x, newton[..., 0].astype(np.float64), gradient, rows)
+        return self._line_search(x, newton[..., 0].astype(np.float64), gradient, rows)
 
-    def _hessian(self, x: Floats, rows: Rows, held: Floats) -> Floats:
+    def _hessian(self, x: Floats, rows: Indices, held: Floats) -> Floats:
         _, other = self._rates(x, rows)
         weights = self.plays * curvature(self.rate, other)
         slopes = np.where(held[:, None, :], 0.0, self.slopes[rows])
         hessian = np.swapaxes(slopes, 1, 2) @ (weights[..., None] * slopes)
-        places = np.arange(x.shape[1])
-        scale = hessian[:, places, places].max(axis=1, keepdims=True)
-        hessian[:, places, places] += np.where(held, 1.0, _FLAT * scale + 1e-300)
+        diagonal = np.arange(x.shape[1])
+        scale = hessian[:, diagonal, diagonal].max(axis=1, keepdims=True)
+        hessian[:, diagonal, diagonal] += np.where(held, 1.0, _FLAT * scale + 1e-300)
         return hessian
 
-    def _along(self, x: Floats, direction: Floats, gradient: Floats, rows: Rows) -> Floats:
+    def _line_search(self, x: Floats, direction: Floats, gradient: Floats, rows: Indices) -> Floats:
         """Halve each step until it gains enough."""
         value, step = self.value(x, rows), np.ones((len(x), 1))
         low, high = self.low[rows], self.high[rows]

@@ -1,8 +1,8 @@
-"""Information: how well a couple that is played tells its rate from another one.
+"""Information: how well playing a couple tells its rate from another one.
 
-The rate of a couple that moves from p to r = p e^z gives kl(p, r) = p ln(p / r) +
-(1 - p) ln((1 - p) / (1 - r)) a play, which is convex in z; so is -ln(1 - r) in ln r, for p = 0. It
-is infinite where r = 1, for p is below 1 here.
+A couple with rate p, tested against the rate r = p e^z, gives kl(p, r) = p ln(p / r) +
+(1 - p) ln((1 - p) / (1 - r)) per play, which is convex in z; for p = 0 it is -ln(1 - r), convex in
+ln r. It is infinite where r = 1, because p is below 1 here.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _SMALL = 1e-3  # of z / (1 - p): the closed form has lost the digits that the se
 
 
 def information(rate: Floats, other: Floats, shift: Floats) -> Floats:
-    """Give kl(rate, other), accurate also where both are nearly the same.
+    """Return kl(rate, other), accurate also where both are nearly the same.
 
     Parameters
     ----------
     rate
-        In [0, 1).
+        Rate of each couple, in [0, 1).
     other
-        In [0, 1]: ``rate * exp(shift)`` where the rate is positive.
+        Rate to compare with, in [0, 1]: ``rate * exp(shift)`` where the rate is positive.
     shift
         Logarithm of the ratio; not read where the rate is 0.
 
@@ -48,12 +48,12 @@ def information(rate: Floats, other: Floats, shift: Floats) -> Floats:
 
 
 def slope(rate: Floats, other: Floats, shift: Floats) -> Floats:
-    """Give the derivative of the information in z, (other - rate) / (1 - other)."""
+    """Return the derivative of the information in z, (other - rate) / (1 - other)."""
     with np.errstate(divide="ignore"):
         return np.where(rate > 0, rate * np.expm1(shift), other) / (1 - other)
 
 
 def curvature(rate: Floats, other: Floats) -> Floats:
-    """Give the second derivative of the information in z, never negative."""
+    """Return the second derivative of the information in z, never negative."""
     with np.errstate(divide="ignore"):
         return (1 - rate) * other / (1 - other) ** 2

@@ -2,10 +2,10 @@
 
 The theorem is of Graves and Lai (1997): a policy whose regret grows slower than every power of T
 on *every* problem must, on the problem at hand, gather enough information to tell its rates from
-all confusing ones (`pairup.bounds.confusing_rates`), and that costs c ln T at least. c is the
+all confusing ones (`pairup.bounds.confusing_rates`), and that costs at least c ln T. c is the
 value of a linear program with infinitely many constraints, solved by cutting planes:
 `pairup.bounds.linear_program` finds the cheapest exploration against the confusing rates met so
-far, `Confusions.nearest` those that it tells least well.
+far, `ConfusingRates.hardest` those that it is least able to rule out.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pairup.bounds.confusing_rates import Confusions, Nearest
+from pairup.bounds.confusing_rates import ConfusingRates, HardestRates
 from pairup.bounds.information import Floats
-from pairup.bounds.linear_program import Master
+from pairup.bounds.linear_program import ExplorationProgram
 from pairup.errors import ProblemError
 from pairup.matching import Matching
 from pairup.problem import Problem
@@ -39,16 +39,16 @@ _SURE = "no other rates look the same while the optimum is played: nothing need 
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """The confusing rates that the exploration tells least well.
+    """The confusing rates that the exploration is least able to rule out.
 
     Attributes
     ----------
     information
-        What the exploration gathers against them for each unit of ln T: 1, up to the accuracy.
+        Information that the exploration gathers against them per unit of ln T: 1, up to accuracy.
     rates
-        One for each player, as in `Problem.rates`; read-only.
+        Rate of each player, as in `Problem.rates`; read-only.
     players
-        The player of a better couple and the one of a lower couple who change places there.
+        The player of a better couple, and the player of a lower couple who overtakes it.
     """
 
     information: float
@@ -63,16 +63,16 @@ class LowerBound:
     Attributes
     ----------
     constant
-        No policy whose regret grows slower than every power of T on all problems has a regret that
-        stays below it, in multiples of ln T. NaN where it is not known, as `reason` says.
+        Factor of ln T. A policy whose regret grows slower than every power of T on all problems
+        cannot stay below it. NaN where it is not known, as `reason` says.
     certified
-        What the exploration spends, and it tells all confusing rates: the constant cannot be above.
-        The true constant lies between the two.
+        Regret of the exploration per ln T. It rules out all confusing rates, so the true constant
+        lies between `constant` and this.
     exploration
         The matchings to play, each with how often per ln T; the most played first. One exploration
         that spends the least; there may be others.
     certificate
-        The confusing rates that make it so dear; None where nothing need be told.
+        The confusing rates that make it so expensive; None if nothing need be explored.
     reason
         Why the constant is 0 or NaN; empty otherwise.
 
@@ -98,12 +98,12 @@ class LowerBound:
         return 0.0 if self.certified == 0 else (self.certified - self.constant) / self.certified
 
     def regret(self, rounds: ArrayLike) -> Floats | float:
-        """Give ``constant * ln(rounds)``.
+        """Return ``constant * ln(rounds)``.
 
         Parameters
         ----------
         rounds
-            One number of rounds, or an array of them; at least 1.
+            Number of rounds, or an array of such numbers; at least 1.
 
         Returns
         -------
@@ -122,20 +122,20 @@ def lower(problem: Problem) -> LowerBound:
     """Compute the least regret that any policy good on every problem can have (Graves and Lai).
 
     It is asymptotic: at a given T a policy can lie below ``constant * ln(T)``, and one that is bad
-    on other problems (`Oracle`, say, which is told the rates) always can.
+    on other problems (for example `Oracle`, which is told the rates) always can.
 
     Parameters
     ----------
     problem
-        With an odd number of players it is known that nobody plays with the one who waits.
+        The rates. If the number of players is odd, it is known that a waiting player does not play.
 
     Returns
     -------
     LowerBound
-        Exact to about seven digits; `LowerBound.gap` says how exact. Where successive couples of
-        the optimum have equal rates (`Problem.strict_order` fails) the best matching is not unique
-        and the theorem does not apply: the constant is NaN then, and `reason` says so, unless all
-        matchings are equally good and it is 0.
+        Exact to about seven digits; `LowerBound.gap` says how exact. If successive couples of the
+        optimum have equal rates (`Problem.strict_order` fails), the best matching is not unique and
+        the theorem does not apply: the constant is NaN, and `reason` says so, unless all matchings
+        are equally good and it is 0.
 
     Notes
     -----
@@ -154,10 +154,10 @@ def lower(problem: Problem) -> LowerBound:
         return _tied(problem)
     if problem.gap < np.finfo(float).tiny:
         return LowerBound(math.nan, math.nan, reason=_TINY)
-    confusions = Confusions(problem)
-    if not len(confusions.better):
+    confusing = ConfusingRates(problem)
+    if not len(confusing.better):
         return LowerBound(0.0, 0.0, reason=_SURE)
-    return _Search(Master(confusions)).run()
+    return _CuttingPlanes(ExplorationProgram(confusing)).run()
 
 
 def _tied(problem: Problem) -> LowerBound:
@@ -167,59 +167,61 @@ def _tied(problem: Problem) -> LowerBound:
     return LowerBound(math.nan, math.nan, reason=_TIES)
 
 
-class _Search:
-    """Cutting planes: the constant from below by the program, from above by explorations."""
+class _CuttingPlanes:
+    """Bracket the constant: from below by the linear program, from above by explorations."""
 
-    def __init__(self, master: Master) -> None:
-        self.master = master
-        self.least, self.most = 0.0, math.inf
+    def __init__(self, program: ExplorationProgram) -> None:
+        self.program = program
+        self.low, self.high = 0.0, math.inf
         self.spent: Floats | None = None
-        self.nearest: Nearest
+        self.hardest: HardestRates
 
     def run(self) -> LowerBound:
         """Close the bracket, or narrow it as far as the numbers allow."""
-        spent, enough = self.master.begin(), math.inf
+        spent, enough = self.program.begin(), math.inf
         for _ in range(_ROUNDS):
-            new = self._tell(spent, enough)
-            stuck = not len(new) and len(spent) == len(self.master.matchings)
-            if stuck or self.most - self.least <= _ACCURACY * self.most:
+            new = self._evaluate(spent, enough)
+            stuck = not len(new) and len(spent) == len(self.program.matchings)
+            if stuck or self.high - self.low <= _ACCURACY * self.high:
                 break
-            self.master.cuts = np.vstack([self.master.cuts, new])
-            solved = self.master.solve()
+            self.program.cuts = np.vstack([self.program.cuts, new])
+            solved = self.program.solve()
             if solved is None:
                 break
             spent, prices = solved
-            self.least = max(self.least, self.master.price(prices))
+            self.low = max(self.low, self.program.price(prices))
             enough = _SURELY
         return self._bound()
 
-    def _tell(self, spent: Floats, enough: float) -> Floats:
-        """Take what an exploration tells for a bound from above; give the cuts that it misses."""
-        nearest = self.master.of.nearest(self.master.plays(spent), enough)
-        told = nearest.least.min()
-        if told > 0 and spent.sum() / told < self.most:
-            self.most = float(spent.sum() / told)
-            self.spent, self.nearest = spent / told, nearest
-        missed = nearest.information < 1 if enough < math.inf else slice(None)
-        return nearest.coefficients[missed]
+    def _evaluate(self, spent: Floats, enough: float) -> Floats:
+        """Bound the constant from above by an exploration; return the cuts that it violates."""
+        hardest = self.program.confusing.hardest(self.program.plays(spent), enough)
+        gathered = hardest.lower_bound.min()
+        if gathered > 0 and spent.sum() / gathered < self.high:
+            self.high = float(spent.sum() / gathered)
+            self.spent, self.hardest = spent / gathered, hardest
+        violated = hardest.information < 1 if enough < math.inf else slice(None)
+        return hardest.coefficients[violated]
 
     def _bound(self) -> LowerBound:
         if self.spent is None:
             return LowerBound(math.nan, math.nan, reason=_TINY)
         often = [
-            (self.master.matching(int(place)), float(self.spent[place] / self.master.regret[place]))
-            for place in np.flatnonzero(self.spent)
+            (self.program.matching(index), float(self.spent[index] / self.program.regret[index]))
+            for index in np.flatnonzero(self.spent).tolist()
         ]
         explored = sorted(often, key=lambda each: -each[1])
-        least = min(self.least, self.most)
-        return LowerBound(least, self.most, tuple(explored), self._certificate())
+        constant = min(self.low, self.high)
+        return LowerBound(constant, self.high, tuple(explored), self._certificate())
 
     def _certificate(self) -> Certificate:
-        of, worst = self.master.of, int(self.nearest.least.argmin())
-        rates = np.empty(len(of.seats))
-        rates[of.seats] = self.nearest.rates[worst]
-        rates = rates[: len(rates) - of.phantom]
+        confusing, worst = self.program.confusing, int(self.hardest.lower_bound.argmin())
+        rates = np.empty(len(confusing.players))
+        rates[confusing.players] = self.hardest.rates[worst]
+        rates = rates[: len(rates) - confusing.phantom]
         rates.setflags(write=False)
-        information = self.nearest.information[worst] / self.nearest.least[worst]
-        players = (int(of.seats[of.better[worst]]), int(of.seats[of.worse[worst]]))
-        return Certificate(float(information), rates, players)
+        information = self.hardest.information[worst] / self.hardest.lower_bound[worst]
+        better, worse = (
+            int(confusing.players[places[worst]]) for places in (confusing.better, confusing.worse)
+        )
+        return Certificate(float(information), rates, (better, worse))

@@ -1,4 +1,4 @@
-"""The linear program over explorations: some confusing rates to tell, some matchings to play."""
+"""ExplorationProgram: the cheapest exploration that rules out some confusing rates."""
 
 from __future__ import annotations
 
@@ -7,47 +7,47 @@ from itertools import combinations
 import numpy as np
 
 from pairup.best_matching import best_matching
-from pairup.bounds.confusing_rates import Confusions
+from pairup.bounds.confusing_rates import ConfusingRates
 from pairup.bounds.information import Floats
 from pairup.matching import Couple, Matching
 
-_MORE = 1e-10  # relative: a matching must be better than the known ones by this much to be added
+_MIN_GAIN = 1e-10  # relative: how much better a matching must be than the known ones
 _TOLERANCE = 1e-10
 
 
-class Master:
-    """Least regret that gathers information 1 against the confusing rates met so far.
+class ExplorationProgram:
+    """The linear program of the least regret that gathers information 1 against confusing rates.
 
-    An exploration says what regret is spent on each known matching (not how often it is played, so
-    that matchings of very different regret have like scales). Known at first: all matchings that
-    swap two couples of the optimum. `price` adds others when they tell more for their regret.
+    An exploration says how much regret is spent on each known matching (not how often it is played,
+    so that matchings of very different regret have similar scales). At first, all matchings that
+    swap two couples of the optimum are known. `price` adds others that tell more per regret.
     """
 
-    def __init__(self, confusions: Confusions) -> None:
-        self.of = confusions
-        rates = confusions.sorted
+    def __init__(self, confusing: ConfusingRates) -> None:
+        self.confusing = confusing
+        rates = confusing.sorted
         # A matching loses half the squares of its differences, less those of the optimum.
         self.squares = (rates[:, None] - rates) ** 2 / 2
         self.number = np.full(self.squares.shape, -1)
-        self.number[confusions.first, confusions.second] = np.arange(len(confusions.first))
-        self.matchings: list[list[Couple]] = []  # their cross couples, in seats
+        self.number[confusing.first, confusing.second] = np.arange(len(confusing.first))
+        self.matchings: list[list[Couple]] = []  # their cross couples, by places
         self.regret: list[float] = []
         self.shares: list[Floats] = []  # plays of each cross couple for a regret of 1
-        self.cuts = np.empty((0, len(confusions.first)))
+        self.cuts = np.empty((0, len(confusing.first)))
         for k, m in combinations(range(len(rates) // 2), 2):
             i, i2, j, j2 = 2 * k, 2 * k + 1, 2 * m, 2 * m + 1
             self._add([(i, j2), (i2, j)], (rates[i] - rates[j]) * (rates[i2] - rates[j2]))
             self._add([(i, j), (i2, j2)], (rates[i] - rates[j2]) * (rates[i2] - rates[j]))
 
     def _add(self, couples: list[Couple], regret: float) -> None:
-        plays = np.zeros(len(self.of.first))
+        plays = np.zeros(len(self.confusing.first))
         plays[[self.number[couple] for couple in couples]] = 1 / regret
         self.matchings.append(couples)
         self.regret.append(regret)
         self.shares.append(plays)
 
     def begin(self) -> Floats:
-        """Spend a regret of 1 on every neighbour of the optimum: that tells all rates apart."""
+        """Spend a regret of 1 on every neighbour of the optimum: that rules out all other rates."""
         near = [
             max(couple[1] // 2 - couple[0] // 2 for couple in couples) == 1
             for couples in self.matchings
@@ -55,12 +55,12 @@ class Master:
         return np.array(near, float)
 
     def plays(self, spent: Floats) -> Floats:
-        """How often each cross couple is played; later matchings than `spent` knows are not."""
+        """Return how often each cross couple is played; matchings added after `spent` are not."""
         return spent @ np.array(self.shares[: len(spent)])
 
     def solve(self) -> tuple[Floats, Floats] | None:
-        """Give the regret to spend on each matching, and the price of each cut; None at failure."""
-        from scipy.optimize import linprog  # a third of a second that few need
+        """Return the regret to spend on each matching and the price of each cut, if it succeeds."""
+        from scipy.optimize import linprog  # a third of a second, which few users need
 
         told = self.cuts @ np.array(self.shares).T
         found = linprog(
@@ -76,16 +76,16 @@ class Master:
         return (found.x, -found.ineqlin.marginals) if found.success else None
 
     def price(self, prices: Floats) -> float:
-        """Give what any exploration must spend, and add matchings that the prices call for.
+        """Return what any exploration must spend, and add the matchings that the prices call for.
 
         The information that the cuts ask for is worth `prices`; no matching may be worth more than
-        it loses. Where the dearest matching is worth f times its regret, the prices divided by f
-        are fair, and their sum is a bound by duality. It is found by best matchings for ever
+        it loses. If the dearest matching is worth f times its regret, the prices divided by f are
+        feasible, and their sum is a bound by duality. f is found by best matchings for greater and
         greater f (Dinkelbach's method).
         """
         prices = np.maximum(prices, 0.0)
         worth = np.zeros_like(self.squares)
-        worth[self.of.first, self.of.second] = prices @ self.cuts
+        worth[self.confusing.first, self.confusing.second] = prices @ self.cuts
         worth += worth.T
         dearest = max(1.0, float((np.array(self.shares) @ (prices @ self.cuts)).max()))
         while True:
@@ -95,27 +95,27 @@ class Master:
             if not cross or regret <= 0:
                 break
             ratio = float(sum(worth[couple] for couple in cross)) / regret
-            if ratio <= dearest * (1 + _MORE):
+            if ratio <= dearest * (1 + _MIN_GAIN):
                 break
             self._add(cross, regret)
             dearest = ratio
         return float(prices.sum() / dearest)
 
     def _regret(self, couples: Matching) -> float:
-        """Count what a matching loses, over the couples in which it differs from the optimum."""
-        moved = {seat // 2 for couple in couples if self.number[couple] >= 0 for seat in couple}
+        """Return the regret of a matching, from the couples that differ from the optimum."""
+        moved = {place // 2 for couple in couples if self.number[couple] >= 0 for place in couple}
         lost = sum(self.squares[couple] for couple in couples if self.number[couple] >= 0)
         return float(lost - sum(self.squares[2 * k, 2 * k + 1] for k in moved))
 
-    def matching(self, place: int) -> Matching:
-        """Write a known matching with the players in place of their seats."""
-        cross = self.matchings[place]
-        seated = {seat for couple in cross for seat in couple}
-        rest = [(k, k + 1) for k in range(0, len(self.of.seats), 2) if k not in seated]
+    def matching(self, index: int) -> Matching:
+        """Return a known matching of players, not of places."""
+        cross = self.matchings[index]
+        moved = {place for couple in cross for place in couple}
+        rest = [(k, k + 1) for k in range(0, len(self.confusing.players), 2) if k not in moved]
         named = [
-            tuple(sorted(int(self.of.seats[seat]) for seat in couple))
+            tuple(sorted(int(self.confusing.players[place]) for place in couple))
             for couple in sorted([*rest, *cross])
         ]
-        phantom = len(self.of.seats) - 1 if self.of.phantom else None
+        phantom = len(self.confusing.players) - 1 if self.confusing.phantom else None
         waiting = [couple[0] for couple in named if phantom in couple]
         return Matching([couple for couple in named if phantom not in couple], waiting)

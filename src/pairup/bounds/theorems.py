@@ -1,4 +1,4 @@
-"""What the theorems promise: the factor of ln T in their bounds on the regret."""
+"""Theorems: upper bounds on the regret of policies, as factors of ln T."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from pairup.problem import Problem
 
 
 class Theorem(NamedTuple):
-    """A theorem on a policy's regret, and the factor of its ln T on a problem."""
+    """A theorem on the regret of a policy, and its factor of ln T on a problem."""
 
     name: str
     constant: float
 
 
 def theorem(problem: Problem, policy: Policy) -> Theorem:
-    """Name the theorem that bounds a policy's regret from above, and the factor of its ln T.
+    """Return the theorem that bounds the regret of a policy from above, with its factor of ln T.
 
     - Theorem 1 of the paper, ``Unimodal("matchings")``: the sum of 8 / Delta over the neighbours
       of the optimum.
     - Theorem 2 of the paper, ``Unimodal("players")``: the sum of 8 Delta / player_gap^2.
-    - That of SAM's authors: 640 L (ln L + 2) / (least Delta), for L couples.
+    - The theorem of SAM's authors: 640 L (ln L + 2) / (least Delta), for L couples.
 
     The first two are asymptotic and proved for the KL index; terms that grow slower than ln T are
     left out, and so is SAM's L^3. With an odd number of players the phantom counts as one.
@@ -32,7 +32,7 @@ def theorem(problem: Problem, policy: Policy) -> Theorem:
     PolicyError
         No theorem on this policy is known here.
     ProblemError
-        The couples are in no strict order (Assumption 1 of the paper).
+        The couples are not in strict order (Assumption 1 of the paper).
 
     Examples
     --------
