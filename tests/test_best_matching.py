@@ -18,7 +18,7 @@ def weight(weights, matching):
 
 
 @pytest.mark.parametrize("players", [2, 3, 4, 5, 6, 7, 8])
-def test_everyone_is_coupled_but_for_the_odd_one_out(players):
+def test_all_players_are_matched_except_one_of_an_odd_number(players):
     random = np.random.default_rng(players)
     for _ in range(50):
         weights = symmetric(random.normal(size=(players, players)))
@@ -35,7 +35,7 @@ def test_everyone_is_coupled_but_for_the_odd_one_out(players):
 
 
 @pytest.mark.parametrize("players", [2, 3, 4, 5, 6, 7, 8])
-def test_players_stay_out_when_that_is_worth_more(players):
+def test_players_stay_out_if_that_is_worth_more(players):
     random = np.random.default_rng(players)
     for turn in range(50):
         weights = symmetric(random.normal(size=(players, players)) - turn / 25)
@@ -56,13 +56,13 @@ def test_the_best_matching_of_a_problem_is_its_optimum():
 
 
 @pytest.mark.parametrize("scale", [5e-324, 1e-300, 1.0, 1e300, 1.7e308])
-def test_weights_of_any_size(scale):
+def test_weights_may_have_any_size(scale):
     weights = [[0, scale, -scale, scale], [scale, 0, scale, -scale]]
     weights += [[-scale, scale, 0, -scale], [scale, -scale, -scale, 0]]
     assert best_matching(weights) == Matching([(0, 3), (1, 2)])
 
 
-def test_few_or_no_players():
+def test_there_may_be_few_or_no_players():
     assert best_matching([]) == best_matching(np.zeros((0, 0))) == Matching(())
     assert best_matching([[0]]) == Matching((), [0])
     assert best_matching([[0]], perfect=False) == Matching((), [0])
@@ -73,7 +73,7 @@ def test_integers_and_booleans_are_weights():
     assert best_matching(np.array([[0, -3], [-3, 0]])) == Matching([(0, 1)])
 
 
-def test_the_diagonal_is_not_looked_at():
+def test_the_diagonal_is_ignored():
     weights = np.full((2, 2), 1.0)
     np.fill_diagonal(weights, np.nan)
     assert best_matching(weights) == Matching([(0, 1)])
@@ -90,13 +90,13 @@ def test_infinite_weights_come_first_and_the_others_decide_among_them():
     assert naive_matching.worth(weights, matching) == (infinite, finite) == (1, 68.0)
 
 
-def test_an_odd_player_of_whom_all_couples_are_forbidden_waits():
+def test_an_odd_player_whose_couples_are_all_forbidden_waits():
     weights = np.full((3, 3), -math.inf)
     weights[1, 2] = weights[2, 1] = -7.0
     assert best_matching(weights) == Matching([(1, 2)], [0])
 
 
-def test_nothing_is_forbidden_to_those_who_may_stay_out():
+def test_players_may_stay_out_if_all_couples_are_forbidden():
     weights = np.full((4, 4), -math.inf)
     assert best_matching(weights, perfect=False) == Matching((), range(4))
 
@@ -118,12 +118,12 @@ def test_nothing_is_forbidden_to_those_who_may_stay_out():
         ([[0, -math.inf], [-math.inf, 0]], "for all couples of player 0"),
     ],
 )
-def test_says_what_is_wrong_with_weights(weights, message):
+def test_bad_weights_are_refused(weights, message):
     with pytest.raises(MatchingError, match=message):
         best_matching(weights)
 
 
-def test_says_that_every_perfect_matching_is_forbidden():
+def test_weights_that_forbid_every_perfect_matching_are_refused():
     weights = np.full((4, 4), -math.inf)  # a star: all know player 0 alone
     weights[0, :] = weights[:, 0] = 1.0
     with pytest.raises(MatchingError, match=r"-inf in every perfect matching: allow more"):

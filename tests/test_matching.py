@@ -20,7 +20,7 @@ def matchings(draw):
 
 
 @given(matchings())
-def test_is_a_sequence_of_its_couples(matching):
+def test_a_matching_is_a_sequence_of_its_couples(matching):
     assert len(matching) == len(matching.couples)
     assert tuple(matching) == matching.couples
     assert [matching[k] for k in range(len(matching))] == list(matching.couples)
@@ -77,7 +77,7 @@ def test_other_pairings_differ(other):
     "stranger",
     [("a", "c"), ("a",), ("a", "b", "c"), "ab", "e", None, 3, ("e", None), (None, "e"), ([], "a")],
 )
-def test_strange_things_are_not_couples_of_it(stranger):
+def test_values_that_are_not_couples_are_not_contained(stranger):
     assert stranger not in Matching([("a", "b"), ("c", "d")], waiting=["e"])
 
 
@@ -91,15 +91,15 @@ def test_strange_things_are_not_couples_of_it(stranger):
         (Matching(np.array([[0, 1], [2, 3]])), "Matching(0-1, 2-3)"),
     ],
 )
-def test_repr(matching, text):
+def test_the_repr_lists_couples_then_waiting_players(matching, text):
     assert repr(matching) == text
 
 
-def test_keeps_the_order_of_a_leader():
+def test_the_order_of_the_couples_is_kept():
     assert Matching([(3, 1), (0, 2)]).couples == ((3, 1), (0, 2))
 
 
-def test_is_read_only():
+def test_a_matching_is_read_only():
     matching = Matching([(0, 1)])
     for name in ("couples", "waiting", "players", "anything"):
         with pytest.raises(AttributeError):
@@ -129,7 +129,7 @@ def test_is_read_only():
         ([(0, 1)], 2, "waiting must be a list, got 2"),
     ],
 )
-def test_bad_matchings(couples, waiting, message):
+def test_bad_matchings_are_refused(couples, waiting, message):
     with pytest.raises(MatchingError, match=message):
         Matching(couples, waiting)
 
@@ -142,6 +142,6 @@ def test_bad_matchings(couples, waiting, message):
         ([], r"\[\] is not in this matching; known"),
     ],
 )
-def test_partner_of_a_stranger(player, message):
+def test_the_partner_of_an_unknown_player_is_refused(player, message):
     with pytest.raises(MatchingError, match=message):
         Matching([("ann", "bob")]).partner(player)

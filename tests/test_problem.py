@@ -59,7 +59,7 @@ def test_no_matching_beats_the_optimum(problem):
 
 
 @given(problems(most=30))
-def test_the_optimum_is_in_order(problem):
+def test_couples_of_the_optimum_come_best_first(problem):
     optimum = problem.optimum
     assert len(optimum) == problem.pairs == problem.players // 2
     assert len(optimum.waiting) == problem.players % 2
@@ -79,7 +79,7 @@ def test_ties_go_to_the_lower_index():
 
 
 @given(problems(), st.randoms(use_true_random=False))
-def test_regret_is_not_negative_and_forgets_the_order(problem, rng):
+def test_regret_is_not_negative_and_does_not_depend_on_the_order(problem, rng):
     players = list(range(problem.players))
     rng.shuffle(players)
     couples = list(zip(players[::2], players[1::2], strict=False))
@@ -90,7 +90,7 @@ def test_regret_is_not_negative_and_forgets_the_order(problem, rng):
     assert problem.regret(reversed(problem.optimum)) == 0
 
 
-def test_games_takes_any_couples():
+def test_games_accepts_any_couples():
     problem = Problem([0.5, 1.0, 0.5, 1.0])
     for couples in (
         [(0, 1), (2, 3)],
@@ -120,7 +120,7 @@ def test_games_takes_any_couples():
         ([0, 1], "exactly two"),
     ],
 )
-def test_games_of_what_is_no_matching(couples, message):
+def test_games_refuses_couples_that_are_not_a_matching(couples, message):
     problem = Problem([0.5, 1.0, 0.5, 1.0])
     for method in (problem.games, problem.regret):
         with pytest.raises(MatchingError, match=message):
@@ -140,7 +140,7 @@ def test_gaps_are_the_regrets_of_the_neighbours(problem):
 
 
 @given(problems())
-def test_in_strict_order_only_neighbours_are_near(problem):
+def test_in_strict_order_the_nearest_matchings_are_neighbours(problem):
     """The paper's Delta is the least regret of all matchings but the optimum."""
     if problem.strict_order and problem.players > 2:
         everyone = list(range(problem.players))
@@ -175,20 +175,20 @@ def test_player_gaps_are_what_the_criterion_compares(problem):
 
 
 @given(RATES, RATES, RATES, RATES)
-def test_swap_identity(i, i2, j, j2):
+def test_a_swap_loses_the_product_of_the_differences(i, i2, j, j2):
     problem = Problem([i, i2, j, j2])
     change = problem.games([(2, 1), (0, 3)]) - problem.games([(0, 1), (2, 3)])
     assert change == pytest.approx(-(i - j) * (i2 - j2), abs=1e-12)
 
 
-def test_two_players_have_no_gap():
+def test_two_players_have_infinite_gaps():
     problem = Problem([0.5, 0.5])
     assert problem.neighbour_gaps.shape == problem.player_gaps.shape == (0,)
     assert problem.gap == problem.player_gap == math.inf
     assert problem.strict_order
 
 
-def test_three_players_must_learn_who_waits():
+def test_gaps_of_three_players_are_those_of_other_players_waiting():
     problem = Problem([0.25, 1.0, 0.5])
     assert problem.neighbour_gaps.tolist() == [0.375, 0.25]
     assert problem.regret(Matching([(0, 2)], waiting=[1])) == 0.375
@@ -201,7 +201,7 @@ def test_equal_rates_have_no_strict_order():
     assert problem.gap == problem.player_gap == 0
 
 
-def test_gaps_of_the_papers_families():
+def test_gaps_of_the_families_in_the_paper_are_known():
     assert Problem.from_zero(4, 0.1).gap == pytest.approx(0.01)
     assert Problem.around(0.5, 4, 0.1).gap == pytest.approx(0.01)
     assert Problem.around(0.5, 4, 0.1).player_gap == pytest.approx(0.45 * 0.1)
@@ -210,7 +210,7 @@ def test_gaps_of_the_papers_families():
 # --- building ------------------------------------------------------------------------------------
 
 
-def test_from_zero():
+def test_from_zero_descends_to_zero_in_equal_steps():
     problem = Problem.from_zero(11, 0.1)
     assert problem.rates[[0, 1, -2, -1]].tolist() == [1.0, 1.0, 0.0, 0.0]
     assert problem.rates[::2].tolist() == [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0]
@@ -223,7 +223,7 @@ def test_from_zero_may_reach_one(pairs):
     assert Problem.from_zero(pairs, 1 / (pairs - 1)).rates[0] == 1.0
 
 
-def test_around():
+def test_around_is_centred_on_its_mean():
     problem = Problem.around(0.5, 4, 0.1)
     assert problem.rates.tolist() == [0.65, 0.65, 0.55, 0.55, 0.45, 0.45, 0.35, 0.35]
     assert problem.name == "around(0.5, 4, 0.1)"
@@ -233,7 +233,7 @@ def test_around():
     assert Problem.around(0.3, 2, 0.0).rates.tolist() == [0.3] * 4
 
 
-def test_random():
+def test_random_draws_from_its_law_by_its_seed():
     problem = Problem.random(5000, seed=3)
     assert problem == Problem.random(5000, seed=3)
     assert problem != Problem.random(5000, seed=4)
@@ -279,7 +279,7 @@ def test_random():
         (lambda: Problem.around(0.5, 4, [0.1]), "gap must be a number, got"),
     ],
 )
-def test_bad_families(build, message):
+def test_bad_parameters_of_families_are_refused(build, message):
     with pytest.raises(ProblemError, match=message):
         build()
 
@@ -308,7 +308,7 @@ def test_bad_families(build, message):
         (np.array(["x" * 100] * 2), r"must be numbers, got .{57}\.\.\.: give"),
     ],
 )
-def test_bad_rates(rates, message):
+def test_bad_rates_are_refused(rates, message):
     with pytest.raises(ProblemError, match=message):
         Problem(rates)
 
@@ -346,7 +346,7 @@ def test_copies_stay_read_only():
         assert not twin.rates.flags.writeable
 
 
-def test_repr():
+def test_the_repr_shows_the_first_rates_and_the_name():
     assert repr(Problem([1, 0.25])) == "Problem([1.0, 0.25])"
     assert repr(Problem([1, 0.25], "mine")) == "Problem([1.0, 0.25], name='mine')"
     long = "Problem([1.0, 1.0, 0.9, 0.9, 0.8, 0.8, 0.7, 0.7, ... 22 players]"

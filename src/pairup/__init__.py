@@ -1,8 +1,19 @@
 """Learn who to pair with whom.
 
-There are players; each accepts a proposed game with a probability that nobody knows. Every round
-a policy proposes a matching, and a couple plays when both of its players accept. The fewer games
-are lost against the best matching, the better.
+Each player accepts a proposed game with a probability that nobody knows. In every round a policy
+proposes a matching, and a couple plays if both of its players accept. The fewer games are lost
+against the best matching, the better.
+
+The names to import, by concept:
+
+- the problem: `Problem`, `Matching`, `best_matching`
+- policies: `Unimodal`, `RankOneThompson`, `SAM` and others (`policy_names`), `get_policy`, `Policy`
+- simulation: `simulate`, which returns a `Run`
+- live learning: `Learner` (made by `Policy.learner`), `Estimate`, `Rate`
+- theory: `bounds`
+- experiments: `load_experiment`, `shipped_experiments`, `run_experiment`, `load_results`,
+  `Experiment`, `dask_executor`
+- errors: `PairupError` and the classes derived from it
 
 Examples
 --------

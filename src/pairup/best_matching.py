@@ -1,4 +1,4 @@
-"""The matching of greatest weight, whatever the weights."""
+"""best_matching: the matching of greatest weight, for any weights."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ def best_matching(weights: ArrayLike, *, perfect: bool = True) -> Matching:
     Parameters
     ----------
     weights
-        Symmetric, one row and one column for each player; the diagonal is not looked at. A couple
-        of weight -inf may not be matched. As many couples of weight +inf as possible are matched,
-        and finite weights decide among the matchings with that many.
+        Symmetric matrix with a row and a column for each player; the diagonal is ignored. A couple
+        of weight -inf is never matched. As many couples of weight +inf as possible are matched, and
+        finite weights decide among the matchings with that many.
     perfect
-        Whether everyone must be coupled, but for the odd one out of an odd number. Otherwise
-        players stay out when that is worth more: couples of negative weight are never matched.
+        Whether all players must be matched, except one if their number is odd. Otherwise players
+        stay out if that is worth more: couples of negative weight are never matched.
 
     Returns
     -------
     Matching
-        Of the players by their numbers, couples in ascending order. Its weight is the greatest up
-        to the rounding of sums of such weights; which one of several equals it is, is not said.
+        Couples of player numbers, in ascending order. The weight is the greatest up to rounding;
+        if several matchings have it, any of them may be returned.
 
     Raises
     ------
     MatchingError
-        The weights are no symmetric square of numbers, or they forbid every perfect matching.
+        The weights are not a symmetric square of numbers, or forbid every perfect matching.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def best_matching(weights: ArrayLike, *, perfect: bool = True) -> Matching:
 
 
 def _solved(weights: Weights) -> NDArray[np.int64]:
-    """Return with whom each player is coupled."""
+    """Return the partner of each player."""
     workspace, players = new_matching_workspace(len(weights)), np.arange(len(weights))
     if solve(workspace, _scaled(weights), players) != SOLVED:
         raise MatchingError(
@@ -88,7 +88,7 @@ def _scaled(weights: Weights) -> Weights:
 
 
 def _with_phantom(weights: Weights) -> Weights:
-    """Seat one player more, who is worth the same to everyone: who is coupled with it waits."""
+    """Add a player who is worth the same to everyone: the partner of the phantom waits."""
     finite = weights[np.isfinite(weights)]
     worth = finite.min(initial=np.inf) if finite.size else 0.0
     return np.pad(weights, (0, 1), constant_values=worth)
@@ -99,7 +99,9 @@ def _checked(weights: ArrayLike) -> Weights:
     try:
         table: NDArray[Any] = np.asarray(weights)
     except (TypeError, ValueError):  # ragged
-        raise MatchingError(f"{rule}, got rows of different lengths: fill them up") from None
+        raise MatchingError(
+            f"{rule}, got rows of different lengths: make them equally long"
+        ) from None
     if table.size == 0 and table.ndim <= 2 and len(set(table.shape)) <= 1:
         return np.zeros((0, 0))
     if table.ndim != 2 or table.shape[0] != table.shape[1]:
@@ -116,7 +118,7 @@ def _check_couples(table: Weights) -> None:
     for i, j in np.argwhere(np.isnan(table)):
         raise MatchingError(
             f"weights must be numbers, got nan for players {i} and {j}: "
-            "give -inf if they may not be matched"
+            "give -inf if they must not be matched"
         )
     for i, j in np.argwhere(table != table.T):
         raise MatchingError(

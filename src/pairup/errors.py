@@ -1,7 +1,7 @@
 """Every error that pairup raises on purpose.
 
 A message gives the value, the rule and the way out. Each class is a `ValueError` too, so that
-code which knows nothing of pairup still catches a bad value by its usual name.
+code that does not know pairup still catches a bad value by its usual name.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-_MOST_NAMES = 12  # beyond that a list of names hides the message it ends
+_MAX_NAMES = 12  # beyond that a list of names hides the message it ends
 
 
 class PairupError(Exception):
@@ -31,15 +31,15 @@ class ProblemError(PairupError, ValueError):
 
 
 class MatchingError(PairupError, ValueError):
-    """Couples share a player, are no couples, name a player from elsewhere, or cannot be found."""
+    """Couples share a player, are not two players, name an unknown player, or cannot be found."""
 
 
 class PolicyError(PairupError, ValueError):
-    """No policy or option has this name, or the option has a value out of its range."""
+    """A policy or an option is unknown, or the value of an option is out of its range."""
 
 
 class ObservationError(PairupError, ValueError):
-    """What was observed does not fit the matching that was proposed."""
+    """An observation does not fit the matching that was proposed."""
 
 
 class PlayerError(PairupError, ValueError):
@@ -77,7 +77,7 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     ----------
     name
         What was asked for. Only a string is compared with the known names: numbers that look
-        alike are not a slip of the pen.
+        alike are not typing errors.
     known
         What could have been asked for.
 
@@ -97,15 +97,15 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     """
     names = list(known)
     if isinstance(name, str):
-        # Case is the commonest slip, and difflib counts it as a difference.
+        # Case is the most common slip, and difflib counts it as a difference.
         by_folded = {each.casefold(): each for each in reversed(names) if isinstance(each, str)}
         near = difflib.get_close_matches(name.casefold(), by_folded, n=1)
         if near:
             return f"; did you mean {_quoted(by_folded[near[0]])}?"
     if not names:
         return "; none is known"
-    shown = ", ".join(_quoted(each) for each in names[:_MOST_NAMES])
-    rest = f", ... ({len(names)} in all)" if len(names) > _MOST_NAMES else ""
+    shown = ", ".join(_quoted(each) for each in names[:_MAX_NAMES])
+    rest = f", ... ({len(names)} in all)" if len(names) > _MAX_NAMES else ""
     return f"; known: {shown}{rest}"
 
 

@@ -16,12 +16,12 @@ class Matching(Sequence[Couple]):
 
     A matching is a read-only sequence of its couples. The order is kept, because the couples of a
     leader are ordered (Section 4 of the paper), but two matchings are equal when they pair the
-    same players, whatever the order of the couples and inside them.
+    same players, whatever the order of the couples and of the players in them.
 
     Parameters
     ----------
     couples
-        Pairs of distinct players. A player is anything hashable but None.
+        Pairs of distinct players. A player is any hashable value other than None.
     waiting
         Players without a partner in this round.
 
@@ -48,7 +48,7 @@ class Matching(Sequence[Couple]):
 
     _couples: tuple[Couple, ...]
     _waiting: tuple[Any, ...]
-    _partners: dict[Any, Any]  # of each player, None for who waits: the canonical form
+    _partners: dict[Any, Any]  # of each player, None if it waits: the canonical form
 
     def __init__(
         self, couples: Iterable[Iterable[Hashable]], waiting: Iterable[Hashable] = ()
@@ -59,21 +59,23 @@ class Matching(Sequence[Couple]):
         self._waiting = tuple(checked_list("waiting", waiting, MatchingError))
         self._partners = {}
         for one, other in self._couples:
-            self._seat(one, other)
-            self._seat(other, one)
+            self._add(one, other)
+            self._add(other, one)
         for player in self._waiting:
-            self._seat(player, None)
+            self._add(player, None)
 
-    def _seat(self, player: Hashable, partner: Hashable | None) -> None:
+    def _add(self, player: Hashable, partner: Hashable | None) -> None:
         if player is None:
-            raise MatchingError("None cannot be a player: it stands for the partner of who waits")
+            raise MatchingError(
+                "None cannot be a player, it stands for a missing partner: give another name"
+            )
         try:
-            seated = player in self._partners
+            known = player in self._partners
         except TypeError:
             raise MatchingError(
                 f"players must be hashable, got {player!r}: use a name, a number or a tuple"
             ) from None
-        if seated:
+        if known:
             raise MatchingError(
                 f"a player appears at most once in a matching, got {player!r} twice: "
                 "leave out one of the two"
@@ -104,7 +106,7 @@ class Matching(Sequence[Couple]):
 
     @property
     def players(self) -> tuple[Any, ...]:
-        """All players: couple by couple, then who waits.
+        """All players: couple by couple, then the players who wait.
 
         Examples
         --------
@@ -114,7 +116,7 @@ class Matching(Sequence[Couple]):
         return tuple(self._partners)
 
     def partner(self, player: Hashable) -> Any:
-        """Say with whom a player is paired.
+        """Return the partner of a player.
 
         Parameters
         ----------
@@ -124,12 +126,12 @@ class Matching(Sequence[Couple]):
         Returns
         -------
         Any
-            The other player of the couple; None when `player` waits.
+            The other player of the couple; None if `player` waits.
 
         Raises
         ------
         MatchingError
-            This matching does not know the player.
+            The player is not in this matching.
 
         Examples
         --------
@@ -138,7 +140,7 @@ class Matching(Sequence[Couple]):
         """
         try:
             return self._partners[player]
-        except (KeyError, TypeError):  # TypeError: not hashable, so nobody's name
+        except (KeyError, TypeError):  # TypeError: not hashable, so not a player
             hint = did_you_mean(player, self._partners)
             raise MatchingError(f"player {player!r} is not in this matching{hint}") from None
 
@@ -161,7 +163,7 @@ class Matching(Sequence[Couple]):
         pair = tuple(couple)
         try:
             return len(pair) == 2 and None not in pair and self._partners.get(pair[0]) == pair[1]
-        except TypeError:  # not hashable, so nobody's name
+        except TypeError:  # not hashable, so not a player
             return False
 
     def __eq__(self, other: object) -> bool:
@@ -195,7 +197,7 @@ def as_couple(players: Iterable[Hashable]) -> Couple:
     couple = tuple(players)
     if len(couple) != 2:
         raise MatchingError(
-            f"{rule}, got {len(couple)} in {couple!r}: a player without partner goes in `waiting`"
+            f"{rule}, got {len(couple)} in {couple!r}: a player without a partner goes in `waiting`"
         )
     if couple[0] == couple[1]:
         raise MatchingError(f"{rule}, got {couple[0]!r} with itself: give it another partner")

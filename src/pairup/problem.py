@@ -1,7 +1,9 @@
 """Problem: the acceptance rates of players, the optimum, the regret, the gaps.
 
-The player who waits when the number of players is odd counts, here, as the partner of a phantom
-with acceptance rate 0. Pairing sorted neighbours is then optimal for every number of players, and
+Over 300 lines, because every property has its formula, its place in the paper and an example.
+
+If the number of players is odd, the one who waits counts here as the partner of a phantom with
+acceptance rate 0. Pairing sorted neighbours is then optimal for every number of players, and
 the two matchings in which another player waits are neighbours of the optimum like all others.
 """
 
@@ -11,23 +13,24 @@ import math
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from pairup.checks import check_number, checked_integer, is_integer
-from pairup.errors import MatchingError, ProblemError
+from pairup.checks import is_integer
+from pairup.errors import MatchingError
 from pairup.matching import Matching
-
-Floats: TypeAlias = NDArray[np.float64]
-
-_DECIMALS = 12  # the families are rounded, so that 3 * 0.1 is the 0.3 that a reader expects
-_SHOWN = 8  # rates in a repr
-_LAW_RULE = (
-    "both parameters of the Beta law must be positive, got {0!r}: "
-    "(1, 1) is uniform, (2, 5) favours low rates"
+from pairup.rates import (
+    Floats,
+    checked_law,
+    checked_rates,
+    random_rates,
+    rates_around,
+    rates_from_zero,
 )
+
+_SHOWN = 8  # rates in a repr
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -42,14 +45,14 @@ class Problem:
     rates : array_like of float, shape (n,)
         Acceptance rate of each player, in [0, 1], in any order; n is at least 2. Copied.
     name : str
-        What tables and figures call this problem.
+        Name of the problem in tables and figures.
 
     Attributes
     ----------
     rates : ndarray of float64, shape (n,)
-        In the given order, read-only.
+        Rate of each player, in the given order; read-only.
     name : str
-        As given.
+        The name, as given.
 
     Raises
     ------
@@ -70,7 +73,7 @@ class Problem:
     name: str = ""
 
     def __init__(self, rates: ArrayLike, name: str = "") -> None:
-        object.__setattr__(self, "rates", _checked_rates(rates))
+        object.__setattr__(self, "rates", checked_rates(rates))
         object.__setattr__(self, "name", name)
 
     @classmethod
@@ -91,15 +94,7 @@ class Problem:
         >>> Problem.from_zero(3, 0.1)
         Problem([0.2, 0.2, 0.1, 0.1, 0.0, 0.0], name='from_zero(3, 0.1)')
         """
-        count = checked_integer("pairs", pairs, ProblemError, minimum=2, advice="try 4")
-        check_number("gap", gap, ProblemError, advice="try 0.1")
-        top = round((count - 1) * gap, _DECIMALS)
-        if not 0 < top <= 1:  # false for NaN as well
-            raise ProblemError(
-                f"(pairs - 1) * gap must lie in (0, 1], got {count - 1} * {gap!r}: "
-                f"take a gap of at most {1 / (count - 1):.4g}"
-            )
-        return cls(_steps(count, 0.0, gap), f"from_zero({count}, {gap:g})")
+        return cls(rates_from_zero(pairs, gap), f"from_zero({pairs}, {gap:g})")
 
     @classmethod
     def around(cls, mean: float, pairs: int, gap: float) -> Problem:
@@ -123,23 +118,7 @@ class Problem:
         >>> Problem.around(0.5, 3, 0.1)
         Problem([0.6, 0.6, 0.5, 0.5, 0.4, 0.4], name='around(0.5, 3, 0.1)')
         """
-        count = checked_integer("pairs", pairs, ProblemError, minimum=1, advice="try 4")
-        check_number("mean", mean, ProblemError, advice="try 0.5")
-        check_number("gap", gap, ProblemError, advice="try 0.1")
-        if not 0 <= gap < math.inf:
-            raise ProblemError(f"gap must be a number of at least 0, got {gap!r}: try 0.1")
-        half = round((count - 1) * gap / 2, _DECIMALS)
-        if not round(half - mean, _DECIMALS) <= 0 <= round(1 - half - mean, _DECIMALS):
-            way_out = (
-                f"take a mean in [{half:.4g}, {1 - half:.4g}]"
-                if half <= 0.5
-                else f"take a gap of at most {1 / (count - 1):.4g}"
-            )
-            raise ProblemError(
-                f"all rates must lie in [0, 1], got mean {mean!r} with {count} pairs "
-                f"{gap!r} apart: {way_out}"
-            )
-        return cls(_steps(count, mean - half, gap), f"around({mean:g}, {count}, {gap:g})")
+        return cls(rates_around(mean, pairs, gap), f"around({mean:g}, {pairs}, {gap:g})")
 
     @classmethod
     def random(cls, players: int, seed: int = 0, law: tuple[float, float] = (1.0, 1.0)) -> Problem:
@@ -150,7 +129,7 @@ class Problem:
         players
             Number of players, at least 2.
         seed
-            The same seed gives the same problem.
+            Seed of the draws; the same seed gives the same problem.
         law
             The two parameters of the Beta law, both positive; (1, 1) is uniform.
 
@@ -159,14 +138,10 @@ class Problem:
         >>> Problem.random(100, seed=7) == Problem.random(100, seed=7)
         True
         """
-        count = checked_integer("players", players, ProblemError, minimum=2, advice="try 4")
-        checked_integer("seed", seed, ProblemError, minimum=0)
-        first, second = _checked_law(law)
-        if not (0 < first < math.inf and 0 < second < math.inf):
-            raise ProblemError(_LAW_RULE.format(law))
+        drawn = random_rates(players, seed, law)
+        first, second = checked_law(law)
         shape = "" if (first, second) == (1, 1) else f", law=({first:g}, {second:g})"
-        rates = np.random.default_rng(seed).beta(first, second, count)
-        return cls(rates, f"random({count}, seed={seed}{shape})")
+        return cls(drawn, f"random({players}, seed={seed}{shape})")
 
     @property
     def players(self) -> int:
@@ -192,10 +167,10 @@ class Problem:
 
     @cached_property
     def optimum(self) -> Matching:
-        """The matching with most expected games: neighbours in the order of the rates.
+        """The matching with the most expected games: neighbours in the order of the rates.
 
         The best couple comes first; inside a couple, the lower index. Among equal rates the lower
-        index counts as the better. When n is odd, the last player waits.
+        index counts as the better. If n is odd, the last player waits.
 
         Examples
         --------
@@ -219,12 +194,12 @@ class Problem:
         return self.games(self.optimum)
 
     def games(self, matching: Iterable[Iterable[Hashable]]) -> float:
-        """Count the expected games of a matching in one round.
+        """Return the expected number of games of a matching in one round.
 
         Parameters
         ----------
         matching
-            A `Matching` or any couples of player indices. It need not be full: who is in no
+            A `Matching` or any couples of player indices. It need not be full: a player in no
             couple plays no game.
 
         Returns
@@ -235,7 +210,7 @@ class Problem:
         Raises
         ------
         MatchingError
-            A player is unknown or appears twice, or a couple is no couple.
+            A player is unknown or appears twice, or a couple is not two players.
 
         Examples
         --------
@@ -251,7 +226,7 @@ class Problem:
         return math.fsum(self.rates[couples[:, 0]] * self.rates[couples[:, 1]])
 
     def _check_player(self, player: Any) -> None:
-        # A bool is an integer to Python, a negative index an element to numpy; neither is a player.
+        # A negative index is an element to NumPy, but not a player.
         if not is_integer(player) or not 0 <= player < self.players:
             raise MatchingError(
                 f"players of this problem are the integers 0 to {self.players - 1}, "
@@ -259,7 +234,7 @@ class Problem:
             )
 
     def regret(self, matching: Iterable[Iterable[Hashable]]) -> float:
-        """Count the expected games that a matching loses in one round against the optimum.
+        """Return the expected number of games that a matching loses in one round.
 
         Parameters
         ----------
@@ -308,10 +283,10 @@ class Problem:
         Returns
         -------
         ndarray of float64, shape (2 * ceil(n / 2) - 2,)
-            Two for each successive couples, the best couples first; read-only. That is the
-            paper's 2L - 2 when n is even; when n is odd there are 2L, because the last couple is
-            the waiting player with the phantom, and a swap with it makes another player wait.
-            Empty for two players.
+            Two for each two successive couples, the best couples first; read-only. That is the
+            paper's 2L - 2 if n is even. If n is odd there are 2L, because the last couple is the
+            waiting player with the phantom, and a swap with it makes another player wait. Empty
+            for two players.
 
         Examples
         --------
@@ -327,7 +302,7 @@ class Problem:
     def gap(self) -> float:
         """Least regret of a neighbour of the optimum (the paper's Delta).
 
-        Infinite for two players, who have only one matching; 0 when `strict_order` fails.
+        Infinite for two players, who have only one matching; 0 if `strict_order` fails.
 
         Examples
         --------
@@ -349,7 +324,7 @@ class Problem:
         -------
         ndarray of float64
             min(i(i' - j'), i'(i - j)) for each neighbour, in the order of `neighbour_gaps`;
-            read-only. A couple with the phantom never is the smaller one.
+            read-only. A couple with the phantom is never the smaller one.
 
         Examples
         --------
@@ -377,7 +352,7 @@ class Problem:
         return float(self.player_gaps.min(initial=math.inf))
 
     def _successive(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Rates i >= i' >= j >= j' of all successive couples of the optimum, phantom included."""
+        """Return the rates i >= i' >= j >= j' of all successive couples, the phantom included."""
         phantom = np.zeros(self.players % 2)
         couples = np.concatenate([np.sort(self.rates)[::-1], phantom]).reshape(-1, 2)
         return couples[:-1, 0], couples[:-1, 1], couples[1:, 0], couples[1:, 1]
@@ -399,67 +374,6 @@ class Problem:
         rest = f", ... {self.players} players" if self.players > _SHOWN else ""
         name = f", name={self.name!r}" if self.name else ""
         return f"Problem([{shown}{rest}]{name})"
-
-
-def _checked_rates(rates: ArrayLike) -> Floats:
-    array = _as_numbers(rates)
-    if array.ndim != 1 or len(array) < 2:
-        raise ProblemError(
-            "acceptance rates are one number for each of at least 2 players, "
-            f"got an array of shape {array.shape}: give a flat list such as [0.9, 0.8, 0.3]"
-        )
-    bad = np.flatnonzero(~((array >= 0) & (array <= 1)))  # NaN compares false, so it is bad
-    if len(bad):
-        player = int(bad[0])
-        value = float(array[player])
-        way_out = (
-            "leave the player out or give a guess such as 0.5"
-            if math.isnan(value)
-            else "give probabilities, not percentages or counts"
-        )
-        raise ProblemError(
-            f"acceptance rates must lie in [0, 1], got {value} for player {player}: {way_out}"
-        )
-    array += 0.0  # -0.0 becomes 0.0: equal problems must have equal bytes for their hash
-    array.setflags(write=False)
-    return array
-
-
-def _as_numbers(rates: ArrayLike) -> Floats:
-    """Copy to float64; numpy would silently take "0.5" and True for numbers."""
-    rule = "acceptance rates must be numbers"
-    if isinstance(rates, list | tuple):
-        for player, rate in enumerate(rates):
-            if isinstance(rate, bool | np.bool_ | str | bytes | None):
-                raise ProblemError(
-                    f"{rule}, got {rate!r} for player {player}: convert it with float() first"
-                )
-    try:
-        array = np.asarray(rates)
-    except ValueError:  # ragged
-        raise ProblemError(f"{rule}, got lists of several lengths: give a flat list") from None
-    if array.dtype.kind not in "fiu":
-        raise ProblemError(f"{rule}, got {_short(rates)}: give a flat list of floats")
-    return np.array(array, dtype=np.float64)
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _checked_law(law: tuple[float, float]) -> tuple[float, float]:
-    try:
-        first, second = law
-        return float(first), float(second)
-    except (TypeError, ValueError):
-        raise ProblemError(_LAW_RULE.format(law)) from None
-
-
-def _steps(pairs: int, bottom: float, gap: float) -> Floats:
-    """Rates of couples `gap` apart down to `bottom`, each twice, cleaned of float noise."""
-    levels = bottom + np.arange(pairs - 1, -1, -1) * gap
-    return np.repeat(np.clip(np.round(levels, _DECIMALS), 0.0, 1.0), 2)
 
 
 def _interleaved(first: Floats, second: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""A policy on live players: who is there, what they answered, what was learnt, how it is saved."""
+"""Live learning: a policy on real players, their feedback, what is learnt and how it is saved."""
 
 from pairup.learning.estimates import Estimate, Rate
 from pairup.learning.learner import Learner
