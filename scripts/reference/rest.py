@@ -7,7 +7,7 @@ from typing import Any
 
 from pairup.service.app import create_app
 from pairup.service.operations.settings import Settings
-from pairup.service.problem_details import KINDS
+from pairup.service.problem_details import PROBLEM_TYPES
 from scripts.reference.markdown import NOTICE, table
 
 Json = dict[str, Any]
@@ -148,5 +148,5 @@ def _number(value: Any) -> str:
 
 
 def _problems() -> str:
-    rows = ((f"`{kind.type}`", str(kind.status), kind.title) for kind in KINDS.values())
+    rows = ((f"`{kind.path}`", str(kind.status), kind.title) for kind in PROBLEM_TYPES.values())
     return table(("type", "status", "title"), rows)

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from pairup.service.domain.pool import replayed
-from pairup.service.domain.records import project
+from pairup.service.domain.game_record import project
+from pairup.service.domain.pool import replay
 from pairup.service.operations.verify import verify
 from tests.support.service.pools import Api
 
@@ -101,7 +101,7 @@ class History:
 
 def served(api):
     service = api.service
-    return service.read(service.find("chess"), lambda pool, _: pool.to_bytes())
+    return service.read("chess", lambda pool, _: pool.to_bytes())
 
 
 def projected(id, log):
@@ -113,15 +113,15 @@ def projected(id, log):
 
 def compare_with_the_log(api):
     """What is served, and the records of games, are what the log says."""
-    store, id = api.service.store, api.service.find("chess")
+    store, id = api.service.store, api.service.pool_id("chess")
     bytes_served = served(api)
     with store.reading() as transaction:
         log = list(transaction.events(id))
-        assert replayed(id, log).to_bytes() == bytes_served
+        assert replay(id, log).to_bytes() == bytes_served
         assert transaction.games_in(id) == projected(id, log)
     decided = [each.event.game for each in log if each.event.kind == "decided"]
     assert len(set(decided)) == len(decided)
-    assert [verdict.wrong for verdict in verify(store)] == [""]
+    assert [verdict.error for verdict in verify(store)] == [""]
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -8,7 +8,7 @@ from pairup.errors import ServiceError
 from pairup.service.api.routes import insight
 from pairup.service.operations import keys
 from pairup.service.operations.settings import Settings, read_settings
-from pairup.service.server import opened
+from pairup.service.server import open_store
 from pairup.service.store import Store
 from tests.support.service.pools import Api
 
@@ -21,7 +21,7 @@ def guarded(tmp_path):
 
 
 def bearer(api, *scopes):
-    _, key = keys.create(api.service.store, "test", keys.parsed(list(scopes)), 0)
+    _, key = keys.create(api.service.store, "test", keys.parse_scopes(list(scopes)), 0)
     return {"Authorization": f"Bearer {key}"}
 
 
@@ -80,7 +80,7 @@ def test_a_revoked_key_is_none(guarded):
     guarded("GET", "/v1/pools", 200, headers=headers)
     keys.revoke(store, id, 1)
     guarded("GET", "/v1/pools", 401, headers=headers)
-    with pytest.raises(ServiceError, match="no key to revoke is called"):
+    with pytest.raises(ServiceError, match="no valid key has the id"):
         keys.revoke(store, id, 2)
     (listed,) = keys.listed(store)
     assert (listed["id"], listed["name"], listed["scopes"]) == (id, "test", "*:read")
@@ -89,7 +89,7 @@ def test_a_revoked_key_is_none(guarded):
 
 
 def test_a_stream_ends_when_its_key_is_revoked(guarded, monkeypatch):
-    monkeypatch.setattr(insight, "_AGAIN_S", 0.05)
+    monkeypatch.setattr(insight, "_CHECK_S", 0.05)
     guarded("POST", "/v1/pools", 201, json={"name": "chess"}, headers=bearer(guarded, "*:admin"))
     id, key = keys.create(guarded.service.store, "test", {"chess": "read"}, 0)
     revoking = threading.Timer(0.2, keys.revoke, (guarded.service.store, id, 1))
@@ -120,7 +120,7 @@ def test_idempotency_keys_are_their_owners(guarded):
 @pytest.mark.parametrize("scope", ["chess", ":read", "chess:reed", "chess:"])
 def test_scopes_that_are_none(scope):
     with pytest.raises(ServiceError, match="scope"):
-        keys.parsed([scope])
+        keys.parse_scopes([scope])
 
 
 @pytest.mark.parametrize(
@@ -145,11 +145,11 @@ def test_without_keys_it_starts_on_loopback_only(tmp_path):
     with pytest.raises(ServiceError, match=r"on loopback only, got host '0\.0\.0\.0'"):
         read_settings(host="0.0.0.0", keys="off")
     with pytest.raises(ServiceError, match="pairup keys create"):
-        opened(Settings(host="0.0.0.0", database=database))
+        open_store(Settings(host="0.0.0.0", database=database))
     store = Store(database)
     id, _ = keys.create(store, "test", {"*": "read"}, 0)
-    opened(Settings(host="0.0.0.0", database=database)).close()
+    open_store(Settings(host="0.0.0.0", database=database)).close()
     keys.revoke(store, id, 1)
     store.close()
     with pytest.raises(ServiceError, match="pairup keys create"):
-        opened(Settings(host="0.0.0.0", database=database))
+        open_store(Settings(host="0.0.0.0", database=database))

@@ -13,10 +13,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from pairup.service.domain.clock import SetClock
 from pairup.service.store import Store
-from pairup.service.use_cases import commands
 from pairup.service.use_cases.service import Service
+from tests.support.service.clock import SettableClock
 from tests.support.service.journal import check_replayed
 from tests.support.service.model_pool import ModelPool, max_couples
 from tests.support.service.pools import Api
@@ -31,8 +30,8 @@ class Machine(RuleBasedStateMachine):
 
     def __init__(self, api, database):
         super().__init__()
-        self.api, self.database = api, database
-        api.clock = SetClock()
+        self.api, self.database, self.draw_id = api, database, Ids()
+        api.clock = SettableClock()
         self.start()
         self.model = ModelPool()
         self.api.pool()
@@ -44,7 +43,7 @@ class Machine(RuleBasedStateMachine):
     def start(self):
         before = self.api.service
         store = Store(str(self.database))
-        service = Service(before.settings, store, self.api.clock, before.metrics)
+        service = Service(before.settings, store, self.api.clock, before.metrics, self.draw_id)
         self.api.app.state.service = service
 
     def teardown(self):
@@ -232,16 +231,8 @@ class Machine(RuleBasedStateMachine):
         assert sorted(tuple(sorted(couple)) for couple in awaited) == sorted(open_games)
 
 
-@pytest.fixture
-def ids(monkeypatch):
-    """Ids that count: by those drawn at random, a run would differ from the same run again."""
-    counter = Counter()
-    monkeypatch.setattr(commands, "new_id", counter)
-    return counter
-
-
-class Counter:
-    """Draws an id after the other, from the first again in each run."""
+class Ids:
+    """Ids that count: with those drawn at random, a run could not be repeated."""
 
     def __init__(self):
         self.drawn = 0
@@ -260,11 +251,10 @@ def api(tmp_path):
     running.stop()
 
 
-def test_the_service_does_what_the_model_does(api, ids, tmp_path):
+def test_the_service_does_what_the_model_does(api, tmp_path):
     numbers = itertools.count()
 
     def machine():
-        ids.drawn = 0
         return Machine(api, tmp_path / f"{next(numbers)}.db")
 
     run_state_machine_as_test(

@@ -100,7 +100,7 @@ def test_a_life_in_order(tmp_path):
     assert lines[-1]["level"] == "info"
     store = Store(database)
     (verdict,) = verify(store)
-    assert (verdict.wrong, verdict.events, verdict.digest) == ("", 8, digest["digest"])
+    assert (verdict.error, verdict.events, verdict.digest) == ("", 8, digest["digest"])
     with store.reading() as transaction:
         (snapshot,) = transaction.snapshots(transaction.pool_named("chess").id)
         assert json.loads(snapshot)["seq"] == 8
@@ -144,7 +144,7 @@ def test_killed_it_loses_nothing_that_it_acknowledged(database):
         assert api.stats()["games"]["learnt"] >= len(learnt)
         digest = api.json("GET", "/v1/pools/chess/digest")["digest"]
         (verdict,) = verify(api.service.store)
-        assert (verdict.wrong, verdict.digest) == ("", digest)
+        assert (verdict.error, verdict.digest) == ("", digest)
     finally:
         api.stop()
 
@@ -191,7 +191,7 @@ def test_two_processes_serve_one_pool(postgres):
         assert one.end() == 0
     store = Store(database)
     (verdict,) = verify(store)
-    assert (verdict.wrong, {verdict.digest}) == ("", digests)
+    assert (verdict.error, {verdict.digest}) == ("", digests)
     store.close()
 
 
@@ -224,7 +224,7 @@ def test_what_cannot_start_says_why(run, tmp_path):
     before = text.read_bytes()
     taken = socket.create_server(("127.0.0.1", 0))
     for arguments, environment, said in [
-        (["--port", "0", "--database", text], {}, "is damaged, or is no database"),
+        (["--port", "0", "--database", text], {}, "is damaged, or is not a database"),
         (["--port", "0", "--database", tmp_path / "no" / "x.db"], {}, "does not exist: make"),
         (["--port", "0", "--database", tmp_path], {}, "is a folder: try"),
         (
@@ -234,7 +234,7 @@ def test_what_cannot_start_says_why(run, tmp_path):
         ),
         (["--workers", "2", "--database", tmp_path / "x.db"], {}, "2 processes need PostgreSQL"),
         (["--port", "99999"], {}, "the setting port cannot be 99999"),
-        ([], {"PAIRUP_MAX_BODY": "x"}, "PAIRUP_MAX_BODY"),
+        ([], {"PAIRUP_MAX_BODY_BYTES": "x"}, "PAIRUP_MAX_BODY_BYTES"),
         (["--host", "192.0.2.1", "--database", tmp_path / "x.db"], {}, "'192.0.2.1' cannot be"),
         (["--port", taken.getsockname()[1]], {}, "cannot be listened on (Address already in use)"),
     ]:
@@ -267,7 +267,7 @@ def test_keys_on_the_command_line(run, tmp_path):
     assert run("keys", "revoke", listed["id"], *database).returncode == 0
     refused = run("keys", "revoke", listed["id"], *database)
     assert refused.returncode == 2
-    assert "no key to revoke" in refused.stderr
+    assert "no valid key has the id" in refused.stderr
     assert run("verify", *database).returncode == 0
 
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from pairup.service.problem_details import KINDS
+from pairup.service.problem_details import PROBLEM_TYPES
 from pairup.service.store.failures import StoreDamagedError, StoreFullError, StoreUnavailableError
 from tests.support.service.pools import Api
 
@@ -17,7 +17,7 @@ def assert_problem(answer, status, slug):
     assert answer.headers["content-type"] == "application/problem+json"
     body = answer.json()
     assert (body["type"], body["status"]) == (f"/problems/{slug}", status)
-    assert body["title"] == KINDS[slug].title
+    assert body["title"] == PROBLEM_TYPES[slug].title
     assert body["instance"]
     assert ": " in body["detail"] or "; " in body["detail"]  # the value, the rule: the way out
     return body
@@ -101,9 +101,9 @@ def test_a_problem_says_what_was_sent_and_what_to_do(lone):
     assert body["errors"][0]["sent"] == "'X'"
 
 
-@pytest.mark.parametrize("slug", KINDS)
+@pytest.mark.parametrize("slug", PROBLEM_TYPES)
 def test_every_type_is_explained_at_its_address(lone, slug):
-    assert KINDS[slug].title in lone("GET", f"/problems/{slug}", 200).text
+    assert PROBLEM_TYPES[slug].title in lone("GET", f"/problems/{slug}", 200).text
     assert_problem(lone("GET", "/problems/invented"), 404, "no-such-page")
 
 
@@ -233,8 +233,7 @@ def test_keys_that_are_no_keys(lone, key):
 def test_trouble_with_the_store_leaves_the_pool_as_it_was(lone, monkeypatch, error, status, slug):
     """Whether a commit fails before or after it is done, what is served is what is stored."""
     lone.pool(players="abcd")
-    id = lone.service.find("chess")
-    before = lone.service.read(id, lambda pool, _: pool.to_bytes())
+    before = lone.service.read("chess", lambda pool, _: pool.to_bytes())
 
     def failing(*_):
         raise error("the database is in trouble: help it")
@@ -244,7 +243,7 @@ def test_trouble_with_the_store_leaves_the_pool_as_it_was(lone, monkeypatch, err
         refused = assert_problem(lone("POST", "/v1/pools/chess/matchings"), status, slug)
         assert "in trouble" in refused["detail"]
         assert_problem(lone("PUT", "/v1/pools/chess/players/e"), status, slug)
-    assert lone.service.read(id, lambda pool, _: pool.to_bytes()) == before
+    assert lone.service.read("chess", lambda pool, _: pool.to_bytes()) == before
     assert lone.kinds() == ["created", *["joined"] * 4]
     assert len(lone.propose()["games"]) == 2
     assert f'pairup_store_failures_total{{kind="{slug}"}} 2.0' in lone("GET", "/metrics").text
@@ -281,7 +280,7 @@ def test_a_commit_of_which_nothing_was_heard(lone, monkeypatch):
 def test_an_error_of_ours_is_a_problem_and_changes_nothing(lone, monkeypatch):
     lone.pool(players="ab")
     with monkeypatch.context() as trouble:
-        trouble.setattr("pairup.service.analytics.estimates.pairings", lambda *_: 1 / 0)
+        trouble.setattr("pairup.service.domain.pool.forecast_pairings", lambda *_: 1 / 0)
         answer = lone("POST", "/v1/pools/chess/matchings", 500)
     told = assert_problem(answer, 500, "internal-error")
     assert told["request_id"] == answer.headers["x-request-id"]  # by which the log tells it
@@ -372,7 +371,7 @@ def test_which_methods_are_taken_is_told(lone, path, allowed):
 @pytest.mark.parametrize(
     ("sent", "says"),
     [
-        ({"content": '{"name": ', **JSON}, "the body is no JSON, Expecting value at character 9"),
+        ({"content": '{"name": ', **JSON}, "the body is not JSON, Expecting value at character 9"),
         ({"content": '{"name": "chess"}'}, "send the header Content-Type: application/json"),
         ({"json": {"name": "Chess"}}, "at most 64 lower-case letters, digits, - and _"),
         ({"json": {"name": "x", "policy": 3}}, "body.policy breaks a rule"),

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from pairup.service.domain.reports import InconsistentError, Report, read
+from pairup.service.domain.report import InconsistentReportError, Report
 
 SAID = (None, "accepted", "declined", "timed_out", "unknown")
 
@@ -14,8 +14,8 @@ def every():
     for outcome, a, b in itertools.product((None, "played", "cancelled"), SAID, SAID):
         answers = {player: said for player, said in (("a", a), ("b", b)) if said}
         try:
-            yield read(outcome, answers, ("a", "b"))
-        except InconsistentError:
+            yield Report.of(outcome, answers).checked(("a", "b"))
+        except InconsistentReportError:
             continue
 
 
@@ -31,8 +31,9 @@ def test_two_reports_contradict_each_other_or_can_be_joined(first):
         assert first.contradicts(second) == second.contradicts(first)
         if first.contradicts(second):
             continue
-        both = second.joined(first).checked()
-        assert both.decision == first.joined(second).decision
+        both = second.merged(first)
+        assert both.consistent
+        assert both.decision == first.merged(second).decision
         for each in (first, second):
             assert not each.contradicts(both)
             assert not each.adds_to(both)

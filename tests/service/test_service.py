@@ -61,10 +61,10 @@ def test_a_pool_is_made_once_by_two_services(postgres):
 def test_games_expire_though_nobody_asks(lone):
     lone.pool(players="ab")
     lone.game()
-    lone.service.sweep()
+    lone.service.expire_games()
     assert "expired" not in _stored_kinds(lone)
     lone.clock.advance(60)
-    lone.service.sweep()
+    lone.service.expire_games()
     assert _stored_kinds(lone)[-1] == "expired"
 
 
@@ -89,13 +89,13 @@ def test_a_pool_deleted_by_another_process_is_let_go(postgres):
         other.game()
         other.game("go")
         one("DELETE", "/v1/pools/chess", 204)
-        assert len(one.service._seats) == 0
+        assert len(one.service.pools.cache) == 0
         other.clock.advance(60)
-        other.service.sweep()
-        assert [seat.pool.name for seat in other.service._seats.values()] == ["go"]
+        other.service.expire_games()
+        assert [cached.name for cached in other.service.pools.cache] == ["go"]
         assert other.kinds("go")[-1] == "expired"
         assert [verdict.pool for verdict in verify(one.service.store)] == ["chess (deleted)", "go"]
-        assert {verdict.wrong for verdict in verify(one.service.store)} == {""}
+        assert {verdict.error for verdict in verify(one.service.store)} == {""}
     finally:
         one.stop()
         other.stop()
@@ -107,8 +107,8 @@ def test_one_slow_pool_does_not_stop_the_others(tmp_path):
         api.wait()
         api.pool("slow", players="ab")
         api.pool("quick", players="ab")
-        seat = api.service._seats[api.service.find("slow")]
-        with seat.lock:
+        cached = api.service.pools.cache.find("slow")
+        with cached.lock:
             answers = api.together(20, "GET", "/v1/pools/slow", also=["/v1/pools/quick", "/readyz"])
         assert [answer.status_code for answer in answers[20:]] == [200, 200]
         for answer in answers[:20]:
@@ -127,10 +127,10 @@ def test_a_key_that_is_reused_costs_the_pool_nothing(lone):
     lone.pool(players="abcd")
     key = {"Idempotency-Key": "k"}
     lone("POST", "/v1/pools/chess/matchings", 201, headers=key)
-    (seat,) = lone.service._seats.values()
-    kept = seat.pool
+    (cached,) = lone.service.pools.cache
+    kept = cached.pool
     lone("POST", "/v1/pools/chess/matchings", 422, headers=key, json={"available": ["a"]})
-    assert seat.pool is kept is not None
+    assert cached.pool is kept is not None
 
 
 def test_it_is_ready_when_all_is_compiled_and_read(lone, monkeypatch):
@@ -142,7 +142,7 @@ def test_it_is_ready_when_all_is_compiled_and_read(lone, monkeypatch):
         held.set()
         assert let_go.wait(60)
 
-    monkeypatch.setattr("pairup.service.use_cases.service.warm", slowly)
+    monkeypatch.setattr("pairup.service.use_cases.service.warm_up", slowly)
     lone.restart()
     assert held.wait(60)
     refused = lone("GET", "/readyz", 503)
@@ -152,13 +152,13 @@ def test_it_is_ready_when_all_is_compiled_and_read(lone, monkeypatch):
     let_go.set()
     lone.wait()
     lone("GET", "/readyz", 200)
-    assert [seat.pool.seq for seat in lone.service._seats.values()] == [6]
+    assert [cached.pool.seq for cached in lone.service.pools.cache] == [6]
 
 
 def test_old_answers_are_forgotten_some_at_a_time(lone):
     with lone.service.store.writing() as transaction:
         for number in range(2_500):
-            answer = StoredAnswer("d" * 64, 200, {}, "{}")
+            answer = StoredAnswer("d" * 64, "{}")
             transaction.keep_answer("me", str(number), answer, lone.clock.now() + number)
     lone.clock.advance(86_400 + 0.002)  # 2,000 of them are older than a day
     lone.service.forget_answers()
@@ -168,7 +168,7 @@ def test_old_answers_are_forgotten_some_at_a_time(lone):
 
 
 def _stored_kinds(api):
-    id = api.service.find("chess")
+    id = api.service.pool_id("chess")
     with api.service.store.reading() as transaction:
         return [recorded.event.kind for recorded in transaction.events(id)]
 
@@ -182,8 +182,8 @@ def test_pools_make_room_for_each_other(tmp_path):
             for name in ("one", "two", "three"):
                 for game in api.propose(name)["games"]:
                     api.report(game, "played")
-        assert len(api.service._seats) == 1
-        assert [verdict.wrong for verdict in verify(api.service.store)] == ["", "", ""]
+        assert len(api.service.pools.cache) == 1
+        assert [verdict.error for verdict in verify(api.service.store)] == ["", "", ""]
     finally:
         api.stop()
 
@@ -222,7 +222,7 @@ def test_a_damaged_log_is_refused_by_name_and_not_touched(api, damage, says):
         assert says in answer.json()["detail"]
     assert _rows(api) == stored
     (verdict,) = verify(api.service.store)
-    assert says in verdict.wrong
+    assert says in verdict.error
     assert api.json("GET", "/v1/pools")["pools"]  # the others are served
 
 
@@ -232,15 +232,15 @@ def test_verify_finds_what_differs(api):
     api.restart()
     _change(api, "UPDATE games SET state = 'played' WHERE id = :id", id=game["id"])
     (verdict,) = verify(api.service.store)
-    assert verdict.wrong == "the records of games differ from the log"
+    assert verdict.error == "the records of games differ from the log"
     _change(api, "UPDATE games SET state = 'proposed'")
-    assert [each.wrong for each in verify(api.service.store)] == [""]
+    assert [each.error for each in verify(api.service.store)] == [""]
     with api.service.store.reading() as transaction:
-        (snapshot,) = transaction.snapshots(api.service.find("chess"))
+        (snapshot,) = transaction.snapshots(api.service.pool_id("chess"))
     other = snapshot.replace(b'"matchings":1', b'"matchings":2')
     _change(api, "UPDATE snapshots SET body = :body", body=other)
     (verdict,) = verify(api.service.store)
-    assert verdict.wrong == "the snapshot after event 6 differs from the log"
+    assert verdict.error == "the snapshot after event 6 differs from the log"
 
 
 def _change(api, statement, **values):

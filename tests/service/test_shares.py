@@ -6,12 +6,13 @@ import random
 import pytest
 
 from pairup.policies import RankOneThompson
-from pairup.service.analytics.estimates import pairings
-from pairup.service.analytics.shares import compared, latest
-from pairup.service.dashboard import words
-from pairup.service.domain.events import packed, unpacked
-from pairup.service.domain.pool import replayed
-from pairup.service.domain.tally import Bucket, Forecast, Tally
+from pairup.service.analytics.comparison import compare, latest_games
+from pairup.service.api.schemas.insight import StatsView
+from pairup.service.dashboard import sentences
+from pairup.service.domain.counters import Bucket, Counters
+from pairup.service.domain.events import pack, unpack
+from pairup.service.domain.forecast import Forecast, forecast_pairings
+from pairup.service.domain.pool import replay
 
 
 class Evening:
@@ -46,7 +47,7 @@ class Evening:
 
 def log_of(api):
     with api.service.store.reading() as transaction:
-        return list(transaction.events(api.service.find("chess")))
+        return list(transaction.events(api.service.pool_id("chess")))
 
 
 def test_a_proposal_tells_what_other_pairings_would_give(lone):
@@ -109,7 +110,7 @@ def test_other_players_than_before_are_no_gain(lone):
     assert stats["played_share"]["low"] > stats["random_share"]["high"] + 0.3
     gain = stats["compared"]["gain"]
     assert gain["low"] < 0 < gain["high"]
-    assert "No difference" in words.verdict(stats)
+    assert "No difference" in sentences.verdict(StatsView.model_validate(stats))
 
 
 @pytest.mark.parametrize("rate", [0.2, 0.5, 0.8, 0.95])
@@ -117,26 +118,26 @@ def test_where_all_are_alike_hardly_ever_is_a_gain_claimed(rate):
     """Nobody gains there; that 1/2 is guessed of players at first must not look like it."""
     claims = 0
     for seed in range(20):
-        gain = compared(_alike(rate, seed, rounds=40).buckets).gain
+        gain = compare(_alike(rate, seed, rounds=40).buckets).gain
         claims += not gain["low"] < 0 < gain["high"]
     assert claims <= 2
 
 
 def _alike(rate, seed, rounds):
-    draw, tally, met = random.Random(seed), Tally(), dict.fromkeys("abcdefghijklmnop", 0)
+    draw, counters, met = random.Random(seed), Counters(), dict.fromkeys("abcdefghijklmnop", 0)
     learner = RankOneThompson().learner(list(met), seed=seed)
     for _ in range(rounds):
         matching = learner.propose()
-        told = pairings(learner, met, list(met))
-        forecast = Forecast(0.0, told.random, told.deviation, told.best)
+        expected = forecast_pairings(learner, met, list(met))
+        forecast = Forecast(0.0, expected.random, expected.deviation, expected.best)
         for couple in matching:
             accepted = {player: draw.random() < rate for player in couple}
             played = all(accepted.values())
             learner.observe([couple], [played], accepted=accepted)
-            tally.decide(played, False, forecast)
+            counters.decide(played, False, forecast)
             for player in couple:
                 met[player] += 1
-    return tally
+    return counters
 
 
 def test_where_players_differ_a_gain_is_shown(lone):
@@ -144,7 +145,7 @@ def test_where_players_differ_a_gain_is_shown(lone):
     evening.come("p", [0.95] * 6 + [0.05] * 6)
     stats = evening.play(80)
     found = stats["compared"]
-    assert words.verdict(stats).startswith("More games are played")
+    assert sentences.verdict(StatsView.model_validate(stats)).startswith("More games are played")
     assert found["games"] == 240
     assert found["gain"]["low"] > 0.1
     assert found["best"] > found["random"] + 0.15
@@ -159,7 +160,9 @@ def test_a_policy_without_rates_of_players_is_not_compared(lone):
     evening.come("p", [0.9, 0.7, 0.5, 0.3])
     stats = evening.play(5)
     assert stats["compared"] is None
-    assert "Nothing is claimed: policy unimodal" in words.verdict(stats)
+    assert "Nothing is claimed: policy unimodal" in sentences.verdict(
+        StatsView.model_validate(stats)
+    )
     assert {each["best"] for each in stats["course"]["buckets"]} == {None}
 
 
@@ -167,31 +170,31 @@ def test_logs_without_the_best_are_read(lone):
     evening = Evening(lone)
     evening.come("p", [0.9, 0.7, 0.5, 0.3])
     evening.play(3)
-    id, log = lone.service.find("chess"), []
+    id, log = lone.service.pool_id("chess"), []
     for recorded in log_of(lone):
-        body = packed(recorded.event)
+        body = pack(recorded.event)
         if recorded.event.kind == "proposed":
             body = body[: body.index(',"random_deviation"')] + "}"
-        event = unpacked(id, recorded.seq, recorded.event.kind, body)
+        event = unpack(id, recorded.seq, recorded.event.kind, body)
         log.append(recorded._replace(event=event))
-    pool = replayed(id, log)
-    assert {bucket.mean_best for bucket in pool.tally.buckets} == {None}
-    assert pool.tally.buckets[0].mean_random is not None
-    found = compared(pool.tally.buckets)
+    pool = replay(id, log)
+    assert {bucket.mean_best for bucket in pool.counters.buckets} == {None}
+    assert pool.counters.buckets[0].mean_random is not None
+    found = compare(pool.counters.buckets)
     assert (found.games, found.best, found.of_the_way) == (3, None, None)
 
 
 def test_games_without_a_forecast_are_on_neither_side():
     without = Bucket(games=80, played=80)
     forecast = Bucket(games=40, played=25, estimated=30, estimated_played=15, random=6.0)
-    found = compared([without, forecast])
+    found = compare([without, forecast])
     assert (found.games, found.played, found.random) == (30, 15, 0.2)
-    assert compared([without]) is None
+    assert compare([without]) is None
 
 
 def test_the_doubt_about_random_pairing_widens_the_interval():
-    sure = compared([Bucket(200, 100, 0, 200, 100, 80.0, 80.0, 0.0)]).gain
-    unsure = compared([Bucket(200, 100, 0, 200, 100, 80.0, 80.0, 20.0)]).gain
+    sure = compare([Bucket(200, 100, 0, 200, 100, 80.0, 80.0, 0.0)]).gain
+    unsure = compare([Bucket(200, 100, 0, 200, 100, 80.0, 80.0, 20.0)]).gain
     assert sure["estimate"] == unsure["estimate"] == pytest.approx(0.1)
     assert sure["low"] > 0 > unsure["low"]
     assert unsure["high"] > sure["high"]
@@ -199,9 +202,9 @@ def test_the_doubt_about_random_pairing_widens_the_interval():
 
 def test_the_latest_games_are_whole_buckets():
     buckets = [Bucket(games=60, explored=each) for each in (50, 6, 3)]
-    assert (latest(buckets).games, latest(buckets).explored) == (120, 9)
-    assert latest(buckets[:1]).games == 60
-    assert latest([]).games == 0
+    assert (latest_games(buckets).games, latest_games(buckets).explored) == (120, 9)
+    assert latest_games(buckets[:1]).games == 60
+    assert latest_games([]).games == 0
 
 
 def test_reports_are_counted(lone):

@@ -11,11 +11,11 @@ from sqlalchemy import create_engine, text
 
 from pairup.errors import ServiceError
 from pairup.service.domain import events as happened
-from pairup.service.domain.events import KINDS, Recorded, packed, unpacked
-from pairup.service.domain.pool import Pool, replayed
+from pairup.service.domain.events import KINDS, Recorded, pack, unpack
+from pairup.service.domain.pool import Pool, replay
 from pairup.service.domain.rules import Rules
 from pairup.service.store import Store, StoredAnswer, schema
-from pairup.service.store.engine import parsed
+from pairup.service.store.engine import parse_address
 from pairup.service.store.failures import (
     StoreConflictError,
     StoreDamagedError,
@@ -73,7 +73,7 @@ def test_an_older_schema_is_migrated_and_told(store, database, monkeypatch, caps
     """With a step that does not exist yet: the version only is another."""
     enter(store)
     store.close()
-    monkeypatch.setattr(schema, "latest", lambda: "0002")
+    monkeypatch.setattr(schema, "latest_version", lambda: "0002")
     monkeypatch.setattr(schema, "migrate", lambda connection: None)
     again = Store(database)
     with again.reading() as transaction:
@@ -147,7 +147,7 @@ def test_two_snapshots_are_kept(store):
 
 
 def test_answers_are_kept_and_dropped(store):
-    answer = StoredAnswer("d" * 64, 201, {"Location": "/x"}, '{"a":1}')
+    answer = StoredAnswer("d" * 64, '{"a":1}')
     with store.writing() as transaction:
         transaction.keep_answer("me", "key", answer, 5)
         transaction.keep_answer("you", "key", answer, 6)
@@ -213,7 +213,7 @@ def test_a_database_of_others_is_not_touched(database):
 
 
 def _do(database, statement):
-    engine = create_engine(parsed(database))
+    engine = create_engine(parse_address(database))
     with engine.begin() as connection:
         connection.execute(text(statement))
     engine.dispose()
@@ -278,7 +278,7 @@ def test_a_full_disk_is_told_and_nothing_is_lost(tmp_path):
         ("/no/such/folder/pools.db", ServiceError, "does not exist: make "),
         ("postgresql://pairup@/x?host=/no/such/folder", StoreUnavailableError, "cannot be used"),
         ("mysql://db/pairup", ServiceError, "SQLite or PostgreSQL, got 'mysql'"),
-        ("://", ServiceError, "no address of a database"),
+        ("://", ServiceError, "not the address of a database"),
         ("sqlite://", ServiceError, "in memory loses everything"),
     ],
 )
@@ -298,20 +298,20 @@ def test_a_log_with_a_gap_is_refused(store):
     with store.reading() as transaction:
         log = list(transaction.events("p"))
     with pytest.raises(ServiceError, match=r"event 2 of pool p is missing, found event 3"):
-        replayed("p", log)
+        replay("p", log)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_event_that_cannot_be_read_is_named(kind):
     with pytest.raises(ServiceError, match=f"event 7 of pool p cannot be read.*'{kind}'"):
-        unpacked("p", 7, kind, '{"nonsense":1}')
+        unpack("p", 7, kind, '{"nonsense":1}')
     with pytest.raises(ServiceError, match="event 7 of pool p cannot be read"):
-        unpacked("p", 7, kind, "{")
+        unpack("p", 7, kind, "{")
 
 
 def test_events_of_a_newer_pairup_are_named():
     with pytest.raises(ServiceError, match=r"'invented'.*newer pairup"):
-        unpacked("p", 7, "invented", "{}")
+        unpack("p", 7, "invented", "{}")
 
 
 def test_a_replay_that_proposes_others_names_the_event():
@@ -326,9 +326,9 @@ def test_a_replay_that_proposes_others_names_the_event():
 
 def test_events_are_written_the_same_way():
     for recorded in LOG:
-        body = packed(recorded.event)
+        body = pack(recorded.event)
         assert body.isascii()
-        assert unpacked("p", 1, recorded.event.kind, body) == recorded.event
+        assert unpack("p", 1, recorded.event.kind, body) == recorded.event
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b"{}", b'{"format":3}', b"\xff"])

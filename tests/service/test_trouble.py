@@ -149,7 +149,7 @@ def test_a_full_disk_is_told_and_survived(tmp_path, file):
     store = Store(str(file))
     (verdict,) = verify(store)
     store.close()
-    assert verdict.wrong == ""
+    assert verdict.error == ""
 
 
 # In a name space of its own: a disk of 600 kB fills, is enlarged, and cannot be written any more.
@@ -171,7 +171,7 @@ print(api("POST", "/v1/pools/chess/matchings").status_code)
 print(sum(api.json("GET", "/v1/pools/chess")["players"].values()) == acknowledged + 4)
 subprocess.run(["mount", "-o", "remount,size=8m", disk], check=True)
 print(api("POST", "/v1/pools/chess/matchings").status_code)
-print(api.restart(crash=True), [verdict.wrong for verdict in verify(api.service.store)])
+print(api.restart(crash=True), [verdict.error for verdict in verify(api.service.store)])
 api.stop()
 subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
 try:

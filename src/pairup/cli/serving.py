@@ -52,7 +52,7 @@ def verify(database: Database = None, as_json: AsJson = False) -> None:
         from pairup.service.operations.verify import verify as verify_pools
 
         with _store(database, inspect=True) as store:
-            rows = [verdict.as_json() for verdict in verify_pools(store)]
+            rows = [found.as_json() for found in verify_pools(store)]
     print_rows(rows, ("pool", "events", "games", "digest", "verdict"), as_json)
     if any(row["verdict"] != "sound" for row in rows):
         raise typer.Exit(1)
@@ -75,7 +75,7 @@ def create_key(
         from pairup.service.operations import keys
 
         with _store(database, make=True) as store:
-            _, key = keys.create(store, name, keys.parsed(scope), WallClock().now())
+            _, key = keys.create(store, name, keys.parse_scopes(scope), WallClock().now())
         typer.echo(key)
 
 
@@ -89,7 +89,7 @@ def list_keys(database: Database = None, as_json: AsJson = False) -> None:
         from pairup.service.operations import keys
 
         with _store(database) as store:
-            rows = keys.listed(store)
+            rows = keys.list_keys(store)
         print_rows(rows, ("id", "name", "scopes", "created", "revoked"), as_json)
 
 
@@ -133,10 +133,10 @@ def _refuse_to_serve(said: str, error: Exception) -> None:
 def _store(database: str | None, inspect: bool = False, make: bool = False) -> Iterator[Any]:
     from pairup.service.operations.settings import read_settings
     from pairup.service.store import Store
-    from pairup.service.store.engine import missing
+    from pairup.service.store.engine import is_missing
 
     named = read_settings(database=database).database
-    if missing(named):
+    if is_missing(named):
         if not make:
             raise ServiceError(
                 f"there is no database {named!r}: correct the name, or make it with `pairup serve`"

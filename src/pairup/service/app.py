@@ -1,4 +1,4 @@
-"""The application: routes, refusals, and what starts and ends with it."""
+"""The application: its routes, its error handlers, and the threads that run beside it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fastapi_offline import FastAPIOffline
 from pairup.errors import ServiceError
 from pairup.service import dashboard
 from pairup.service.api.error_handlers import HANDLERS
-from pairup.service.api.middleware import Limited, Observed
+from pairup.service.api.middleware import BodyLimit, RequestObserver
 from pairup.service.api.routes import games, health, insight, matchings, players, pools
 from pairup.service.domain.clock import Clock
 from pairup.service.operations import logs
@@ -29,18 +29,18 @@ from pairup.service.store import Store
 from pairup.service.use_cases.service import Service
 
 log = structlog.get_logger()
-_FORGET_EVERY_S = 60.0
+_FORGET_EVERY_S = 60.0  # seconds between two looks for idempotent answers to forget
 _ABOUT = """Learns who to pair with whom, live.
 
-A backend says who waits, asks for the next games, and reports which were played. Every refusal is a
-problem (RFC 9457) with a stable `type`; every POST takes an `Idempotency-Key`.
+A backend says which players wait, asks for the next games, and reports which were played. Every
+refusal is a problem (RFC 9457) with a stable `type`; every POST takes an `Idempotency-Key`.
 """
 
 
 def create_app(
     settings: Settings, clock: Clock | None = None, store: Store | None = None
 ) -> FastAPI:
-    """Make the application; its database is opened, checked and migrated here, unless it is given.
+    """Make the application; unless a store is given, the database is opened, checked and migrated.
 
     Raises
     ------
@@ -59,23 +59,23 @@ def create_app(
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.service = service
-    app.state.warm, app.state.stopping = threading.Event(), threading.Event()
-    app.state.looking = CapacityLimiter(2)
+    app.state.ready, app.state.stopping = threading.Event(), threading.Event()
+    app.state.health_limiter = CapacityLimiter(2)
     for each in (pools, players, matchings, games, insight, health):
         app.include_router(each.router)
     dashboard.add_to(app)
     for kind, handler in HANDLERS.items():
         app.add_exception_handler(kind, handler)
     if not settings.needs_keys:
-        # As FastAPI would have it replaced; a plain assignment to a method is none to mypy.
-        setattr(app, "openapi", lambda: _described_as_open(app))  # noqa: B010
-    app.add_middleware(Limited, most=settings.max_body_bytes)
-    app.add_middleware(Observed, metrics=service.metrics)
+        # FastAPI wants this method replaced, which mypy does not take as a plain assignment.
+        setattr(app, "openapi", lambda: _describe_without_keys(app))  # noqa: B010
+    app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
+    app.add_middleware(RequestObserver, metrics=service.metrics)
     return app
 
 
-def _described_as_open(app: FastAPI) -> dict[str, Any]:
-    """Describe the service as it is where no keys are needed."""
+def _describe_without_keys(app: FastAPI) -> dict[str, Any]:
+    """Describe the service where no keys are needed."""
     described = FastAPI.openapi(app)
     described["components"].pop("securitySchemes", None)
     for operations in described["paths"].values():
@@ -88,14 +88,14 @@ def from_environment() -> FastAPI:
     """Make the application of a worker, whose settings are in its environment."""
     settings = read_settings()
     logs.set_up(settings.log_level)
-    spare_garbage_search()
+    freeze_imports()
     return create_app(settings)
 
 
-def spare_garbage_search() -> None:
-    """Take what was imported for permanent.
+def freeze_imports() -> None:
+    """Exclude what was imported from the search for garbage.
 
-    To look through all of it for garbage, every now and then, took a third of a second.
+    To search all of it every now and then took a third of a second.
     """
     gc.collect()
     gc.freeze()
@@ -104,13 +104,15 @@ def spare_garbage_search() -> None:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     service, stopping = app.state.service, app.state.stopping
-    _listen(stopping)
+    _note_signals(stopping)
     current_default_thread_limiter().total_tokens = service.settings.threads
-    threading.Thread(target=_warm, args=(service, app.state.warm, stopping), daemon=True).start()
+    threading.Thread(
+        target=_warm_up, args=(service, app.state.ready, stopping), daemon=True
+    ).start()
     sweeper = threading.Thread(target=_sweep, args=(service, stopping), daemon=True)
     sweeper.start()
     settings = service.settings
-    # How it is reached, if it listens on any port: uvicorn tells that one.
+    # With port 0 uvicorn chooses one, and tells which.
     page = f"http://{settings.host}:{settings.port}/"
     log.info("started", database=service.store.name, keys=settings.needs_keys, page=page)
     yield
@@ -121,19 +123,19 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     log.info("stopped")
 
 
-def _warm(service: Service, warm: threading.Event, stopping: threading.Event) -> None:
+def _warm_up(service: Service, ready: threading.Event, stopping: threading.Event) -> None:
     began = time.monotonic()
     try:
         service.warm_up(stopping.is_set)
         log.info("ready", seconds=round(time.monotonic() - began, 1))
-    except ServiceError as error:  # a store in trouble, which each request will tell
+    except ServiceError as error:  # a store in trouble, of which each request will tell
         log.warning("warming up", why=str(error))
     finally:
-        warm.set()
+        ready.set()
 
 
-def _listen(stopping: threading.Event) -> None:
-    """Note the signal to stop as soon as it comes: streams, which never end, must end then."""
+def _note_signals(stopping: threading.Event) -> None:
+    """Note a signal to stop as soon as it comes: streams, which never end, must end then."""
     if threading.current_thread() is not threading.main_thread():
         return
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -155,8 +157,8 @@ def _sweep(service: Service, stopping: threading.Event) -> None:
             if waited >= _FORGET_EVERY_S:
                 waited = 0.0
                 service.forget_answers()
-            service.sweep()
+            service.expire_games()
         except ServiceError as error:  # a store in trouble
             log.warning("sweep", why=str(error))
-        except Exception:  # an error of ours, after which games must go on to expire
+        except Exception:  # a bug of the service, after which games must go on to expire
             log.exception("sweep")

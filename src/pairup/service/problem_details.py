@@ -1,6 +1,6 @@
-"""Problems: every refusal of the service, as RFC 9457 has it.
+"""Problem details (RFC 9457): every refusal of the service.
 
-Each kind has a stable type, the path of a page that explains it.
+Each type of problem is called by the path of a page that explains it, which never changes.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ MEDIA_TYPE = "application/problem+json"
 
 
 @dataclass(frozen=True)
-class Kind:
-    """A kind of problem."""
+class ProblemType:
+    """A type of problem."""
 
     slug: str
     status: int
     title: str
 
     @property
-    def type(self) -> str:
-        """Its stable name, which is also where it is explained."""
+    def path(self) -> str:
+        """The path of the page that explains it, which is its stable name."""
         return f"/problems/{self.slug}"
 
 
-def _kinds(*rows: tuple[str, int, str]) -> dict[str, Kind]:
-    return {slug: Kind(slug, status, title) for slug, status, title in rows}
+def _types(*rows: tuple[str, int, str]) -> dict[str, ProblemType]:
+    return {slug: ProblemType(slug, status, title) for slug, status, title in rows}
 
 
-KINDS = _kinds(
+PROBLEM_TYPES = _types(
     ("malformed-request", 400, "The request cannot be read"),
     ("key-needed", 401, "An API key is needed"),
     ("scope-needed", 403, "The API key does not allow this"),
@@ -62,7 +62,7 @@ KINDS = _kinds(
 
 @dataclass
 class RefusalError(Exception):
-    """A refusal, raised wherever it is found."""
+    """A refusal of a request, raised wherever its reason is found."""
 
     slug: str
     detail: str  # the value, the rule and the way out
@@ -70,14 +70,15 @@ class RefusalError(Exception):
     headers: dict[str, str] = field(default_factory=dict)
 
     @property
-    def kind(self) -> Kind:
-        """What kind of problem it is."""
-        return KINDS[self.slug]
+    def problem(self) -> ProblemType:
+        """The type of the problem."""
+        return PROBLEM_TYPES[self.slug]
 
     def __str__(self) -> str:
         return self.detail
 
     def as_json(self, instance: str) -> dict[str, Any]:
         """Return the body of the answer."""
-        head = {"type": self.kind.type, "title": self.kind.title, "status": self.kind.status}
+        problem = self.problem
+        head = {"type": problem.path, "title": problem.title, "status": problem.status}
         return {**head, "detail": self.detail, "instance": instance, **self.fields}

@@ -1,4 +1,4 @@
-"""The server: starts the application, and ends it in order."""
+"""The server: starts the application, and shuts it down in order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import uvicorn
 
 from pairup.errors import ServiceError
-from pairup.service.app import create_app, spare_garbage_search
+from pairup.service.app import create_app, freeze_imports
 from pairup.service.operations import logs
 from pairup.service.operations.metrics import SHARED
 from pairup.service.operations.settings import Settings
@@ -21,20 +21,20 @@ _FACTORY = "pairup.service.app:from_environment"
 
 
 def serve(settings: Settings) -> None:
-    """Serve until a signal says to stop: requests are finished, pools saved.
+    """Serve until a signal says to stop; then finish requests and save pools.
 
     Raises
     ------
     ServiceError
-        It cannot start as asked; nothing in the database was changed.
+        The service cannot start as asked; nothing in the database was changed.
     """
     settings.check()
     check_address(settings)
     logs.set_up(settings.log_level)
-    store = opened(settings)
-    # Uvicorn raises the signal again that stopped it. A signal that did its work is no failure.
+    store = open_store(settings)
+    # Uvicorn raises the signal that stopped it once more, which would make the exit a failure.
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _nothing_more)
+        signal.signal(number, _ignore)
     options: dict[str, Any] = {
         "host": settings.host,
         "port": settings.port,
@@ -45,17 +45,17 @@ def serve(settings: Settings) -> None:
     }
     if settings.workers > 1:
         store.close()
-        _hand_down(settings)
+        _export(settings)
         with tempfile.TemporaryDirectory(prefix="pairup-metrics-") as shared:
             os.environ[SHARED] = shared
             uvicorn.run(_FACTORY, factory=True, workers=settings.workers, **options)
     else:
         app = create_app(settings, store=store)
-        spare_garbage_search()
+        freeze_imports()
         uvicorn.run(app, **options)
 
 
-def _nothing_more(number: int, frame: object) -> None:
+def _ignore(number: int, frame: object) -> None:
     return
 
 
@@ -72,8 +72,8 @@ def check_address(settings: Settings) -> None:
         ) from None
 
 
-def opened(settings: Settings) -> Store:
-    """Open the database, and refuse to start where keys are needed and there are none."""
+def open_store(settings: Settings) -> Store:
+    """Open the database; refuse to start where keys are needed and there are none."""
     store = Store(settings.database)
     try:
         with store.reading() as transaction:
@@ -90,7 +90,7 @@ def opened(settings: Settings) -> Store:
     return store
 
 
-def _hand_down(settings: Settings) -> None:
-    """Leave the settings in the environment, where workers find them."""
+def _export(settings: Settings) -> None:
+    """Put the settings into the environment, where workers find them."""
     for name, value in settings.model_dump().items():
         os.environ[f"PAIRUP_{name.upper()}"] = str(value)

@@ -6,7 +6,6 @@ import time
 
 from pairup.service.operations.verify import verify
 from pairup.service.store import Store
-from pairup.service.store.faults import VARIABLE
 from tests.support.service.journal import (
     Book,
     Journal,
@@ -114,7 +113,7 @@ class Campaign:
         proposed = {id for book in self._books.values() for id in book.matchings}
         assert proposed == set(self.journal.matchings), "a retry proposed a second matching"
         assert [process.stop() for process in self.processes] == [0] * len(self.processes)
-        assert all(verdict.wrong == "" for verdict in verify(self._store))
+        assert all(found.error == "" for found in verify(self._store))
         return {
             "kills": sum(process.kills for process in self.processes),
             "requests": sum(client.requests for client in self.clients),
@@ -149,7 +148,7 @@ class Script:
         self.process = Process(database, folder / "log", **{**_SETTINGS, "snapshot_every": 4})
         self._ask = Insistent([self.process.url], self._again)
         self._database, self._keys, self.deaths = database, 0, 0
-        self.process.start(**{VARIABLE: str(die_at)})
+        self.process.start(die_at)
         if not self.process.wait():
             self._again()
 
@@ -211,7 +210,7 @@ class Script:
         try:
             check_replayed(store, "chess", digest)
             (verdict,) = verify(store)
-            assert verdict.wrong == ""
+            assert verdict.error == ""
             with store.reading() as transaction:
                 id = transaction.pool_named("chess").id
                 log = list(transaction.events(id))
@@ -221,6 +220,6 @@ class Script:
 
 
 def _learner_of(id, log):
-    from pairup.service.domain.pool import replayed
+    from pairup.service.domain.pool import replay
 
-    return replayed(id, log).learner.to_bytes()
+    return replay(id, log).learner.to_bytes()

@@ -7,15 +7,15 @@ import threading
 import httpx
 
 from pairup.service.app import create_app
-from pairup.service.domain.clock import SetClock
 from pairup.service.operations.settings import Settings
+from tests.support.service.clock import SettableClock
 
 
 class Api:
     """A running application, and a client of it."""
 
     def __init__(self, database, clock=None, **settings):
-        self.database, self.clock, self.settings = database, clock or SetClock(), settings
+        self.database, self.clock, self.settings = database, clock or SettableClock(), settings
         self.start()
 
     def start(self):
@@ -31,7 +31,7 @@ class Api:
 
     def wait(self):
         """Wait until it is ready."""
-        assert self.app.state.warm.wait(120)
+        assert self.app.state.ready.wait(120)
 
     def _run(self, coroutine):
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
@@ -114,8 +114,7 @@ class Api:
 
     def learner(self, pool="chess"):
         """Show what the learner of a pool knows: outcomes by couple, and answers by player."""
-        id = self.service.find(pool)
-        return self.service.read(id, lambda found, _: _known(found.learner))
+        return self.service.read(pool, lambda found, _: _known(found.learner))
 
 
 def _known(learner):

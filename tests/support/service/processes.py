@@ -20,19 +20,21 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
     [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
 )
 _FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["tests.support.service.processes_warm"])
+_FORKS.set_forkserver_preload(["tests.support.service.preloaded"])
 _PATIENCE_S = 60
 
 
-def _serve(settings, environment, log):
-    os.environ.update(environment)
+def _serve(settings, die_at, log):
     output = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     os.dup2(output, 1)
     os.dup2(output, 2)
     faulthandler.register(signal.SIGUSR1)  # a process that hangs tells where
     from pairup.service.operations.settings import Settings
     from pairup.service.server import serve
+    from tests.support.service.faults import die_at_commit
 
+    if die_at:
+        die_at_commit(die_at)
     serve(Settings(**settings))
 
 
@@ -46,9 +48,9 @@ class Process:
         self.url = f"http://127.0.0.1:{self._settings['port']}"
         self.kills = 0
 
-    def start(self, **environment):
-        """Start it, in an environment with more variables, and do not wait."""
-        arguments = (self._settings, environment, self._log)
+    def start(self, die_at=0):
+        """Start it and do not wait; `die_at` is the pass by a commit at which it dies."""
+        arguments = (self._settings, die_at, self._log)
         self._process = _FORKS.Process(target=_serve, args=arguments, daemon=True)
         self._process.start()
 

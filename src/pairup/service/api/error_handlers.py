@@ -1,4 +1,4 @@
-"""Refusing: whatever is raised on the way to an answer, as a problem."""
+"""Error handlers: whatever is raised on the way to an answer becomes a problem."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from pairup.errors import ServiceError
-from pairup.service.api.dependencies import refused
+from pairup.service.api.responses import send_refusal
 from pairup.service.api.schemas.fields import PATTERN_RULES
 from pairup.service.problem_details import RefusalError
 from pairup.service.store.failures import StoreFullError, StoreUnavailableError
 
 log = structlog.get_logger()
-_TROUBLE: dict[type, str] = {
+_STORE_PROBLEMS: dict[type, str] = {
     StoreFullError: "store-full",
     StoreUnavailableError: "store-unavailable",
 }
 
 
-async def _on_problem(request: Request, problem: Exception) -> Response:
-    assert isinstance(problem, RefusalError)
-    return refused(problem, request.url.path)
+async def _on_refusal(request: Request, refusal: Exception) -> Response:
+    assert isinstance(refusal, RefusalError)
+    return send_refusal(refusal, request.url.path)
 
 
 async def _on_invalid(request: Request, error: Exception) -> Response:
@@ -34,14 +34,16 @@ async def _on_invalid(request: Request, error: Exception) -> Response:
     first = found[0]
     detail = f"{first['where']} breaks a rule, {first['rule']}, got {first['sent']}: correct it"
     if error.errors()[0]["type"] == "json_invalid":
-        detail = f"the body is no JSON, {first['rule']}: correct it"
+        detail = f"the body is not JSON, {first['rule']}: correct it"
     elif isinstance(error.errors()[0].get("input"), bytes):
         detail = "the body was not sent as JSON: send the header Content-Type: application/json"
-    return refused(RefusalError("invalid-request", detail, {"errors": found}), request.url.path)
+    return send_refusal(
+        RefusalError("invalid-request", detail, {"errors": found}), request.url.path
+    )
 
 
 def _broken(error: Any) -> dict[str, str]:
-    """Say where which rule was broken by what."""
+    """Say which rule was broken, where, and by which value."""
     rule, where = error["msg"], ".".join(map(str, error["loc"]))
     if error["type"] == "string_pattern_mismatch":
         rule = PATTERN_RULES.get(error["ctx"]["pattern"], rule)
@@ -65,14 +67,14 @@ async def _on_http(request: Request, error: Exception) -> Response:
         problem = RefusalError("method-not-allowed", what, headers={"Allow": allowed})
     else:
         problem = RefusalError("malformed-request", f"{error.detail}: send JSON as /docs says")
-    return refused(problem, request.url.path)
+    return send_refusal(problem, request.url.path)
 
 
 def _allowed(request: Request) -> str:
-    """List the methods that are taken at the address of a request."""
+    """List the methods that the address of a request takes."""
     found = set[str]()
     for each in request.app.routes:
-        # Routes of a router that was included stand behind it.
+        # The routes of an included router are behind it.
         for route in getattr(getattr(each, "original_router", each), "routes", [each]):
             matches, _ = route.matches(request.scope)
             if matches is not Match.NONE:
@@ -80,17 +82,17 @@ def _allowed(request: Request) -> str:
     return ", ".join(sorted(found))
 
 
-async def _on_store(request: Request, error: Exception) -> Response:
-    slug = _TROUBLE.get(type(error), "store-damaged")  # a log that makes no sense included
+async def _on_store_error(request: Request, error: Exception) -> Response:
+    slug = _STORE_PROBLEMS.get(type(error), "store-damaged")  # an inconsistent log included
     request.app.state.service.metrics.failures.labels(slug).inc()
     log.error("store", problem=slug, why=str(error))
-    told = getattr(error, "told", "") or str(error)
-    return refused(RefusalError(slug, told, headers={"Retry-After": "5"}), request.url.path)
+    detail = getattr(error, "public", "") or str(error)
+    return send_refusal(RefusalError(slug, detail, headers={"Retry-After": "5"}), request.url.path)
 
 
 HANDLERS: dict[Any, Any] = {
-    RefusalError: _on_problem,
+    RefusalError: _on_refusal,
     RequestValidationError: _on_invalid,
     HTTPException: _on_http,
-    ServiceError: _on_store,
+    ServiceError: _on_store_error,
 }

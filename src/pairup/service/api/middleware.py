@@ -1,4 +1,4 @@
-"""What happens around every request: its number, its size, its line in the log, its time."""
+"""Middleware: the id, the log line, the measured time and the limited size of every request."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pairup.service.api.dependencies import refused
+from pairup.service.api.responses import send_refusal
 from pairup.service.operations.metrics import Metrics
 from pairup.service.problem_details import RefusalError
 
@@ -19,8 +19,8 @@ _REQUEST_ID = re.compile(r"^[A-Za-z0-9_.-]{1,64}$")
 log = structlog.get_logger()
 
 
-class Observed:
-    """Gives each request a number, logs one line about it and measures it."""
+class RequestObserver:
+    """Gives each request an id, logs one line about it and measures it."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app, self._metrics = app, metrics
@@ -46,8 +46,8 @@ class Observed:
         except Exception:
             log.exception("error", path=scope["path"])
             if began_to_answer:
-                raise  # so that the connection breaks off: the answer is not whole
-            await refused(_error(id), scope["path"])(scope, receive, sending)
+                raise  # so that the connection breaks off, as the answer is incomplete
+            await send_refusal(_error(id), scope["path"])(scope, receive, sending)
         finally:
             self._note(scope, status, time.perf_counter() - began)
             structlog.contextvars.clear_contextvars()
@@ -55,10 +55,12 @@ class Observed:
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "unmatched")
         known = scope["method"] in _METHODS and route != "unmatched"
-        method = scope["method"] if known else "other"  # or anyone could make labels without end
+        method = (
+            scope["method"] if known else "other"
+        )  # otherwise anyone could make labels without end
         self._metrics.requests.labels(method, route, str(status)).inc()
         self._metrics.seconds.labels(method, route).observe(seconds)
-        # Not yet to be ready is no trouble.
+        # Not to be ready yet is not an error.
         fine = status < 500 or scope["path"] == "/readyz"
         say = log.info if fine else log.error if status == 500 else log.warning
         milliseconds = round(1000 * seconds, 2)
@@ -66,7 +68,7 @@ class Observed:
 
 
 def _error(id: str) -> RefusalError:
-    detail = f"something went wrong that should not: look for {id!r} in the service's log"
+    detail = f"the service made an error: look for {id!r} in the service's log"
     return RefusalError("internal-error", detail, {"request_id": id})
 
 
@@ -80,11 +82,11 @@ def _header(scope: Scope, name: bytes) -> str:
     return str(found.decode("latin-1"))
 
 
-class Limited:
-    """Refuses a body that is too large, whether or not its length was told."""
+class BodyLimit:
+    """Refuses a body that is too large, whether or not its length was announced."""
 
-    def __init__(self, app: ASGIApp, most: int) -> None:
-        self._app, self._most = app, most
+    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+        self._app, self._max_bytes = app, max_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
@@ -92,8 +94,8 @@ class Limited:
             await self._app(scope, receive, send)
             return
         told = _header(scope, b"content-length")
-        if told.isdigit() and int(told[:20]) > self._most:
-            await refused(self._problem(), scope["path"])(scope, receive, send)
+        if told.isdigit() and int(told[:20]) > self._max_bytes:
+            await send_refusal(self._problem(), scope["path"])(scope, receive, send)
             return
         size, answered = 0, False
 
@@ -101,24 +103,24 @@ class Limited:
             nonlocal size
             message = await receive()
             size += len(message.get("body", b""))
-            if size > self._most:
+            if size > self._max_bytes:
                 raise self._problem()
             return message
 
         async def sending(message: Message) -> None:
             nonlocal answered
-            if size <= self._most:
+            if size <= self._max_bytes:
                 await send(message)
-            elif not answered:  # whatever the routes make of a body that breaks off
+            elif not answered:  # whatever the routes answer to a body that breaks off
                 answered = True
-                await refused(self._problem(), scope["path"])(scope, receive, send)
+                await send_refusal(self._problem(), scope["path"])(scope, receive, send)
 
         await self._app(scope, receiving, sending)
 
     def _problem(self) -> RefusalError:
         return RefusalError(
             "too-large",
-            f"the body has more than {self._most} bytes: send less at once, or raise the setting "
-            "max_body_bytes",
-            {"most": self._most},
+            f"the body has more than {self._max_bytes} bytes: send less at once, or raise the "
+            "setting max_body_bytes",
+            {"most": self._max_bytes},
         )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pairup.service.analytics.shares import wilson
+from pairup.service.analytics.comparison import wilson_interval
 from pairup.service.api.schemas.insight import BucketView, Course
 
 _MAX_POINTS = 24
@@ -59,7 +59,7 @@ def course_points(course: Course) -> list[CoursePoint]:
 def _point(buckets: Sequence[BucketView]) -> CoursePoint:
     games = sum(each.games for each in buckets)
     played = sum(each.played for each in buckets)
-    share, first = wilson(played, games), buckets[0].index + 1
+    share, first = wilson_interval(played, games), buckets[0].index + 1
     return CoursePoint(
         first,
         first + games - 1,

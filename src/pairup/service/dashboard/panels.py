@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from pairup.service.api.schemas.insight import StatsView
 from pairup.service.dashboard import sentences
-from pairup.service.domain.clock import SECOND, Moment, written
+from pairup.service.domain.clock import SECOND, Moment, format_moment
+from pairup.service.domain.game_record import GameRecord
 from pairup.service.domain.pool import Pool
-from pairup.service.domain.records import GameRecord
 from pairup.service.domain.rules import Rules
 
 MAX_GAMES = 60  # games of the current matching that the page lists
@@ -73,20 +73,16 @@ def feedback_bars(stats: StatsView) -> list[CountBar]:
 def game_rows(pool: Pool, latest: Sequence[GameRecord], now: Moment) -> list[GameRow]:
     """List the open games of earlier matchings, then all games of the latest matching."""
     earlier = [
-        GameRecord(id, pool.id, game.matching, game.players, game.forecast.chance, game.expires_at)
-        for id, game in pool.games.items()
-        if game.matching != pool.matching
+        game.record for game in pool.games.values() if game.record.matching_id != pool.matching
     ]
     return [_row(each, pool, now) for each in [*earlier, *latest][:MAX_GAMES]]
 
 
 def _row(game: GameRecord, pool: Pool, now: Moment) -> GameRow:
-    found = pool.games.get(game.id)
-    answers = found.answers if found else (game.answers or {})
     why = f" ({game.cause.replace('_', ' ')})" if game.cause and game.state == "cancelled" else ""
-    left = max(0.0, (game.expires_at - now) / SECOND) if found else None
-    expires_at = written(game.expires_at)
-    return GameRow(game.players, game.chance, answers, game.state + why, left, expires_at)
+    left = max(0.0, (game.expires_at - now) / SECOND) if game.id in pool.games else None
+    expires_at = format_moment(game.expires_at)
+    return GameRow(game.players, game.chance, game.answers, game.state + why, left, expires_at)
 
 
 def reserved_rows(players: int) -> int:

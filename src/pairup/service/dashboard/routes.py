@@ -10,9 +10,8 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from pairup.service.api import views
-from pairup.service.api.dependencies import Asks, Caller, after_cursor, cursor_of
-from pairup.service.api.routes.pools import Cursor
+from pairup.service.api.dependencies import Caller, CurrentCaller
+from pairup.service.api.paging import Cursor, decode_cursor, encode_cursor
 from pairup.service.api.schemas.fields import POOL_NAME
 from pairup.service.api.schemas.insight import EstimatesView, StatsView
 from pairup.service.dashboard.charts import MAX_RATES, chart_data
@@ -28,11 +27,11 @@ from pairup.service.dashboard.panels import (
 )
 from pairup.service.dashboard.rendering import is_known, page, tag_of, unchanged
 from pairup.service.domain.pool import Pool
-from pairup.service.domain.records import GameRecord
 from pairup.service.domain.rules import Rules
 from pairup.service.problem_details import RefusalError
-from pairup.service.store import PoolRow, Transaction
-from pairup.service.use_cases.service import no_pool
+from pairup.service.store import Transaction
+from pairup.service.use_cases import queries, views
+from pairup.service.use_cases.pool_cache import unknown_pool
 
 router = APIRouter(include_in_schema=False)
 _MAX_POOLS = 24  # per page: each is read in full
@@ -46,7 +45,7 @@ def _page_of_refusal(route: Callable[..., Response]) -> Callable[..., Response]:
         try:
             return route(caller, **parameters)
         except RefusalError as refusal:
-            status = refusal.kind.status
+            status = refusal.problem.status
             if refusal.slug != "key-needed":
                 return page(caller, "refusal", status=status, refusal=refusal)
             refused = "authorization" in caller.request.headers
@@ -57,24 +56,26 @@ def _page_of_refusal(route: Callable[..., Response]) -> Callable[..., Response]:
 
 @router.get("/")
 @_page_of_refusal
-def pools_page(caller: Asks, cursor: Cursor = None) -> Response:
+def pools_page(caller: CurrentCaller, cursor: Cursor = None) -> Response:
     """Show the pools that the key may read."""
-    found, more = _readable_pools(caller, after_cursor(cursor))
+    may, after = caller.principal.may, decode_cursor(cursor)
+    found, others = caller.service.list_pools(lambda pool: may("read", pool), after, _MAX_POOLS)
+    more = encode_cursor(found[-1].name) if others else None
     tag = tag_of(*(f"{row.id}-{row.seq}" for row in found))
     if is_known(caller, tag):
         return unchanged(tag)
-    pools = [stats for row in found if (stats := _stats(caller, row.id))]
+    pools = [stats for row in found if (stats := _stats(caller, row.name))]
     return page(caller, "pools", tag, pools=pools, more=more)
 
 
 @router.get("/pools/{pool}")
 @_page_of_refusal
-def pool_page(caller: Asks, pool: str) -> Response:
+def pool_page(caller: CurrentCaller, pool: str) -> Response:
     """Show a pool."""
     if not re.match(POOL_NAME, pool):
-        raise no_pool(pool)
-    id = caller.pool(pool, "read")
-    tag, snapshot = caller.service.read(id, functools.partial(_snapshot, caller))
+        raise unknown_pool(pool)
+    caller.require("read", pool)
+    tag, snapshot = caller.service.read(pool, functools.partial(_snapshot, caller))
     if snapshot is None:
         return unchanged(tag)
     stats, estimates = snapshot.stats, snapshot.estimates
@@ -113,32 +114,18 @@ def _snapshot(caller: Caller, pool: Pool, transaction: Transaction) -> tuple[str
     tag = tag_of(pool.id, str(pool.seq))
     if is_known(caller, tag):
         return tag, None
-    latest = list[GameRecord]()
-    if pool.matching is not None:
-        latest = transaction.games_of(pool.matching, MAX_GAMES)
+    latest = queries.latest_games(pool, transaction, MAX_GAMES)
     return tag, _Snapshot(
         StatsView.model_validate(views.stats(pool, MAX_GAMES)),
-        EstimatesView.model_validate(views.learnt(pool, caller.service.settings.max_couples)),
+        EstimatesView.model_validate(views.estimates(pool, caller.service.settings.max_couples)),
         pool.rules,
         game_rows(pool, latest, caller.service.clock.now()),
     )
 
 
-def _readable_pools(caller: Caller, after: str) -> tuple[list[PoolRow], str | None]:
-    """Return a page of the pools that the key may read, and the cursor of the next one."""
-    found = list[PoolRow]()
-    with caller.service.store.reading() as transaction:
-        while rows := transaction.pools(after, _MAX_POOLS + 1):
-            found += [row for row in rows if caller.principal.may("read", row.name)]
-            after = rows[-1].name
-            if len(found) > _MAX_POOLS:
-                return found[:_MAX_POOLS], cursor_of(found[_MAX_POOLS - 1].name)
-    return found, None
-
-
-def _stats(caller: Caller, id: str) -> StatsView | None:
+def _stats(caller: Caller, pool: str) -> StatsView | None:
     try:
-        stats = caller.service.read(id, lambda pool, _: views.stats(pool, 0))
+        stats = caller.service.stats(pool, 0)
     except RefusalError:  # deleted since the list was read
         return None
     return StatsView.model_validate(stats)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pairup.service.analytics.shares import LEAST_GAMES
+from pairup.service.analytics.comparison import MIN_GAMES
 from pairup.service.api.schemas.insight import ComparisonView, StatsView
 from pairup.service.domain.rules import Rules
 
@@ -21,7 +21,7 @@ def in_points(difference: float) -> str:
 
 def too_early(stats: StatsView) -> bool:
     """Whether too few games can be compared with random pairing."""
-    return stats.compared is None or stats.compared.games < LEAST_GAMES
+    return stats.compared is None or stats.compared.games < MIN_GAMES
 
 
 def verdict(stats: StatsView) -> str:
@@ -37,7 +37,7 @@ def verdict(stats: StatsView) -> str:
         games = stats.compared.games
         return (
             f"Too early to say: {games:,} {'game' if games == 1 else 'games'} can be compared with "
-            f"random pairing, {LEAST_GAMES} are needed."
+            f"random pairing, {MIN_GAMES} are needed."
         )
     return _comparison(stats.compared, stats.games.learnt)
 

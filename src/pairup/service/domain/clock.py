@@ -1,4 +1,4 @@
-"""The time of day, which tests set as they like."""
+"""Clocks: the time of day, in microseconds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SECOND = 1_000_000
 
 
 class Clock(Protocol):
-    """What tells the time."""
+    """Something that tells the time of day."""
 
     def now(self) -> Moment:
         """Return the time of day."""
@@ -25,31 +25,14 @@ class WallClock:
         return time.time_ns() // 1_000
 
 
-class SetClock:
-    """A clock that stands still until it is moved, for tests.
+def format_moment(moment: Moment) -> str:
+    """Write a moment as RFC 3339 does.
 
     Examples
     --------
-    >>> clock = SetClock()
-    >>> clock.advance(2.5)
-    >>> written(clock.now())
+    >>> format_moment(1_767_225_602_500_000)
     '2026-01-01T00:00:02.500000Z'
     """
-
-    def __init__(self, moment: Moment = 1_767_225_600 * SECOND) -> None:
-        self.moment = moment
-
-    def now(self) -> Moment:
-        """Return the time of day."""
-        return self.moment
-
-    def advance(self, seconds: float) -> None:
-        """Move the clock, back if `seconds` is negative."""
-        self.moment += round(seconds * SECOND)
-
-
-def written(moment: Moment) -> str:
-    """Write a moment as RFC 3339 has it."""
     seconds, rest = divmod(moment, SECOND)
     day = datetime.fromtimestamp(seconds, UTC)
     return f"{day:%Y-%m-%dT%H:%M:%S}.{rest:06d}Z"

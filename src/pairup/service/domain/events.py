@@ -1,8 +1,8 @@
-"""Events: everything that ever happens to a pool, as data.
+"""Events: everything that can happen to a pool, as data.
 
 The log of a pool's events is the truth; its state is a fold over them (see `pool`). An event holds
-whatever was decided when it happened, so that reading it again needs no clock, no chance and no
-setting of the service.
+whatever was decided when it happened, so that a replay needs no clock, no chance and no setting of
+the service.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ class ProposedGame(TypedDict):
 
     id: str
     players: list[str]
-    chance: float | None  # estimated, to be played
-    explores: bool  # whether it is no couple of the leader's, if the policy has a leader at all
+    chance: float | None  # estimated probability that it is played
+    explores: bool  # whether the couple is not in the leader, or the policy has no leader
 
 
 @dataclass(frozen=True)
 class Created:
-    """A pool began."""
+    """A pool was created."""
 
     kind: ClassVar[str] = "created"
     name: str
@@ -44,14 +44,14 @@ class Configured:
 
 @dataclass(frozen=True)
 class Deleted:
-    """The pool ended."""
+    """The pool was deleted."""
 
     kind: ClassVar[str] = "deleted"
 
 
 @dataclass(frozen=True)
 class Joined:
-    """A player came, who waits or is away."""
+    """A player joined, who waits or is away."""
 
     kind: ClassVar[str] = "joined"
     player: str
@@ -69,7 +69,7 @@ class Moved:
 
 @dataclass(frozen=True)
 class Left:
-    """A player went; what was learnt about it is forgotten."""
+    """A player left; what was learnt about them is forgotten."""
 
     kind: ClassVar[str] = "left"
     player: str
@@ -83,33 +83,33 @@ class Proposed:
     matching: str
     games: list[ProposedGame]
     waiting: list[str]
-    available: list[str] | None  # None: all who waited
+    available: list[str] | None  # None: all players who waited
     apart: list[list[str]]
     expires_at: Moment
-    random: float | None  # estimated chance of a couple of these players drawn at random
-    random_deviation: float | None = None  # of that estimate; None here and below in logs of old
-    best: float | None = None  # mean chance in the best matching of these players by the estimates
+    random: float | None  # estimated mean chance of couples of these players drawn at random
+    random_deviation: float | None = None  # standard deviation of that estimate
+    best: float | None = None  # estimated mean chance in the best matching of these players
 
 
 @dataclass(frozen=True)
 class Answered:
-    """It became known what players of an open game answered, but not whether it is played."""
+    """Answers to an open game came, which do not decide whether it is played."""
 
     kind: ClassVar[str] = "answered"
     game: str
-    answers: dict[str, str]  # all that are known, here and below
+    answers: dict[str, str]  # all that are known, here and in the events below
 
 
 @dataclass(frozen=True)
 class Decided:
-    """A game was played or cancelled, and this was learnt."""
+    """A game was played or cancelled, which was learnt."""
 
     kind: ClassVar[str] = "decided"
     game: str
     played: bool
     cause: str | None  # of a cancellation
     answers: dict[str, str]
-    heard: dict[str, bool]  # what the learner is told of who accepted
+    heard: dict[str, bool]  # the answers that the learner is told: whether a player accepted
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Late:
 
 @dataclass(frozen=True)
 class Repeated:
-    """Reports came that say what is stored already."""
+    """Reports came that say nothing new."""
 
     kind: ClassVar[str] = "repeated"
     games: list[str]
@@ -152,7 +152,7 @@ class Contradicted:
 
 @dataclass(frozen=True)
 class Released:
-    """Games were taken back before they were decided: nothing is learnt."""
+    """Open games were taken back: nothing is learnt."""
 
     kind: ClassVar[str] = "released"
     games: list[str]
@@ -161,11 +161,11 @@ class Released:
 
 @dataclass(frozen=True)
 class Expired:
-    """Nobody reported these games in time."""
+    """Games were not reported in time."""
 
     kind: ClassVar[str] = "expired"
     games: list[str]
-    counts_as: str  # discard, or cancelled
+    counts_as: str  # discard or cancelled
 
 
 Event = (
@@ -197,23 +197,23 @@ class Recorded(NamedTuple):
     event: Event
 
 
-def packed(event: Event) -> str:
-    """Write an event's body as JSON, the same for the same event.
+def pack(event: Event) -> str:
+    """Write an event's body as JSON, the same text for the same event.
 
     Examples
     --------
-    >>> packed(Joined("ann", "waiting"))
+    >>> pack(Joined("ann", "waiting"))
     '{"player":"ann","status":"waiting"}'
     """
     return dumps({field.name: getattr(event, field.name) for field in dataclasses.fields(event)})
 
 
-def unpacked(pool: str, seq: int, kind: str, body: str) -> Event:
-    """Read an event back, or say which one is damaged.
+def unpack(pool: str, seq: int, kind: str, body: str) -> Event:
+    """Read an event back, or refuse one that is damaged.
 
     Examples
     --------
-    >>> unpacked("p", 1, "joined", '{"player":"ann","status":"waiting"}')
+    >>> unpack("p", 1, "joined", '{"player":"ann","status":"waiting"}')
     Joined(player='ann', status='waiting')
     """
     try:

@@ -1,71 +1,66 @@
 """The state of a pool: a fold over its events, without clock, chance or disk.
 
-`Pool.apply` is the only way in which a pool changes. So a pool read from its log, or from a
-snapshot and the rest of its log, is the pool that was served, byte for byte.
+A pool changes by its events only. One that is read from its log, or from a snapshot and the rest of
+its log, is the pool that was served, byte for byte.
 """
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
-from collections.abc import Hashable, Iterable
-from dataclasses import astuple, dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import astuple, dataclass, replace
+from typing import Any
 
 from pairup.errors import PairupError, ServiceError
 from pairup.learning import Learner
 from pairup.matching import Matching
 from pairup.service.domain import events as happened
 from pairup.service.domain.clock import Moment
-from pairup.service.domain.events import Event, Recorded, dumps
-from pairup.service.domain.reports import Report
+from pairup.service.domain.counters import Counters, count
+from pairup.service.domain.events import Recorded, dumps
+from pairup.service.domain.forecast import Forecast, forecast_pairings
+from pairup.service.domain.game_record import GameRecord, opened_games
 from pairup.service.domain.rules import Rules
-from pairup.service.domain.tally import Forecast, Tally, count
 
 WAITING, AWAY, PLAYING, PROPOSED = "waiting", "away", "playing", "proposed"
 _FORMAT = 3
-_REPORTS = {"answered", "decided", "noted", "late", "contradicted"}  # each is of one
+_REPORTS = {"answered", "decided", "noted", "late", "contradicted"}  # events of one report each
 
 
-@dataclass
+@dataclass(frozen=True)
 class OpenGame:
-    """A game that was proposed and is neither decided nor over."""
+    """A game that was proposed and has not ended, with what was expected of it."""
 
-    matching: str
-    players: tuple[str, str]
+    record: GameRecord
     forecast: Forecast
     explores: bool
-    expires_at: Moment
-    answers: dict[str, str] = field(default_factory=dict)
 
     @property
-    def known(self) -> Report:
-        """What was reported so far."""
-        return Report(None, self.answers)
+    def players(self) -> tuple[str, str]:
+        """The players of the game."""
+        return self.record.players
 
     def as_json(self) -> list[Any]:
         """Return all of it in order."""
+        record = self.record
         return [
-            self.matching,
-            list(self.players),
+            record.matching_id,
+            list(record.players),
             list(astuple(self.forecast)),
             self.explores,
-            self.expires_at,
-            self.answers,
+            record.expires_at,
+            record.answers,
         ]
 
     @classmethod
-    def from_json(cls, stored: list[Any]) -> OpenGame:
+    def from_json(cls, id: str, pool_id: str, stored: list[Any]) -> OpenGame:
         """Read a game back."""
-        matching, (one, other), forecast, *rest = stored
-        return cls(matching, (one, other), Forecast(*forecast), *rest)
-
-
-class Draft(NamedTuple):
-    """A matching that the learner has proposed and no event tells of yet."""
-
-    matching: Matching
-    leader: Matching | None
+        matching, (one, other), forecast, explores, expires_at, answers = stored
+        expected = Forecast(*forecast)
+        record = GameRecord(id, pool_id, matching, (one, other), expected.chance, expires_at)
+        return cls(replace(record, answers=answers), expected, explores)
 
 
 class Pool:
@@ -97,19 +92,18 @@ class Pool:
         self.players: dict[str, str] = {}  # waiting, away or playing, if no game is proposed
         self.busy: dict[str, str] = {}  # the open game of each player who has one
         self.games: dict[str, OpenGame] = {}
-        self.matching: str | None = None  # the latest
-        self.met: dict[str, int] = {}  # how many outcomes of each player were learnt
-        self.tally = Tally()
+        self.matching: str | None = None  # the latest one
+        self.met: dict[str, int] = {}  # number of learnt outcomes of each player
+        self.counters = Counters()
         self.learner = Rules().make_policy().learner(())
-        self._draft: Draft | None = None
 
     def status(self, player: str) -> str:
-        """Say what a player does: waiting, proposed, playing or away."""
+        """Return a player's status: waiting, proposed, playing or away."""
         return PROPOSED if player in self.busy else self.players[player]
 
     @property
     def waiting(self) -> list[str]:
-        """Who can be proposed a game."""
+        """The players who can be proposed a game."""
         return [
             player
             for player, status in self.players.items()
@@ -117,7 +111,7 @@ class Pool:
         ]
 
     def counts(self) -> dict[str, int]:
-        """Count the players by what they do."""
+        """Count the players by status."""
         counted = {WAITING: 0, PROPOSED: 0, PLAYING: 0, AWAY: 0}
         for player in self.players:
             counted[self.status(player)] += 1
@@ -125,19 +119,67 @@ class Pool:
 
     def due(self, now: Moment) -> list[str]:
         """List the open games that have expired by now."""
-        return [id for id, game in self.games.items() if game.expires_at <= now]
+        return [id for id, game in self.games.items() if game.record.expires_at <= now]
 
-    def draft(self, available: list[str] | None, apart: Iterable[list[str]]) -> Draft:
-        """Let the learner propose; the next event must be the one that tells of it."""
+    @property
+    def digest(self) -> str:
+        """A digest of the whole state, its learner included."""
+        return hashlib.sha256(self.to_bytes()).hexdigest()
+
+    def propose(
+        self,
+        at: Moment,
+        expires_at: Moment,
+        available: list[str] | None,
+        apart: list[list[str]],
+        new_id: Callable[[], str],
+    ) -> Recorded:
+        """Ask the policy for a matching, and apply the event that tells of it, which is returned.
+
+        Both are one step, because a policy changes when it is asked: its random draws go on. A
+        replay, which applies the event, asks it in the same way.
+        """
         players = self.waiting if available is None else available
+        matching, leader = self._ask(players, apart)
+        expected = forecast_pairings(self.learner, self.met, players)
+        event = happened.Proposed(
+            games=self._proposed_games(matching, leader, new_id),
+            matching=new_id(),
+            waiting=list(matching.waiting),
+            available=available,
+            apart=apart,
+            expires_at=expires_at,
+            random=expected.random,
+            random_deviation=expected.deviation,
+            best=expected.best,
+        )
+        self._open(event)
+        self.seq, self.at = self.seq + 1, at
+        return Recorded(self.seq, at, event)
+
+    def _proposed_games(
+        self, matching: Matching, leader: Matching | None, new_id: Callable[[], str]
+    ) -> list[happened.ProposedGame]:
+        chances = self.learner.play_probabilities(matching)
+        return [
+            {
+                "id": new_id(),
+                "players": list(couple),
+                "chance": chance,
+                "explores": leader is None or couple not in leader,
+            }
+            for couple, chance in zip(matching, chances, strict=True)
+        ]
+
+    def _ask(
+        self, players: list[str], apart: Iterable[list[str]]
+    ) -> tuple[Matching, Matching | None]:
+        """Ask the learner for a matching, and for the one that looks best to it."""
         matching = self.learner.propose(players, apart)
-        # In the fold too, so that what asking for it does to the learner is done by a replay.
-        leader = self.learner.leader_among(players) if len(players) > 1 else None
-        self._draft = Draft(matching, leader)
-        return self._draft
+        return matching, self.learner.leader_among(players) if len(players) > 1 else None
 
     def apply(self, recorded: Recorded) -> None:
-        """Take an event in; it must be the next one."""
+        """Take in an event, which must be the next one."""
         if recorded.seq != self.seq + 1:
             raise ServiceError(
                 f"event {self.seq + 1} of pool {self.id} is missing, found event {recorded.seq}: "
@@ -151,7 +193,7 @@ class Pool:
                 f"happened before it, {error}: the log is damaged, or a pairup of another version "
                 "wrote it and was not shut down in order"
             ) from error
-        self.tally.reports += recorded.event.kind in _REPORTS
+        self.counters.reports += recorded.event.kind in _REPORTS
         self.seq, self.at = recorded.seq, recorded.at
 
     def _created(self, event: happened.Created) -> None:
@@ -159,7 +201,7 @@ class Pool:
         self.learner = Learner(self.rules.make_policy(), (), self.rules.seed)
 
     def _configured(self, event: happened.Configured) -> None:
-        self.rules = self.rules.changed(event.changes)
+        self.rules = self.rules.with_changes(event.changes)
         if {"policy", "options", "seed"} & set(event.changes):
             self.learner = self.learner.with_policy(self.rules.make_policy(), self.rules.seed)
 
@@ -179,25 +221,26 @@ class Pool:
         del self.players[event.player], self.met[event.player]
 
     def _proposed(self, event: happened.Proposed) -> None:
-        drafted = self._draft or self.draft(event.available, event.apart)
-        self._draft = None
+        players = self.waiting if event.available is None else event.available
+        matching, _ = self._ask(players, event.apart)
         told = Matching([game["players"] for game in event.games], event.waiting)
-        if drafted.matching != told:
-            raise ServiceError(f"{drafted.matching} is proposed instead of {told}")
-        for game in event.games:
-            one, other = game["players"]
-            forecast = Forecast(game["chance"], event.random, event.random_deviation, event.best)
-            self.games[game["id"]] = OpenGame(
-                event.matching, (one, other), forecast, game["explores"], event.expires_at
-            )
-            self.busy[one] = self.busy[other] = game["id"]
-            self.tally.explored += game["explores"]
+        if matching != told:
+            raise ServiceError(f"{matching} is proposed instead of {told}")
+        self._open(event)
+
+    def _open(self, event: happened.Proposed) -> None:
+        for game, record in zip(event.games, opened_games(self.id, event), strict=True):
+            expected = Forecast(game["chance"], event.random, event.random_deviation, event.best)
+            self.games[record.id] = OpenGame(record, expected, game["explores"])
+            self.busy |= dict.fromkeys(record.players, record.id)
+            self.counters.explored += game["explores"]
         self.matching = event.matching
-        self.tally.matchings += 1
-        self.tally.proposed += len(event.games)
+        self.counters.matchings += 1
+        self.counters.proposed += len(event.games)
 
     def _answered(self, event: happened.Answered) -> None:
-        self.games[event.game].answers = event.answers
+        game = self.games[event.game]
+        self.games[event.game] = replace(game, record=game.record.after(event, self.at))
 
     def _decided(self, event: happened.Decided) -> None:
         game = self._close(event.game)
@@ -205,40 +248,40 @@ class Pool:
         self.learner.observe([game.players], [event.played], accepted=heard)
         self._learnt(game, event.played)
         if not event.played:
-            count(self.tally.cancelled, str(event.cause))
+            count(self.counters.cancelled, str(event.cause))
             return
-        self.tally.played += 1
+        self.counters.played += 1
         for player in game.players:
             if self.players[player] == WAITING:
                 self.players[player] = self.rules.after_game
 
     def _noted(self, event: happened.Noted) -> None:
-        self.tally.noted += 1
+        self.counters.noted += 1
 
     def _late(self, event: happened.Late) -> None:
-        self.tally.late += event.first
-        self.tally.missing -= event.first and event.missing
+        self.counters.late += event.first
+        self.counters.missing -= event.first and event.missing
 
     def _repeated(self, event: happened.Repeated) -> None:
-        self.tally.repeated += len(event.games)
-        self.tally.reports += len(event.games)
+        self.counters.repeated += len(event.games)
+        self.counters.reports += len(event.games)
 
     def _contradicted(self, event: happened.Contradicted) -> None:
-        self.tally.contradicting += 1
+        self.counters.contradicting += 1
 
     def _released(self, event: happened.Released) -> None:
         self.learner.withdraw([self._close(id).players for id in event.games])
-        count(self.tally.released, event.cause, len(event.games))
+        count(self.counters.released, event.cause, len(event.games))
 
     def _expired(self, event: happened.Expired) -> None:
         games = [self._close(id) for id in event.games]
-        self.tally.expired += len(games)
-        self.tally.missing += len(games)
+        self.counters.expired += len(games)
+        self.counters.missing += len(games)
         if event.counts_as == "discard":
             self.learner.withdraw([game.players for game in games])
             return
         self.learner.observe([game.players for game in games], [False] * len(games))
-        count(self.tally.cancelled, "unreported", len(games))
+        count(self.counters.cancelled, "unreported", len(games))
         for game in games:
             self._learnt(game, False)
 
@@ -249,15 +292,13 @@ class Pool:
         return game
 
     def _learnt(self, game: OpenGame, played: bool) -> None:
-        self.tally.learnt += 1
+        self.counters.learnt += 1
         for player in game.players:
             self.met[player] += 1
-        self.tally.decide(played, game.explores, game.forecast)
+        self.counters.decide(played, game.explores, game.forecast)
 
     def to_bytes(self) -> bytes:
         """Save the pool: the same bytes for the same events."""
-        if self._draft is not None:
-            raise AssertionError("a matching is drafted that no event tells of")
         state = {
             "format": _FORMAT,
             "seq": self.seq,
@@ -265,12 +306,12 @@ class Pool:
             "name": self.name,
             "deleted": self.deleted,
             "rules": self.rules.as_json(),
-            # In the order in which they came, as the fold has them: what is read goes on alike.
+            # In the order in which they came: what is read back must go on alike.
             "players": list(self.players.items()),
             "games": [[id, game.as_json()] for id, game in self.games.items()],
             "matching": self.matching,
             "met": list(self.met.items()),
-            "tally": self.tally.as_json(),
+            "tally": self.counters.as_json(),
             "learner": base64.b64encode(self.learner.to_bytes()).decode(),
         }
         return dumps(state).encode()
@@ -283,7 +324,7 @@ class Pool:
             pool._restore(json.loads(data))
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             raise ServiceError(
-                f"a snapshot of pool {id} cannot be read, {error!r}: it is made anew from the log"
+                f"a snapshot of pool {id} cannot be read, {error!r}: the pool is read from its log"
             ) from error
         return pool
 
@@ -294,23 +335,20 @@ class Pool:
         self.name, self.deleted = state["name"], state["deleted"]
         self.rules = Rules(**state["rules"])
         self.players = dict(state["players"])
-        self.games = {id: OpenGame.from_json(game) for id, game in state["games"]}
+        self.games = {id: OpenGame.from_json(id, self.id, game) for id, game in state["games"]}
         self.busy = {player: id for id, game in self.games.items() for player in game.players}
         self.matching = state["matching"]
         self.met = dict(state["met"])
-        self.tally = Tally.from_json(state["tally"])
+        self.counters = Counters.from_json(state["tally"])
         self.learner = Learner.from_bytes(base64.b64decode(state["learner"]))
 
 
 _APPLY: dict[str, Any] = {kind: getattr(Pool, f"_{kind}") for kind in happened.KINDS}
 
 
-def replayed(id: str, log: Iterable[Recorded]) -> Pool:
+def replay(id: str, log: Iterable[Recorded]) -> Pool:
     """Make a pool from its whole log."""
     pool = Pool(id)
     for recorded in log:
         pool.apply(recorded)
     return pool
-
-
-__all__ = ["AWAY", "PLAYING", "PROPOSED", "WAITING", "Event", "OpenGame", "Pool", "replayed"]

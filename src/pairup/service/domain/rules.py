@@ -1,4 +1,4 @@
-"""The rules of a pool: what its maker chose."""
+"""The rules of a pool: its policy, and what its outcomes mean."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pairup.policies import Policy, get_policy
 from pairup.service.domain.clock import SECOND, Moment
 
 DEFAULT_POLICY = "rank_one_thompson"
-# Every fourth round draws rates: of players who come and go, more would often be drawn in vain.
+# Rates are drawn every fourth round: as players come and go, more draws would often be wasted.
 DEFAULT_OPTIONS = {"period": 4}
 
 
@@ -23,7 +23,7 @@ class Rules:
     Examples
     --------
     >>> rules = Rules(lifetime_s=30)
-    >>> rules.changed({"unreported": "cancelled"}).unreported
+    >>> rules.with_changes({"unreported": "cancelled"}).unreported
     'cancelled'
     >>> rules.make_policy().name
     'rank_one_thompson'
@@ -32,14 +32,14 @@ class Rules:
     policy: str = DEFAULT_POLICY
     options: Mapping[str, Any] = field(default_factory=lambda: dict(DEFAULT_OPTIONS))
     seed: int = 0
-    lifetime_s: float = 60.0  # of a proposal, from when it is made until it expires
+    lifetime_s: float = 60.0  # from a proposal until it expires
     unreported: Literal["discard", "cancelled"] = "discard"
     timeout_declines: bool = False
     after_game: Literal["waiting", "playing"] = "waiting"
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Rules:
-        """Make rules of those given; the options of the default policy are of no other.
+        """Complete the rules given; the default options belong to the default policy only.
 
         Examples
         --------
@@ -60,10 +60,10 @@ class Rules:
         return policy
 
     def expiry(self, now: Moment) -> Moment:
-        """Return when a proposal made now expires."""
+        """Return the moment at which a proposal made now expires."""
         return now + round(self.lifetime_s * SECOND)
 
-    def changed(self, changes: Mapping[str, Any]) -> Rules:
+    def with_changes(self, changes: Mapping[str, Any]) -> Rules:
         """Return the rules with some of them changed."""
         return dataclasses.replace(self, **changes)
 

@@ -1,8 +1,8 @@
-"""API keys: who may do what in which pool.
+"""API keys: their owners, and what these may do in which pool.
 
-A key is 256 bits drawn at random, shown once. The store has its SHA-256 only. A slow hash with
-salt, right for passwords that people choose, would add nothing here: nobody can guess 256 random
-bits, however fast the hash, and no two keys are alike.
+A key has 256 random bits and is shown once; the store has its SHA-256 only. A slow salted hash, as
+for passwords that people choose, would add nothing: nobody can guess 256 random bits, however fast
+the hash, and no two keys are alike.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from pairup.errors import ServiceError, did_you_mean
-from pairup.service.domain.clock import Moment, written
+from pairup.service.domain.clock import Moment, format_moment
 from pairup.service.domain.events import dumps
 from pairup.service.store import Store
 
-SCOPES = ("read", "write", "admin")  # each allows what the ones before it do
+SCOPES = ("read", "write", "admin")  # each allows what those before it allow
 EVERY_POOL = "*"
 _PREFIX = "pairup_"
 
 
 @dataclass(frozen=True)
 class Principal:
-    """Who asks, and what it may do.
+    """The owner of a key, with what they may do.
 
     Examples
     --------
@@ -36,10 +36,10 @@ class Principal:
     """
 
     id: str
-    scopes: Mapping[str, str]  # of a pool, or of every pool
+    scopes: Mapping[str, str]  # by pool, or for every pool
 
     def may(self, scope: str, pool: str) -> bool:
-        """Whether it may do in a pool what needs `scope`."""
+        """Whether they may do in a pool what needs `scope`."""
         granted = (self.scopes.get(pool), self.scopes.get(EVERY_POOL))
         return any(SCOPES.index(each) >= SCOPES.index(scope) for each in granted if each)
 
@@ -47,12 +47,12 @@ class Principal:
 ANYONE = Principal("-", {EVERY_POOL: "admin"})  # where no keys are needed
 
 
-def parsed(scopes: list[str]) -> dict[str, str]:
-    """Read scopes as POOL:SCOPE, where the pool may be * for every one.
+def parse_scopes(scopes: list[str]) -> dict[str, str]:
+    """Read scopes like POOL:SCOPE, where * stands for every pool.
 
     Examples
     --------
-    >>> parsed(["chess:write", "*:read"])
+    >>> parse_scopes(["chess:write", "*:read"])
     {'chess': 'write', '*': 'read'}
     """
     granted = {}
@@ -67,7 +67,7 @@ def parsed(scopes: list[str]) -> dict[str, str]:
 
 
 def create(store: Store, name: str, scopes: Mapping[str, str], at: Moment) -> tuple[str, str]:
-    """Make a key; returns its id, and the key itself for the only time."""
+    """Make a key; returns its id and, for the only time, the key itself."""
     id, key = secrets.token_hex(6), _PREFIX + secrets.token_urlsafe(32)
     row = {"id": id, "name": name, "digest": digest(key), "created_at": at}
     with store.writing() as transaction:
@@ -75,8 +75,8 @@ def create(store: Store, name: str, scopes: Mapping[str, str], at: Moment) -> tu
     return id, key
 
 
-def listed(store: Store) -> list[dict[str, Any]]:
-    """List the keys, without what is secret."""
+def list_keys(store: Store) -> list[dict[str, Any]]:
+    """List the keys, without their secrets."""
     with store.reading() as transaction:
         rows = transaction.api_keys()
     return [
@@ -86,8 +86,8 @@ def listed(store: Store) -> list[dict[str, Any]]:
             "scopes": ", ".join(
                 f"{pool}:{scope}" for pool, scope in json.loads(row.scopes).items()
             ),
-            "created": written(row.created_at),
-            "revoked": written(row.revoked_at) if row.revoked_at else "",
+            "created": format_moment(row.created_at),
+            "revoked": format_moment(row.revoked_at) if row.revoked_at else "",
         }
         for row in rows
     ]
@@ -98,16 +98,16 @@ def revoke(store: Store, id: str, at: Moment) -> None:
     with store.writing() as transaction:
         if not transaction.revoke_key(id, at):
             known = [row.id for row in transaction.api_keys() if row.revoked_at is None]
-            raise ServiceError(f"no key to revoke is called {id!r}{did_you_mean(id, known)}")
+            raise ServiceError(f"no valid key has the id {id!r}{did_you_mean(id, known)}")
 
 
 def find(store: Store, key: str) -> Principal | None:
-    """Say whose key this is, None if it is nobody's or was revoked."""
+    """Return the owner of a key, None if it is unknown or revoked."""
     with store.reading() as transaction:
         row = transaction.api_key(digest(key))
     return None if row is None else Principal(row.id, json.loads(row.scopes))
 
 
 def digest(key: str) -> str:
-    """Return what is stored of a key."""
+    """Return the digest by which a key is stored."""
     return hashlib.sha256(key.encode()).hexdigest()

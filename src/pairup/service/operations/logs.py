@@ -1,4 +1,4 @@
-"""Structured logs: one JSON object a line, on standard output."""
+"""Structured logs: one JSON object per line, on standard output."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import structlog
 
 
 def set_up(level: str) -> None:
-    """Log from `level` up, what uvicorn and others log included."""
+    """Log from `level` up, including what uvicorn and other libraries log."""
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -36,4 +36,4 @@ def set_up(level: str) -> None:
         logging.getLogger(name).handlers[:] = []
         logging.getLogger(name).propagate = True
     logging.getLogger("uvicorn.error").setLevel(level.upper())
-    logging.getLogger("uvicorn.access").disabled = True  # we log each request ourselves
+    logging.getLogger("uvicorn.access").disabled = True  # the middleware logs each request

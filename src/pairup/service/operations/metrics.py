@@ -1,4 +1,4 @@
-"""Metrics, as Prometheus reads them. No label is a player's or a pool's name."""
+"""Metrics for Prometheus. No label is the name of a player or of a pool."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 
 from pairup.service.domain.events import Recorded
 
-# Where workers share their counters, by files in this folder: read when the library is imported.
+# The folder in which workers share their counters; the library reads it when it is imported.
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics:
-    """The counters of this process, and of the workers beside it.
+    """The counters of this process, and of its fellow workers.
 
     Examples
     --------
     >>> metrics = Metrics()
     >>> metrics.requests.labels("GET", "/healthz", "200").inc()
-    >>> b'pairup_requests_total{method="GET"' in metrics.exposed()
+    >>> b'pairup_requests_total{method="GET"' in metrics.expose()
     True
     """
 
@@ -48,31 +48,31 @@ class Metrics:
         )
         self.cached_pools = Gauge(
             "pairup_cached_pools",
-            "Pools in memory; of several processes, in that of each.",
+            "Pools in memory, summed over processes.",
             registry=self.registry,
             multiprocess_mode="livesum",
         )
         self.streams = Gauge(
             "pairup_event_streams",
-            "Streams of events open now.",
+            "Open streams of events.",
             registry=self.registry,
             multiprocess_mode="livesum",
         )
 
-    def happened(self, log: Iterable[Recorded]) -> None:
+    def count_events(self, log: Iterable[Recorded]) -> None:
         """Count events that were committed."""
         for recorded in log:
             self.events.labels(recorded.event.kind).inc()
 
-    def exposed(self) -> bytes:
+    def expose(self) -> bytes:
         """Write everything as Prometheus reads it."""
         if SHARED not in os.environ:
             return generate_latest(self.registry)
-        everyone = CollectorRegistry()
-        MultiProcessCollector(everyone)
-        return generate_latest(everyone)
+        all_workers = CollectorRegistry()
+        MultiProcessCollector(all_workers)
+        return generate_latest(all_workers)
 
     def close(self) -> None:
-        """Let what this process holds now no longer count; what it has done still does."""
+        """Take the gauges of this process out of the sums; its counters stay in them."""
         if SHARED in os.environ:
             mark_process_dead(os.getpid())

@@ -1,4 +1,4 @@
-"""Settings of the service: options of the command line, or variables of the environment."""
+"""Settings of the service, from the command line or from environment variables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pairup.errors import ServiceError
 
 
 class Settings(BaseSettings):
-    """Settings; each is also the variable PAIRUP_ and its name in capitals.
+    """Settings of the service; each is also an environment variable, for example PAIRUP_PORT.
 
     Examples
     --------
@@ -24,31 +24,50 @@ class Settings(BaseSettings):
 
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on, 0 for any free one.")
-    database: str = Field("pairup.db", description="A file of SQLite, or postgresql://...")
-    workers: int = Field(1, ge=1, le=256, description="Processes; more than one on PostgreSQL.")
-    keys: Literal["auto", "required", "off"] = Field(
-        "auto", description="Whether API keys are needed; auto: but on loopback."
+    database: str = Field(
+        "pairup.db", description="Database: a file of SQLite, or postgresql://..."
     )
-    max_body_bytes: int = Field(4_000_000, ge=1_000, description="Bytes of a request's body.")
-    max_players: int = Field(10_000, ge=2, description="Players of a pool.")
-    max_outcomes: int = Field(10_000, ge=1, description="Outcomes of a batch.")
-    max_apart: int = Field(10_000, ge=0, description="Couples kept apart in a proposal.")
-    max_page_items: int = Field(1_000, ge=1, description="Items of a page.")
-    max_couples: int = Field(20_000, ge=1, description="Couples of an answer with estimates.")
+    workers: int = Field(
+        1, ge=1, le=256, description="Number of processes; more than one need PostgreSQL."
+    )
+    keys: Literal["auto", "required", "off"] = Field(
+        "auto", description="Need of API keys; auto: unless the service listens on loopback."
+    )
+    max_body_bytes: int = Field(
+        4_000_000, ge=1_000, description="Bytes of a request's body, at most."
+    )
+    max_players: int = Field(10_000, ge=2, description="Players of a pool, at most.")
+    max_outcomes: int = Field(10_000, ge=1, description="Reports of a batch, at most.")
+    max_apart: int = Field(
+        10_000, ge=0, description="Couples to keep apart in a proposal, at most."
+    )
+    max_page_items: int = Field(1_000, ge=1, description="Items of a page, at most.")
+    max_couples: int = Field(
+        20_000, ge=1, description="Couples of an answer with estimates, at most."
+    )
     snapshot_every: int = Field(500, ge=1, description="Events between two snapshots of a pool.")
     threads: int = Field(
-        200, ge=2, le=10_000, description="Requests at work at once; half of them for one pool."
+        200,
+        ge=2,
+        le=10_000,
+        description="Requests worked on at once; at most half of them wait for one pool.",
     )
-    wait_s: float = Field(20.0, gt=0, description="Seconds that a request waits for its pool.")
-    cached_pools: int = Field(64, ge=1, description="Pools kept in memory.")
-    sweep_s: float = Field(1.0, gt=0, description="Seconds between looks for expired games.")
-    poll_s: float = Field(0.5, gt=0, description="Seconds between looks for events to stream.")
+    wait_s: float = Field(
+        20.0, gt=0, description="Seconds that a request waits for its pool, at most."
+    )
+    cached_pools: int = Field(64, ge=1, description="Pools kept in memory, at most.")
+    sweep_s: float = Field(1.0, gt=0, description="Seconds between two searches for expired games.")
+    poll_s: float = Field(
+        0.5, gt=0, description="Seconds between two searches for events to stream."
+    )
     keep_answers_s: float = Field(
         86_400.0, gt=0, description="Seconds for which idempotent answers are kept."
     )
-    graceful_s: int = Field(20, ge=1, description="Seconds that requests have to end at shutdown.")
+    graceful_s: int = Field(
+        20, ge=1, description="Seconds that requests have to finish at shutdown."
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "info", description="Least level that is logged."
+        "info", description="Lowest level that is logged."
     )
 
     @property
@@ -79,7 +98,7 @@ class Settings(BaseSettings):
 
 
 def read_settings(**given: object) -> Settings:
-    """Read the settings; what is given and not None goes before the environment."""
+    """Read the settings; values given that are not None take precedence over the environment."""
     try:
         settings = Settings(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
     except ValidationError as error:

@@ -1,85 +1,80 @@
-"""Verify: everything that follows from the log is what the log says."""
+"""Verification: everything that is stored beside the log follows from it."""
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import Any
 
 from pairup.errors import ServiceError
+from pairup.service.domain.game_record import GameRecord, project
 from pairup.service.domain.pool import Pool
-from pairup.service.domain.records import GameRecord, project
 from pairup.service.store import PoolRow, Store, Transaction
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What was found about a pool."""
+class Verification:
+    """The result for a pool."""
 
     pool: str
     events: int
     games: int
-    digest: str  # of the pool's state, as it is served
-    wrong: str  # empty if nothing is
+    digest: str  # of the state, as it is served
+    error: str  # empty if the pool is sound
 
     def as_json(self) -> dict[str, Any]:
-        """Return what was found."""
+        """Return the result as a row of a table."""
         return {
             "pool": self.pool,
             "events": self.events,
             "games": self.games,
             "digest": self.digest,
-            "verdict": self.wrong or "sound",
+            "verdict": self.error or "sound",
         }
 
 
-def digest_of(pool: Pool) -> str:
-    """Return a digest of all that a pool is."""
-    return hashlib.sha256(pool.to_bytes()).hexdigest()
-
-
-def verify(store: Store) -> list[Verdict]:
+def verify(store: Store) -> list[Verification]:
     """Replay the log of every pool, and compare its snapshots and the records of its games.
 
-    Each pool as of one moment, so that it may be served meanwhile; deleted ones too.
+    Deleted pools are included. Each pool is read as of one moment, so that it may be served
+    meanwhile.
     """
     with store.reading() as transaction:
-        ids = transaction.every_pool()
-    verdicts = []
+        ids = transaction.pool_ids()
+    found = []
     for id in ids:
         with store.reading(still=True) as transaction:
-            verdicts.append(_verified(transaction.pool_ever(id), transaction))
-    return verdicts
+            found.append(_verify_pool(transaction.any_pool(id), transaction))
+    return found
 
 
-def _verified(row: PoolRow, transaction: Transaction) -> Verdict:
+def _verify_pool(row: PoolRow, transaction: Transaction) -> Verification:
     pool, records = Pool(row.id), dict[str, GameRecord]()
     name = row.name if row.deleted_at is None else f"{row.name} (deleted)"
     try:
         for recorded in transaction.events(row.id):
             pool.apply(recorded)
             project(records, row.id, recorded)
-        wrong = (
-            _wrong_end(pool, row)
-            or _wrong_snapshot(pool, transaction)
-            or _wrong_games(records, transaction.games_in(row.id))
+        error = (
+            _check_end(pool, row)
+            or _check_snapshots(pool, transaction)
+            or _check_games(records, transaction.games_in(row.id))
         )
-    except ServiceError as error:
-        return Verdict(name, row.seq, 0, "", str(error))
-    return Verdict(name, pool.seq, len(records), digest_of(pool), wrong)
+    except ServiceError as damage:
+        return Verification(name, row.seq, 0, "", str(damage))
+    return Verification(name, pool.seq, len(records), pool.digest, error)
 
 
-def _wrong_end(pool: Pool, row: PoolRow) -> str:
+def _check_end(pool: Pool, row: PoolRow) -> str:
     if (pool.seq, pool.deleted) == (row.seq, row.deleted_at is not None):
         return ""
     return f"the log ends with event {pool.seq} instead of {row.seq}"
 
 
-def _wrong_games(projected: dict[str, GameRecord], stored: dict[str, GameRecord]) -> str:
+def _check_games(projected: dict[str, GameRecord], stored: dict[str, GameRecord]) -> str:
     return "" if stored == projected else "the records of games differ from the log"
 
 
-def _wrong_snapshot(pool: Pool, transaction: Transaction) -> str:
+def _check_snapshots(pool: Pool, transaction: Transaction) -> str:
     for body in transaction.snapshots(pool.id):
         again = Pool.from_bytes(pool.id, body)
         seq = again.seq

@@ -1,6 +1,6 @@
-"""Warming: the steps of a policy are compiled before a request needs them, not while it waits.
+"""Warm-up: the steps of a policy are compiled before a request needs them, not while it waits.
 
-What is compiled once is kept on the disk, so this takes long only after an installation.
+Compiled code is kept on the disk, so this takes long only after an installation.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from pairup.learning import Learner
 from pairup.policies import Policy
 
 
-@lru_cache(64)  # a process does it once for a policy, which is a frozen set of options
-def warm(policy: Policy) -> None:
-    """Let a small learner of its own do all that a pool lets its learner do.
+@lru_cache(64)  # once per process and policy, which is a frozen set of options
+def warm_up(policy: Policy) -> None:
+    """Let a small learner do everything that a pool lets its learner do.
 
     Examples
     --------
     >>> from pairup import Unimodal
-    >>> warm(Unimodal())
+    >>> warm_up(Unimodal())
     """
     learner = policy.learner(list("abcdef"))
     matching = learner.propose()

@@ -1,4 +1,4 @@
-"""Engines: how each database is opened, so that what is committed is on the disk."""
+"""Engines: how each kind of database is opened, so that what is committed is on the disk."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from pairup.errors import ServiceError
 
 WRITES = "pairup_writes"  # execution option of a connection that will write
 _BUSY_MS = 20_000
-_FORGOTTEN_MS = 60_000
-# A machine that is gone without a word is noticed in seconds, not in hours.
-_REACHED = {
+_MAX_IDLE_MS = 60_000
+# A machine that vanishes is noticed in seconds, not in hours.
+_CONNECTING = {
     "connect_timeout": 10,
     "keepalives_idle": 10,
     "keepalives_interval": 5,
@@ -28,14 +28,14 @@ _REACHED = {
 }
 
 
-def parsed(database: str) -> URL:
+def parse_address(database: str) -> URL:
     """Read the address of a database: a file, or a URL of SQLite or PostgreSQL.
 
     Examples
     --------
-    >>> parsed("pools.db").render_as_string()
+    >>> parse_address("pools.db").render_as_string()
     'sqlite:///pools.db'
-    >>> parsed("postgresql://db/pairup").drivername
+    >>> parse_address("postgresql://db/pairup").drivername
     'postgresql+psycopg'
     """
     try:
@@ -43,7 +43,7 @@ def parsed(database: str) -> URL:
         url = URL.create("sqlite", database=database) if local else make_url(database)
     except ArgumentError:
         raise ServiceError(
-            f"{database!r} is no address of a database: give a file, sqlite:///file or "
+            f"{database!r} is not the address of a database: give a file, sqlite:///file or "
             "postgresql://user@host/name"
         ) from None
     if url.drivername in ("postgresql", "postgres"):
@@ -59,7 +59,7 @@ def parsed(database: str) -> URL:
 
 
 def _check_file(name: str) -> None:
-    """Refuse what can be no file of a database."""
+    """Refuse a name that cannot be that of a database."""
     if name == ":memory:":
         raise ServiceError("a database in memory loses everything when it stops: give a file")
     file = Path(name)
@@ -71,13 +71,13 @@ def _check_file(name: str) -> None:
         )
 
 
-def missing(database: str) -> bool:
-    """Whether the database is a file that does not exist yet."""
-    url = parsed(database)
+def is_missing(database: str) -> bool:
+    """Whether a database is a file that does not exist yet."""
+    url = parse_address(database)
     return url.drivername == "sqlite" and not Path(str(url.database)).exists()
 
 
-def opened(url: URL) -> Engine:
+def make_engine(url: URL) -> Engine:
     """Make an engine."""
     if url.drivername == "sqlite":
         engine = create_engine(url, connect_args={"timeout": _BUSY_MS / 1000})
@@ -85,16 +85,16 @@ def opened(url: URL) -> Engine:
         event.listen(engine, "begin", _begin_sqlite)
         return engine
     engine = create_engine(
-        url, pool_size=5, max_overflow=10, pool_pre_ping=True, connect_args=_REACHED
+        url, pool_size=5, max_overflow=10, pool_pre_ping=True, connect_args=_CONNECTING
     )
     event.listen(engine, "connect", _set_up_postgresql)
     return engine
 
 
-def for_looking(url: URL) -> Engine | None:
+def make_read_only_engine(url: URL) -> Engine | None:
     """Make an engine that cannot change a file of SQLite, None if there is no such file yet.
 
-    Even to switch on the write-ahead log is a change, which a file that is not ours must not see.
+    To switch on the write-ahead log would already change a file, which may belong to others.
     """
     file = Path(str(url.database))
     if not file.exists() or not file.stat().st_size:
@@ -112,15 +112,15 @@ def _set_up_sqlite(connection: Any, _: Any) -> None:
     cursor = connection.cursor()
     try:
         cursor.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
-        _keep_log(cursor)
+        _use_wal(cursor)
         cursor.execute("PRAGMA synchronous = FULL")  # a commit is on the disk before it is answered
         cursor.execute("PRAGMA foreign_keys = ON")
     finally:
         cursor.close()
 
 
-def _keep_log(cursor: Any) -> None:
-    """Switch on the write-ahead log; while another does so, SQLite gives up at once."""
+def _use_wal(cursor: Any) -> None:
+    """Switch on the write-ahead log; SQLite gives up at once while another process does so."""
     deadline = time.monotonic() + _BUSY_MS / 1000
     while True:
         try:
@@ -135,13 +135,13 @@ def _keep_log(cursor: Any) -> None:
 
 def _set_up_postgresql(connection: Any, _: Any) -> None:
     connection.autocommit = True
-    # Nobody waits for ever for a pool, nor holds one for ever: not even a process that is frozen.
+    # Nobody waits or holds a lock without end, not even a process that is frozen.
     connection.execute(f"SET lock_timeout = {_BUSY_MS}")
-    connection.execute(f"SET idle_in_transaction_session_timeout = {_FORGOTTEN_MS}")
+    connection.execute(f"SET idle_in_transaction_session_timeout = {_MAX_IDLE_MS}")
     connection.autocommit = False
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    # A writer takes the lock at once: a reader who wanted to become one might have to give up.
+    # A writer takes the lock at once: a reader that becomes a writer might have to give up.
     writes = connection.get_execution_options().get(WRITES)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

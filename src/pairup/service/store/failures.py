@@ -1,4 +1,4 @@
-"""What can go wrong with a database, told apart by what one can do about it."""
+"""Failures of the database, by what can be done about them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class StoreError(ServiceError):
 
     Attributes
     ----------
-    told
-        What callers of the service are told: not where the database is, nor as whom it is used.
+    public
+        The message for callers of the service, without the address of the database.
     """
 
-    told = ""
+    public = ""
 
 
 class StoreUnavailableError(StoreError):
@@ -30,11 +30,11 @@ class StoreFullError(StoreError):
 
 
 class StoreDamagedError(StoreError):
-    """The database is no database, or is damaged."""
+    """The database is damaged, or is not a database."""
 
 
 class StoreConflictError(StoreError):
-    """Another process entered the same thing at the same moment: try again."""
+    """Another process changed the same thing at the same moment: try again."""
 
 
 _SQLITE = {
@@ -52,7 +52,7 @@ _POSTGRESQL = {
     "40P01": StoreConflictError,
 }
 _ADVICE: dict[type[StoreError], str] = {
-    StoreUnavailableError: "look whether it runs, is reached and may be written, then try again",
+    StoreUnavailableError: "check that it runs, can be reached and may be written, then try again",
     StoreFullError: "make room, then try again; nothing of this request was stored",
     StoreDamagedError: "restore a copy, or give another database; nothing was changed",
     StoreConflictError: "try again",
@@ -60,22 +60,22 @@ _ADVICE: dict[type[StoreError], str] = {
 _WHAT: dict[type[StoreError], str] = {
     StoreUnavailableError: "cannot be used now",
     StoreFullError: "has no room left on its disk",
-    StoreDamagedError: "is damaged, or is no database",
+    StoreDamagedError: "is damaged, or is not a database",
     StoreConflictError: "was changed at the same moment by another process",
 }
 
 
-def failure(database: str, error: SQLAlchemyError) -> StoreError:
-    """Turn an error of a database into one of ours."""
-    kind = _kind(error)
+def translate_error(database: str, error: SQLAlchemyError) -> StoreError:
+    """Turn an error of SQLAlchemy into a `StoreError`."""
+    kind = _error_type(error)
     cause = getattr(error, "orig", None) or error
     said = str(cause).strip().partition("\n")[0]
     made = kind(f"the database {database} {_WHAT[kind]} ({said}): {_ADVICE[kind]}")
-    made.told = f"the database {_WHAT[kind]}: {_ADVICE[kind]}; the service's log says more"
+    made.public = f"the database {_WHAT[kind]}: {_ADVICE[kind]}; the service's log says more"
     return made
 
 
-def _kind(error: SQLAlchemyError) -> type[StoreError]:
+def _error_type(error: SQLAlchemyError) -> type[StoreError]:
     cause = error.orig if isinstance(error, DBAPIError) else None
     if isinstance(cause, sqlite3.Error):
         code = getattr(cause, "sqlite_errorcode", 0) & 0xFF  # without its details

@@ -1,4 +1,4 @@
-"""The version of the schema: older databases are migrated, newer ones are not touched."""
+"""Versions of the schema: older databases are migrated, newer ones are not touched."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pairup.service.store.failures import StoreDamagedError
 from pairup.service.store.tables import metadata
 
 _MIGRATIONS = Path(__file__).with_name("migrations")
-_LOCK = 0x70616972  # of PostgreSQL: several processes may start at once
+_LOCK = 0x70616972  # an advisory lock of PostgreSQL, as several processes may start at once
 
 
 def _config(connection: Connection | None = None) -> Config:
@@ -26,19 +26,19 @@ def _config(connection: Connection | None = None) -> Config:
     return config
 
 
-def version(connection: Connection) -> str | None:
+def read_version(connection: Connection) -> str | None:
     """Return the version of the schema of a database, None if it is empty."""
     return MigrationContext.configure(connection).get_current_revision()
 
 
-def latest() -> str:
+def latest_version() -> str:
     """Return the version that this pairup writes."""
     return str(ScriptDirectory.from_config(_config()).get_current_head())
 
 
 def check(connection: Connection, database: str) -> bool:
-    """Say whether a database must be migrated; refuse one that is not ours or newer."""
-    found = version(connection)
+    """Say whether a database must be migrated; refuse one that is newer, or of another program."""
+    found = read_version(connection)
     if found is None:
         tables = inspect(connection).get_table_names()
         if tables:
@@ -50,10 +50,11 @@ def check(connection: Connection, database: str) -> bool:
     known = {each.revision for each in ScriptDirectory.from_config(_config()).walk_revisions()}
     if found not in known:
         raise ServiceError(
-            f"the database {database} has schema {found}, this pairup knows up to {latest()}: "
-            "it was written by a newer pairup, run that one; nothing was changed"
+            f"the database {database} has schema {found}, this pairup knows up to "
+            f"{latest_version()}: it was written by a newer pairup, run that one; nothing was "
+            "changed"
         )
-    if found != latest():
+    if found != latest_version():
         return True
     missing = set(metadata.tables) - set(inspect(connection).get_table_names())
     if missing:
@@ -64,12 +65,12 @@ def check(connection: Connection, database: str) -> bool:
     return False
 
 
-def take_turn(connection: Connection) -> None:
-    """Wait for others who migrate the same database; in SQLite a writer is alone anyway."""
+def wait_for_turn(connection: Connection) -> None:
+    """Wait for processes that migrate the same database; in SQLite a writer is alone anyway."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
 
 
 def migrate(connection: Connection) -> None:
-    """Bring a database that `check` let pass to the latest version, in one transaction."""
+    """Bring a database that passed `check` to the latest version, in one transaction."""
     command.upgrade(_config(connection), "head")

@@ -1,4 +1,4 @@
-"""The tables.
+"""Tables of the database.
 
 JSON is stored as text in ASCII, not as a type of one database or the other: what is read is what
 was written, byte for byte.
@@ -36,9 +36,9 @@ pools = Table(
     Column("name", String(64), nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("deleted_at", BigInteger),
-    Column("seq", BigInteger, nullable=False),  # of the last event; its row is the writers' lock
+    Column("seq", BigInteger, nullable=False),  # of the last event; writers lock this row
 )
-# A deleted pool keeps its log, but gives its name back.
+# A deleted pool keeps its log, but its name is free again.
 Index(
     "pools_by_name",
     pools.c.name,
@@ -82,7 +82,7 @@ games = Table(
     Column("id", String(32), primary_key=True),
     Column("pool_id", String(32), ForeignKey("pools.id"), nullable=False),
     Column("matching_id", String(32), ForeignKey("matchings.id"), nullable=False, index=True),
-    Column("place", Integer, nullable=False),  # in its matching
+    Column("place", Integer, nullable=False),  # in the order of its matching
     Column("players", Text, nullable=False),
     Column("chance", Float(53)),
     Column("expires_at", BigInteger, nullable=False),
@@ -101,8 +101,6 @@ answers = Table(
     Column("owner", String(32), primary_key=True),
     Column("key", String(255), primary_key=True),
     Column("digest", String(64), nullable=False),  # of the request
-    Column("status", Integer, nullable=False),
-    Column("headers", Text, nullable=False),
     Column("body", Text, nullable=False),
     Column("at", BigInteger, nullable=False, index=True),
 )

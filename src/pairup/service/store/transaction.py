@@ -1,9 +1,12 @@
-"""Transactions: everything that is read from the store or written to it."""
+"""Transactions: everything that is read from the store or written to it.
+
+It stores events and records as they are given, and knows no rule of what follows from what.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +14,12 @@ from sqlalchemy import Connection, Row, bindparam, delete, insert, select, updat
 
 from pairup.service.domain import events as happened
 from pairup.service.domain.clock import Moment
-from pairup.service.domain.events import Recorded, dumps, packed, unpacked
-from pairup.service.domain.records import OPEN, GameRecord, changes
+from pairup.service.domain.events import Recorded, dumps, pack, unpack
+from pairup.service.domain.game_record import GameRecord, MatchingRecord
 from pairup.service.store import tables
 
-_CHUNK = 500  # of ids in a statement
-_PAGE = 1_000  # of events
+_CHUNK = 500  # ids in a statement
+_PAGE = 1_000  # events
 
 
 @dataclass(frozen=True)
@@ -31,23 +34,10 @@ class PoolRow:
 
 
 @dataclass(frozen=True)
-class MatchingRow:
-    """A matching as the store lists it."""
-
-    id: str
-    pool_id: str
-    at: Moment
-    expires_at: Moment
-    waiting: list[str]
-
-
-@dataclass(frozen=True)
 class StoredAnswer:
     """What was answered to a request with an idempotency key."""
 
-    digest: str
-    status: int
-    headers: dict[str, str]
+    digest: str  # of the request
     body: str
 
 
@@ -80,30 +70,30 @@ class Transaction:
         rows = self._connection.execute(query.order_by(table.name).limit(limit))
         return [_pool_row(row) for row in rows]
 
-    def every_pool(self) -> list[str]:
-        """List the ids of all pools by name, of deleted ones too."""
+    def pool_ids(self) -> list[str]:
+        """List the ids of all pools by name, those of deleted ones too."""
         table = tables.pools.c
         query = select(table.id).order_by(table.name, table.created_at, table.id)
         return list(self._connection.execute(query).scalars())
 
-    def pool_ever(self, id: str) -> PoolRow:
-        """Find a pool that exists, or did."""
+    def any_pool(self, id: str) -> PoolRow:
+        """Find a pool that exists, or has been deleted."""
         query = select(tables.pools).where(tables.pools.c.id == id)
         return _pool_row(self._connection.execute(query).one())
 
     def add_pool(self, id: str, name: str, at: Moment) -> None:
-        """Enter a pool without events; its name must be free."""
+        """Enter a pool without events, whose name must be free."""
         row = {"id": id, "name": name, "created_at": at, "seq": 0}
         self._connection.execute(insert(tables.pools), row)
 
     # The log
 
     def append(self, pool_id: str, recorded: list[Recorded]) -> None:
-        """Add events to the log, and to the records of games what follows from them."""
+        """Add events to the log."""
         if not recorded:
             return
         rows = [
-            {"pool_id": pool_id, "seq": seq, "at": at, "kind": event.kind, "body": packed(event)}
+            {"pool_id": pool_id, "seq": seq, "at": at, "kind": event.kind, "body": pack(event)}
             for seq, at, event in recorded
         ]
         self._connection.execute(insert(tables.events), rows)
@@ -113,14 +103,13 @@ class Transaction:
         self._connection.execute(
             update(tables.pools).where(tables.pools.c.id == pool_id).values(values)
         )
-        self._record(pool_id, recorded)
 
     def events(self, pool_id: str, after: int = 0) -> Iterator[Recorded]:
         """Read the log after event `after`, in order, by pages: it may be longer than memory."""
         while True:
             rows = self.raw_events(pool_id, after, _PAGE)
             for row in rows:
-                event = unpacked(pool_id, row.seq, row.kind, row.body)
+                event = unpack(pool_id, row.seq, row.kind, row.body)
                 yield Recorded(row.seq, row.at, event)
             if len(rows) < _PAGE:
                 return
@@ -141,7 +130,7 @@ class Transaction:
             yield self._connection.execute(query).scalar_one()
 
     def add_snapshot(self, pool_id: str, seq: int, at: Moment, body: bytes) -> None:
-        """Keep a snapshot, and of the older ones the latest."""
+        """Keep a snapshot, and the latest of the older ones."""
         table = tables.snapshots.c
         mine = table.pool_id == pool_id
         before = select(table.seq).where(mine, table.seq < seq).order_by(table.seq.desc())
@@ -154,66 +143,43 @@ class Transaction:
 
     # Matchings and games
 
-    def _record(self, pool_id: str, log: list[Recorded]) -> None:
-        """Bring the records of games up to date, all that change the same columns at once."""
-        changed: dict[str, dict[str, Any]] = {}
-        for recorded in log:
-            if isinstance(recorded.event, happened.Proposed):
-                self._propose(pool_id, recorded.at, recorded.event)
-            for change in changes(recorded):
-                for id in change.games:
-                    changed.setdefault(id, {}).update(change.values)
-        alike: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-        for id, values in changed.items():
-            if "answers" in values:
-                values["answers"] = dumps(values["answers"])
-            alike.setdefault(tuple(values), []).append({"game": id, **values})
-        for columns, rows in alike.items():
-            new: dict[str, Any] = {column: bindparam(column) for column in columns}
-            mine = tables.games.c.id == bindparam("game")
-            self._connection.execute(update(tables.games).where(mine).values(new), rows)
-
-    def _propose(self, pool_id: str, at: Moment, event: happened.Proposed) -> None:
-        matching = {"id": event.matching, "pool_id": pool_id, "at": at}
-        matching |= {"expires_at": event.expires_at, "waiting": dumps(event.waiting)}
-        self._connection.execute(insert(tables.matchings), matching)
-        rows = [
-            {
-                "id": game["id"],
-                "pool_id": pool_id,
-                "matching_id": event.matching,
-                "place": place,
-                "players": dumps(game["players"]),
-                "chance": game["chance"],
-                "expires_at": event.expires_at,
-                "state": OPEN,
-                "learnt": False,
-                "late": False,
-            }
-            for place, game in enumerate(event.games)
-        ]
+    def add_matching(self, matching: MatchingRecord, games: Sequence[GameRecord]) -> None:
+        """Enter a matching with its games, in their order."""
+        row = {"id": matching.id, "pool_id": matching.pool_id, "at": matching.at}
+        row |= {"expires_at": matching.expires_at, "waiting": dumps(matching.waiting)}
+        self._connection.execute(insert(tables.matchings), row)
+        rows = [{**_game_row(game), "place": place} for place, game in enumerate(games)]
         if rows:
             self._connection.execute(insert(tables.games), rows)
 
-    def matching(self, id: str) -> MatchingRow | None:
+    def update_games(self, games: Iterable[GameRecord]) -> None:
+        """Update the records of games, all at once."""
+        rows = [{"game": game.id, **_changeable(game)} for game in games]
+        if not rows:
+            return
+        columns: dict[str, Any] = {name: bindparam(name) for name in rows[0] if name != "game"}
+        mine = tables.games.c.id == bindparam("game")
+        self._connection.execute(update(tables.games).where(mine).values(columns), rows)
+
+    def matching(self, id: str) -> MatchingRecord | None:
         """Find a matching."""
         query = select(tables.matchings).where(tables.matchings.c.id == id)
         row = self._connection.execute(query).first()
         if row is None:
             return None
-        return MatchingRow(row.id, row.pool_id, row.at, row.expires_at, json.loads(row.waiting))
+        return MatchingRecord(row.id, row.pool_id, row.at, row.expires_at, json.loads(row.waiting))
 
-    def games_of(self, matching_id: str, most: int | None = None) -> list[GameRecord]:
-        """List the games of a matching in their order, `most` of them if that is given."""
+    def games_of(self, matching_id: str, limit: int | None = None) -> list[GameRecord]:
+        """List the games of a matching in their order, at most `limit` if that is given."""
         table = tables.games.c
         query = select(tables.games).where(table.matching_id == matching_id).order_by(table.place)
-        query = query.limit(most)
-        return [_record_of(row) for row in self._connection.execute(query)]
+        query = query.limit(limit)
+        return [_game_record(row) for row in self._connection.execute(query)]
 
     def games_in(self, pool_id: str) -> dict[str, GameRecord]:
         """List all games that a pool ever had."""
         query = select(tables.games).where(tables.games.c.pool_id == pool_id)
-        return {row.id: _record_of(row) for row in self._connection.execute(query)}
+        return {row.id: _game_record(row) for row in self._connection.execute(query)}
 
     def games(self, ids: Iterable[str]) -> dict[str, GameRecord]:
         """Find games."""
@@ -221,30 +187,29 @@ class Transaction:
         for start in range(0, len(wanted), _CHUNK):
             some = tables.games.c.id.in_(wanted[start : start + _CHUNK])
             rows = self._connection.execute(select(tables.games).where(some))
-            found |= {row.id: _record_of(row) for row in rows}
+            found |= {row.id: _game_record(row) for row in rows}
         return found
 
     # Answers to requests with an idempotency key
 
     def answer(self, owner: str, key: str) -> StoredAnswer | None:
-        """Find what was answered."""
+        """Find the answer to a request."""
         table = tables.answers.c
         query = select(tables.answers).where(table.owner == owner, table.key == key)
         row = self._connection.execute(query).first()
         if row is None:
             return None
-        return StoredAnswer(row.digest, row.status, json.loads(row.headers), row.body)
+        return StoredAnswer(row.digest, row.body)
 
     def keep_answer(self, owner: str, key: str, answer: StoredAnswer, at: Moment) -> None:
-        """Keep what is answered now."""
-        row = {"owner": owner, "key": key, "digest": answer.digest, "status": answer.status}
-        row |= {"headers": dumps(answer.headers), "body": answer.body, "at": at}
+        """Keep the answer to a request."""
+        row = {"owner": owner, "key": key, "digest": answer.digest, "body": answer.body, "at": at}
         self._connection.execute(insert(tables.answers), row)
 
-    def drop_answers(self, before: Moment, most: int = 1_000) -> bool:
+    def drop_answers(self, before: Moment, limit: int = 1_000) -> bool:
         """Forget some of the answers older than a moment; returns whether there are more."""
         at = tables.answers.c.at
-        next_ones = select(at).where(at < before).order_by(at).offset(most).limit(1)
+        next_ones = select(at).where(at < before).order_by(at).offset(limit).limit(1)
         until = self._connection.execute(next_ones).scalar()
         old = at < before if until is None else at <= until
         self._connection.execute(delete(tables.answers).where(old))
@@ -268,7 +233,7 @@ class Transaction:
         return self._connection.execute(query).first()
 
     def revoke_key(self, id: str, at: Moment) -> bool:
-        """Revoke a key; False when there is none to revoke."""
+        """Revoke a key; returns whether there was one to revoke."""
         table = tables.keys.c
         mine = update(tables.keys).where(table.id == id, table.revoked_at.is_(None))
         return self._connection.execute(mine.values(revoked_at=at)).rowcount > 0
@@ -278,7 +243,7 @@ def _pool_row(row: Row[Any]) -> PoolRow:
     return PoolRow(row.id, row.name, row.created_at, row.seq, row.deleted_at)
 
 
-def _record_of(row: Row[Any]) -> GameRecord:
+def _game_record(row: Row[Any]) -> GameRecord:
     one, other = json.loads(row.players)
     return GameRecord(
         id=row.id,
@@ -290,8 +255,33 @@ def _record_of(row: Row[Any]) -> GameRecord:
         state=row.state,
         played=row.played,
         cause=row.cause,
-        answers=json.loads(row.answers) if row.answers else None,
+        answers=json.loads(row.answers) if row.answers else {},
         learnt=row.learnt,
         late=row.late,
         closed_at=row.closed_at,
     )
+
+
+def _game_row(game: GameRecord) -> dict[str, Any]:
+    return {
+        "id": game.id,
+        "pool_id": game.pool_id,
+        "matching_id": game.matching_id,
+        "players": dumps(game.players),
+        "chance": game.chance,
+        "expires_at": game.expires_at,
+        **_changeable(game),
+    }
+
+
+def _changeable(game: GameRecord) -> dict[str, Any]:
+    """Return the columns that events change after a game was proposed."""
+    return {
+        "state": game.state,
+        "played": game.played,
+        "cause": game.cause,
+        "answers": dumps(game.answers) if game.answers else None,
+        "learnt": game.learnt,
+        "late": game.late,
+        "closed_at": game.closed_at,
+    }

@@ -1,1 +1,1 @@
-"""Use cases: what can be asked of the service, each in one transaction."""
+"""Use cases: what can be asked of the service. `service.Service` has a method for each."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+import json
+from dataclasses import dataclass
 from typing import Any
 
 from pairup.service.domain.clock import Moment
@@ -13,47 +14,46 @@ from pairup.service.store import StoredAnswer, Transaction
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What is answered to a request."""
+class Reply:
+    """The answer to a request that may be sent again."""
 
-    status: int
-    text: str = ""  # JSON
-    headers: dict[str, str] = field(default_factory=dict)
+    view: dict[str, Any]
+    text: str  # the same as JSON
+    replayed: bool = False
 
     @classmethod
-    def of(cls, status: int, body: Any, headers: dict[str, str] | None = None) -> Answer:
-        """Answer with a body."""
-        return cls(status, dumps(body), headers or {})
+    def of(cls, view: dict[str, Any]) -> Reply:
+        """Answer for the first time."""
+        return cls(view, dumps(view))
 
 
 @dataclass(frozen=True)
-class Repeatable:
+class KeyedRequest:
     """A request with an idempotency key."""
 
-    owner: str  # of the API key: keys of others are their own
+    owner: str  # of the API key: the keys of other owners are their own
     key: str
     digest: str
 
     @classmethod
-    def of(cls, owner: str, key: str, method: str, path: str, body: bytes) -> Repeatable:
+    def of(cls, owner: str, key: str, method: str, path: str, body: bytes) -> KeyedRequest:
         """Describe a request."""
-        told = f"{method} {path}\n".encode() + body
-        return cls(owner, key, hashlib.sha256(told).hexdigest())
+        content = f"{method} {path}\n".encode() + body
+        return cls(owner, key, hashlib.sha256(content).hexdigest())
 
-    def stored(self, transaction: Transaction) -> Answer | None:
-        """Find what was answered the first time; refuse the key of another request."""
+    def stored_reply(self, transaction: Transaction) -> Reply | None:
+        """Find the first answer; refuse a key that another request was sent with."""
         answer = transaction.answer(self.owner, self.key)
-        if answer is not None and answer.digest != self.digest:
+        if answer is None:
+            return None
+        if answer.digest != self.digest:
             raise RefusalError(
                 "key-reused",
                 f"the idempotency key {self.key!r} was sent before with another request: send the "
                 "very same request again, or give this one a key of its own",
             )
-        if answer is None:
-            return None
-        return Answer(answer.status, answer.body, answer.headers | {"Idempotent-Replay": "true"})
+        return Reply(json.loads(answer.body), answer.body, replayed=True)
 
-    def keep(self, transaction: Transaction, answer: Answer, at: Moment) -> None:
-        """Store the answer with what the request changed."""
-        stored = StoredAnswer(self.digest, answer.status, answer.headers, answer.text)
-        transaction.keep_answer(self.owner, self.key, stored, at)
+    def keep(self, transaction: Transaction, reply: Reply, at: Moment) -> None:
+        """Store the answer together with what the request changed."""
+        transaction.keep_answer(self.owner, self.key, StoredAnswer(self.digest, reply.text), at)

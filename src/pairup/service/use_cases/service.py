@@ -1,58 +1,48 @@
-"""Service: pools in memory, never ahead of their logs."""
+"""Service: one method for each use case, which routes, the dashboard and tests call."""
 
 from __future__ import annotations
 
-import threading
-import time
-from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
 import structlog
 
 from pairup.errors import ServiceError
-from pairup.service.domain import events as happened
 from pairup.service.domain.clock import SECOND, Clock, WallClock
 from pairup.service.domain.pool import Pool
+from pairup.service.domain.report import Report
 from pairup.service.domain.rules import Rules
 from pairup.service.operations.metrics import Metrics
 from pairup.service.operations.settings import Settings
-from pairup.service.operations.warmup import warm
+from pairup.service.operations.warmup import warm_up
 from pairup.service.problem_details import RefusalError
 from pairup.service.store import PoolRow, Store, Transaction
-from pairup.service.store.failures import StoreConflictError
-from pairup.service.use_cases import commands
-from pairup.service.use_cases.idempotency import Answer, Repeatable
-from pairup.service.use_cases.unit_of_work import Changes
+from pairup.service.use_cases import players, pools, proposals, queries, reports, views
+from pairup.service.use_cases.idempotency import KeyedRequest, Reply
+from pairup.service.use_cases.pool_access import PoolAccess
+from pairup.service.use_cases.pool_cache import unknown_pool
+from pairup.service.use_cases.unit_of_work import draw_id
 
 T = TypeVar("T")
-Command = Callable[[Changes, Transaction], Answer]
-View = Callable[[Pool, Transaction], T]
-_TRIES = 3
-_SELDOM = 20  # times as long as it takes to save a pool, it is not saved again
+View = dict[str, Any]
 log = structlog.get_logger()
 
 
-@dataclass
-class Seat:
-    """A pool's place in memory."""
-
-    lock: threading.RLock = field(default_factory=threading.RLock)
-    pool: Pool | None = None  # equal to its log whenever the lock is free
-    snapshot: int = 0  # event of the latest snapshot
-    saved_at: float = 0.0  # by the monotonic clock
-    saving_s: float = 0.0  # how long it took
-    waiting: int = 0  # requests that wait for the lock
-
-
 class Service:
-    """Every pool of a store.
+    """All pools of a store.
 
-    A request that changes a pool holds its lock and, in one transaction, the lock of its row: it
-    reads what other processes appended, decides, appends its events and its idempotent answer, and
-    commits. Whatever fails on the way, the pool in memory is thrown away and read again.
+    Pools are called by name. Views are what answers show, as `api.schemas` describes it. A use case
+    that takes a `KeyedRequest` is done once, however often the request is sent.
+
+    Parameters
+    ----------
+    settings
+        Limits and times.
+    store
+        The database; closed by `close`.
+    clock, metrics, new_id
+        By default the clock of this machine, counters of its own, and ids drawn at random.
     """
 
     def __init__(
@@ -61,296 +51,205 @@ class Service:
         store: Store,
         clock: Clock | None = None,
         metrics: Metrics | None = None,
+        new_id: Callable[[], str] = draw_id,
     ) -> None:
         self.settings = settings
         self.store = store
         self.clock = clock or WallClock()
         self.metrics = metrics or Metrics()
-        self._seats: OrderedDict[str, Seat] = OrderedDict()
-        self._guard = threading.Lock()
+        self.pools = PoolAccess(settings, store, self.clock, self.metrics, new_id)
+
+    # Pools
+
+    def create_pool(
+        self, name: str, rules: dict[str, Any], request: KeyedRequest | None = None
+    ) -> Reply:
+        """Create a pool with some rules, the others by default."""
+        complete = pools.read_rules(rules)
+        warm_up(complete.make_policy())
+        return self.pools.create(name, complete, request)
+
+    def configure_pool(self, name: str, rules: dict[str, Any]) -> View:
+        """Change rules of a pool; a new policy is told what is known of the couples."""
+        if {"policy", "options"} & rules.keys():  # compiled before the pool is locked for it
+            warm_up(self.pools.read(name, partial(pools.policy_after, wanted=rules)))
+        return self.pools.change(name, partial(pools.configure, wanted=rules))
+
+    def delete_pool(self, name: str) -> None:
+        """Delete a pool: its name is free again, open games are released; its log stays stored."""
+        self.pools.change(name, pools.delete)
+
+    def show_pool(self, name: str) -> View:
+        """Show a pool."""
+        return self.read(name, lambda pool, _: views.pool(pool))
+
+    def show_digest(self, name: str) -> View:
+        """Show a digest of the whole state of a pool."""
+        return self.read(name, queries.digest)
+
+    def list_pools(
+        self, may_read: Callable[[str], bool], after: str, limit: int
+    ) -> tuple[list[PoolRow], bool]:
+        """List pools that may be read, by name; returns also whether there are more."""
+        found = list[PoolRow]()
+        with self.store.reading() as transaction:
+            while len(found) <= limit:
+                rows = transaction.pools(after, limit + 1)
+                found += [row for row in rows if may_read(row.name)]
+                if len(rows) <= limit:
+                    break
+                after = rows[-1].name
+        return found[:limit], len(found) > limit
+
+    def pool_id(self, name: str) -> str:
+        """Return the id of the pool of this name, or refuse."""
+        with self.store.reading() as transaction:
+            row = transaction.pool_named(name)
+        if row is None:
+            raise unknown_pool(name)
+        return row.id
+
+    # Players
+
+    def put_player(self, pool: str, player: str, status: str) -> tuple[View, bool]:
+        """Let a player join, wait or be away; returns the player, and whether they joined."""
+        most = self.settings.max_players
+        command = partial(players.put_player, player=player, status=status, max_players=most)
+        return self.pools.change(pool, command)
+
+    def remove_player(self, pool: str, player: str) -> None:
+        """Let a player leave: what was learnt about them is forgotten."""
+        self.pools.change(pool, partial(players.remove_player, player=player))
+
+    def show_player(self, pool: str, player: str) -> View:
+        """Show a player."""
+        return self.read(pool, partial(queries.player, name=player))
+
+    def list_players(
+        self, pool: str, status: str | None, after: str, limit: int
+    ) -> tuple[list[View], bool]:
+        """List players by name; returns also whether there are more."""
+        return self.read(pool, partial(queries.players, status=status, after=after, limit=limit))
+
+    # Matchings
+
+    def propose(
+        self,
+        pool: str,
+        available: list[str] | None = None,
+        apart: Sequence[list[str]] = (),
+        request: KeyedRequest | None = None,
+    ) -> Reply:
+        """Propose a matching of the players who wait, or of those `available`."""
+        command = partial(proposals.propose, available=available, apart=apart)
+        return self.pools.change_once(pool, command, request)
+
+    def release(self, pool: str, matching: str, request: KeyedRequest | None = None) -> Reply:
+        """Take back the games of a matching that are still open: nothing is learnt from them."""
+        command = partial(proposals.release, matching=matching)
+        return self.pools.change_once(pool, command, request)
+
+    def show_matching(self, pool: str, matching: str) -> View:
+        """Show a matching with what became of its games."""
+        return self.read(pool, partial(queries.matching, id=matching))
+
+    def pool_of_matching(self, matching: str) -> str | None:
+        """Return the name of the pool of a matching, None if there is none."""
+        with self.store.reading() as transaction:
+            record = transaction.matching(matching)
+            row = transaction.pool(record.pool_id) if record else None
+        return row.name if row else None
+
+    # Games
+
+    def report_outcome(self, pool: str, game: str, report: Report) -> View:
+        """Take in a report of a game."""
+        return self.pools.change(pool, partial(reports.report_outcome, game=game, report=report))
+
+    def report_outcomes(
+        self,
+        pool: str,
+        given: Sequence[tuple[str, Report]],
+        request: KeyedRequest | None = None,
+    ) -> Reply:
+        """Take in reports of several games; each is answered as if it had been sent alone."""
+        command = partial(reports.report_outcomes, reports=given)
+        return self.pools.change_once(pool, command, request)
+
+    def show_game(self, pool: str, game: str) -> View:
+        """Show a game."""
+        return self.read(pool, partial(queries.game, id=game))
+
+    def pool_of_game(self, game: str) -> str | None:
+        """Return the name of the pool of a game, None if there is none."""
+        with self.store.reading() as transaction:
+            record = transaction.games([game]).get(game)
+            row = transaction.pool(record.pool_id) if record else None
+        return row.name if row else None
+
+    # Insight
+
+    def estimates(self, pool: str, max_couples: int) -> View:
+        """Show what the learner estimates."""
+        return self.read(pool, lambda found, _: views.estimates(found, max_couples))
+
+    def stats(self, pool: str, max_games: int) -> View:
+        """Show what the pool counted, and how it fares against random pairing."""
+        return self.read(pool, lambda found, _: views.stats(found, max_games))
+
+    def events(self, pool: str, after: int, limit: int) -> View:
+        """Show a page of the log."""
+        return self.read(pool, partial(queries.events, after=after, limit=limit))
+
+    def check_happened(self, pool: str, after: int) -> None:
+        """Refuse an event that has not happened in a pool."""
+        self.read(pool, partial(queries.check_happened, after=after))
+
+    def follow(self, pool_id: str, after: int, limit: int) -> list[View]:
+        """List the next events of a pool that may have been deleted meanwhile."""
+        with self.store.reading() as transaction:
+            return [views.event(row) for row in transaction.raw_events(pool_id, after, limit)]
+
+    def read(self, pool: str, query: Callable[[Pool, Transaction], T]) -> T:
+        """Look at a pool as it is now, in one transaction."""
+        return self.pools.read(pool, query)
+
+    # What is done without a request
 
     def warm_up(self, stopping: Callable[[], bool] = lambda: False) -> None:
         """Compile the policies and read the pools that the first requests will need."""
-        warm(Rules().make_policy())
+        warm_up(Rules().make_policy())
         with self.store.reading() as transaction:
             rows = transaction.pools("", self.settings.cached_pools)
         for row in rows:
             if stopping():
                 return
             try:
-                warm(self.read(row.id, lambda pool, _: pool.rules.make_policy()))
-            except (RefusalError, ServiceError) as error:  # others can be served still
+                warm_up(self.read(row.name, lambda pool, _: pool.rules.make_policy()))
+            except (RefusalError, ServiceError) as error:  # the others can still be served
                 log.warning("pool not read", pool=row.name, why=str(error))
 
-    def find(self, name: str) -> str:
-        """Return the id of the pool of this name, or refuse."""
-        with self.store.reading() as transaction:
-            row = transaction.pool_named(name)
-        if row is None:
-            raise no_pool(name)
-        return row.id
-
-    def create(
-        self,
-        name: str,
-        rules: Rules,
-        render: Callable[[Pool], Answer],
-        repeatable: Repeatable | None = None,
-    ) -> Answer:
-        """Make a pool."""
-        return self._trying(lambda: self._create(name, rules, render, repeatable))
-
-    def _create(
-        self,
-        name: str,
-        rules: Rules,
-        render: Callable[[Pool], Answer],
-        repeatable: Repeatable | None,
-    ) -> Answer:
-        now = self.clock.now()
-        with self.store.writing() as transaction:
-            taken = transaction.pool_named(name)
-            # After the look at the name: the same request may have been committed in between.
-            stored = repeatable and repeatable.stored(transaction)
-            if stored:
-                return stored
-            if taken:
-                raise RefusalError(
-                    "pool-exists",
-                    f"a pool is called {name!r} already: use it, or choose another name",
-                )
-            pool = Pool(commands.new_id())
-            changes = Changes(pool, now)
-            changes.add(happened.Created(name, rules.as_json()))
-            transaction.add_pool(pool.id, name, now)
-            transaction.append(pool.id, changes.log)
-            answer = render(pool)
-            if repeatable:
-                repeatable.keep(transaction, answer, now)
-        self.metrics.happened(changes.log)
-        return answer
-
-    def change(
-        self, pool_id: str, command: Command, repeatable: Repeatable | None = None
-    ) -> Answer:
-        """Let a command change a pool.
-
-        What had happened before a command was refused, a game that expired say, has happened: it
-        is committed, and the refusal raised.
-        """
-        return self._trying(lambda: self._change(pool_id, command, repeatable))
-
-    def _change(self, pool_id: str, command: Command, repeatable: Repeatable | None) -> Answer:
-        seat = self._seat(pool_id)
-        with self._held(seat):
-            return self._changed(seat, pool_id, command, repeatable)
-
-    def _changed(
-        self, seat: Seat, pool_id: str, command: Command, repeatable: Repeatable | None = None
-    ) -> Answer:
-        answer, refusal = Answer(204), None
-        try:
-            with self.store.writing() as transaction:
-                row = transaction.pool(pool_id, lock=True)
-                if row is None:
-                    raise self._gone(pool_id)
-                stored = repeatable and repeatable.stored(transaction)
-                if stored:
-                    return stored
-                pool = self._current(seat, transaction, row)
-                changes = Changes(pool, self.clock.now())
-                try:
-                    answer = command(changes, transaction)
-                except RefusalError as problem:
-                    refusal = problem
-                transaction.append(pool_id, changes.log)
-                if repeatable and refusal is None:
-                    repeatable.keep(transaction, answer, changes.now)
-                self._snapshot(seat, transaction)
-        except RefusalError:
-            raise  # before the pool was touched
-        except BaseException:
-            seat.pool = None  # it may be ahead of its log
-            raise
-        self.metrics.happened(changes.log)
-        if pool.deleted:
-            self._drop(pool_id)
-        if refusal is not None:
-            raise refusal
-        return answer
-
-    def read(self, pool_id: str, view: View[T]) -> T:
-        """Look at a pool as it is now."""
-        seat = self._seat(pool_id)
-        with self._held(seat):
-            while True:
-                try:
-                    with self.store.reading() as transaction:
-                        row = transaction.pool(pool_id)
-                        if row is None:
-                            raise self._gone(pool_id)
-                        pool = self._current(seat, transaction, row)
-                        if not pool.due(self.clock.now()):
-                            return view(pool, transaction)
-                except ServiceError:
-                    seat.pool = None
-                    raise
-                self._trying(lambda: self._changed(seat, pool_id, _nothing))
-
-    def _trying(self, attempt: Callable[[], Answer]) -> Answer:
-        for _ in range(_TRIES):
-            try:
-                return attempt()
-            except StoreConflictError as conflict:
-                said = str(conflict)
-        raise RefusalError("busy", f"{said} (tried {_TRIES} times)")
-
-    @contextmanager
-    def _held(self, seat: Seat) -> Iterator[None]:
-        """Hold a pool's lock, or refuse: who waits for it takes a thread that other pools need."""
-        with self._guard:
-            if seat.waiting >= max(1, self.settings.threads // 2):
-                raise _busy(f"{seat.waiting} requests wait for this pool")
-            seat.waiting += 1
-        try:
-            held = seat.lock.acquire(timeout=self.settings.wait_s)
-        finally:
-            with self._guard:
-                seat.waiting -= 1
-        if not held:
-            raise _busy(f"this pool is worked on for more than {self.settings.wait_s:g} seconds")
-        try:
-            yield
-        finally:
-            seat.lock.release()
-
-    def _gone(self, pool_id: str) -> RefusalError:
-        """Say that a pool was deleted, here or by another process, and keep it no longer."""
-        self._drop(pool_id)
-        return no_pool(pool_id)
-
-    def _drop(self, pool_id: str) -> None:
-        with self._guard:
-            self._seats.pop(pool_id, None)
-            self.metrics.cached_pools.set(len(self._seats))
-
-    def _seat(self, pool_id: str) -> Seat:
-        """Return a pool's place; the pool longest unused makes room."""
-        with self._guard:
-            seat = self._seats.setdefault(pool_id, Seat())
-            self._seats.move_to_end(pool_id)
-            for id in list(self._seats)[: -self.settings.cached_pools]:
-                # Who waits for a seat that is taken away gets it still: it reads its pool again.
-                if self._seats[id].lock.acquire(blocking=False):
-                    self._seats.pop(id).lock.release()
-            self.metrics.cached_pools.set(len(self._seats))
-            return seat
-
-    def _current(self, seat: Seat, transaction: Transaction, row: PoolRow) -> Pool:
-        """Bring the pool in memory up to its log."""
-        pool = seat.pool
-        if pool is None or pool.seq > row.seq:
-            pool = self._loaded(seat, transaction, row)
-        seat.pool = None  # until all of the log is in it
-        if pool.seq < row.seq:
-            for recorded in transaction.events(row.id, pool.seq):
-                pool.apply(recorded)
-        if pool.seq < row.seq:
-            raise ServiceError(
-                f"the log of pool {row.name!r} ends with event {pool.seq} instead of {row.seq}: "
-                "it is damaged, restore a copy of the database"
-            )
-        seat.pool = pool
-        return pool
-
-    def _loaded(self, seat: Seat, transaction: Transaction, row: PoolRow) -> Pool:
-        for body in transaction.snapshots(row.id):
-            try:
-                pool = Pool.from_bytes(row.id, body)
-            except ServiceError as error:
-                log.warning("snapshot unreadable", pool=row.name, why=str(error))
-                continue
-            if pool.seq <= row.seq:
-                seat.snapshot = pool.seq
-                return pool
-        seat.snapshot = 0
-        return Pool(row.id)
-
-    def _snapshot(self, seat: Seat, transaction: Transaction, every: int | None = None) -> None:
-        """Save the pool in this transaction, if enough happened since it was saved.
-
-        A pool so large that it takes long is saved less often, to spend little time on it.
-        """
-        pool, began = seat.pool, time.monotonic()
-        if pool is None or pool.seq - seat.snapshot < (every or self.settings.snapshot_every):
-            return
-        if not every and began - seat.saved_at < _SELDOM * seat.saving_s:
-            return
-        transaction.add_snapshot(pool.id, pool.seq, pool.at, pool.to_bytes())
-        seat.snapshot, seat.saved_at = pool.seq, time.monotonic()
-        seat.saving_s = seat.saved_at - began
-
-    def sweep(self) -> None:
+    def expire_games(self) -> None:
         """Let games expire that are due in the pools in memory."""
-        with self._guard:
-            seats = list(self._seats.items())
-        for id, seat in seats:
+        for cached in self.pools.cache:
             try:
-                self._sweep(id, seat)
+                self.pools.expire_games(cached)
             except (RefusalError, ServiceError) as error:  # deleted elsewhere, a store in trouble
-                log.warning("sweep", pool=id, why=str(error))
-
-    def _sweep(self, pool_id: str, seat: Seat) -> None:
-        if not seat.lock.acquire(blocking=False):
-            return  # whoever holds it lets them expire
-        try:
-            due = seat.pool is not None and seat.pool.due(self.clock.now())
-        finally:
-            seat.lock.release()
-        if due:
-            self.read(pool_id, lambda pool, transaction: None)
+                log.warning("sweep", pool=cached.name, why=str(error))
 
     def forget_answers(self) -> None:
         """Forget idempotent answers that are older than the settings say."""
         before = self.clock.now() - round(self.settings.keep_answers_s * SECOND)
         more = True
-        while more:  # some at a time: others write in between
+        while more:  # some at a time, so that others can write in between
             with self.store.writing() as transaction:
                 more = transaction.drop_answers(before)
 
     def close(self) -> None:
         """Save every pool in memory, so that the next start is fast, and close the store."""
-        for id, seat in list(self._seats.items()):
-            with seat.lock:
-                try:
-                    self._save(id, seat)
-                except ServiceError as error:  # the log has it all: only the next start is slower
-                    log.warning("snapshot not written", pool=id, why=str(error))
+        for cached in self.pools.cache:
+            try:
+                self.pools.save(cached)
+            except ServiceError as error:  # the log has it all: only the next start is slower
+                log.warning("snapshot not written", pool=cached.name, why=str(error))
         self.store.close()
-
-    def _save(self, pool_id: str, seat: Seat) -> None:
-        if seat.pool is None or seat.pool.seq == seat.snapshot:
-            return
-        with self.store.writing() as transaction:
-            if transaction.pool(pool_id, lock=True) is not None:
-                self._snapshot(seat, transaction, every=1)
-
-
-def _nothing(changes: Changes, transaction: Transaction) -> Answer:
-    """Change nothing but what the clock does."""
-    return Answer(204)
-
-
-def _busy(what: str) -> RefusalError:
-    return RefusalError(
-        "pool-busy",
-        f"{what}: try again in a moment, and report outcomes in batches",
-        headers={"Retry-After": "1"},
-    )
-
-
-def no_pool(name: str) -> RefusalError:
-    """Say that a pool is unknown."""
-    return RefusalError(
-        "no-such-pool", f"no pool is called {name!r}: make it first, with POST /v1/pools"
-    )

@@ -1,41 +1,119 @@
-"""Changes: what a request does to a pool, event by event."""
+"""Unit of work: what one request changes, event by event."""
 
 from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable
 
 from pairup.service.domain import events as happened
 from pairup.service.domain.clock import Moment
 from pairup.service.domain.events import Event, Recorded
+from pairup.service.domain.game_record import (
+    GameRecord,
+    MatchingRecord,
+    changed_games,
+    project,
+)
 from pairup.service.domain.pool import Pool
+from pairup.service.store import Transaction
 
 
-class Changes:
-    """The events of one request, applied to the pool as they are found.
+def draw_id() -> str:
+    """Draw an id that nobody can guess."""
+    return secrets.token_hex(12)
+
+
+class UnitOfWork:
+    """The events of one request, applied to the pool at once and written by `flush`.
 
     Time never runs backwards in a log, whatever the clocks of several machines say: events are
-    dated no earlier than those before them. When games expire is decided by the clock alone, or one
-    clock that was ahead would keep games open until the others have caught up. Games that are due
-    expire first.
+    dated no earlier than those before them. When games expire is decided by the clock alone:
+    otherwise one clock that was ahead would keep games open until the others have caught up. Games
+    that are due expire first.
 
     Parameters
     ----------
     pool
-        Changed in place. Until the events are committed it is ahead of its log: whoever fails to
-        commit them throws it away.
+        Changed in place. Until the events are committed it is ahead of its log: if they cannot be
+        committed, it must be thrown away.
+    transaction
+        A transaction that writes.
     now
         The time of day.
+    new_id
+        Draws the ids of matchings and games.
     """
 
-    def __init__(self, pool: Pool, now: Moment) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        transaction: Transaction,
+        now: Moment,
+        new_id: Callable[[], str] = draw_id,
+    ) -> None:
         self.pool = pool
         self.now = now
-        self.at = max(now, pool.at)
         self.log: list[Recorded] = []
+        self._at = max(now, pool.at)
+        self._transaction = transaction
+        self._new_id = new_id
+        self._stored: dict[str, GameRecord] = {}
+        self._changed: dict[str, GameRecord] = {}
         due = pool.due(now)
         if due:
             self.add(happened.Expired(due, pool.rules.unreported))
 
     def add(self, event: Event) -> None:
         """Let an event happen."""
-        recorded = Recorded(self.pool.seq + 1, self.at, event)
+        recorded = Recorded(self.pool.seq + 1, self._at, event)
+        self._record(recorded)  # first, because the pool forgets games that end
         self.pool.apply(recorded)
+
+    def propose(self, available: list[str] | None, apart: list[list[str]]) -> str:
+        """Let the pool propose; returns the id of the matching."""
+        expires_at = self.pool.rules.expiry(self.now)
+        recorded = self.pool.propose(self._at, expires_at, available, apart, self._new_id)
+        self._record(recorded)
+        assert isinstance(recorded.event, happened.Proposed)
+        return recorded.event.matching
+
+    def _record(self, recorded: Recorded) -> None:
         self.log.append(recorded)
+        for id in changed_games(recorded.event):
+            if record := self.game(id):
+                self._changed[id] = record
+        project(self._changed, self.pool.id, recorded)
+
+    def load_games(self, ids: Iterable[str]) -> None:
+        """Read the records of games that are not in memory, all at once."""
+        self._stored |= self._transaction.games(id for id in ids if id not in self.pool.games)
+
+    def game(self, id: str) -> GameRecord | None:
+        """Return the record of a game as it is now, None if there is none."""
+        if id in self._changed:
+            return self._changed[id]
+        if id in self.pool.games:
+            return self.pool.games[id].record
+        return self._stored.get(id)
+
+    def matching(self, id: str) -> tuple[MatchingRecord, list[GameRecord]] | None:
+        """Return a matching with its games as they are now, None if the pool has no such one."""
+        for recorded in self.log:
+            if isinstance(recorded.event, happened.Proposed) and recorded.event.matching == id:
+                games = [self._changed[game["id"]] for game in recorded.event.games]
+                return MatchingRecord.of(self.pool.id, recorded), games
+        record = self._transaction.matching(id)
+        if record is None or record.pool_id != self.pool.id:
+            return None
+        stored = self._transaction.games_of(id)
+        return record, [self._changed.get(game.id, game) for game in stored]
+
+    def flush(self) -> None:
+        """Write the events, and the records that follow from them."""
+        self._transaction.append(self.pool.id, self.log)
+        changed = dict(self._changed)
+        for recorded in self.log:
+            if isinstance(recorded.event, happened.Proposed):
+                games = [changed.pop(game["id"]) for game in recorded.event.games]
+                self._transaction.add_matching(MatchingRecord.of(self.pool.id, recorded), games)
+        self._transaction.update_games(changed.values())

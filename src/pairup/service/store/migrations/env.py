@@ -1,4 +1,4 @@
-"""What Alembic runs to run the steps; the connection, in a transaction, is given to it."""
+"""Environment of Alembic, which runs the migrations on the connection that it is given."""
 
 from alembic import context
 

@@ -67,8 +67,6 @@ def upgrade() -> None:
         sa.Column("owner", sa.String(32), primary_key=True),
         sa.Column("key", sa.String(255), primary_key=True),
         sa.Column("digest", sa.String(64), nullable=False),
-        sa.Column("status", sa.Integer, nullable=False),
-        sa.Column("headers", sa.Text, nullable=False),
         sa.Column("body", sa.Text, nullable=False),
         sa.Column("at", sa.BigInteger, nullable=False),
     )

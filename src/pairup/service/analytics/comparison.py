@@ -1,4 +1,4 @@
-"""Shares of games that were played, and how they compare with other ways to pair."""
+"""Comparison: the share of games that were played, against other ways to pair the players."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pairup.service.domain.tally import Bucket
+from pairup.service.domain.counters import Bucket
 
 _Z = 1.959963984540054  # 95%
-LEAST_GAMES = 100  # that a comparison is worth its words
-_LEAST_ROOM = 0.02  # between random pairing and the best, that a part of it means something
+MIN_GAMES = 100  # for a comparison to say something
+_MIN_ROOM = 0.02  # between random pairing and the best, for a part of it to mean something
 
 
-def wilson(played: int, games: int) -> dict[str, float]:
+def wilson_interval(played: int, games: int) -> dict[str, float]:
     """Return a share with its 95% interval by Wilson's score.
 
     Examples
     --------
-    >>> interval = wilson(8, 10)
+    >>> interval = wilson_interval(8, 10)
     >>> round(interval["low"], 3), interval["estimate"], round(interval["high"], 3)
     (0.49, 0.8, 0.943)
     """
@@ -32,10 +32,10 @@ def wilson(played: int, games: int) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What was played against what other pairings of the same players would have given.
+    """The games played, against what other pairings of the same players would have given.
 
-    Over the latest half of the games with a forecast: that of the earlier ones rests on guesses
-    about players who were new, which are 1/2, and would count as gain or loss.
+    It covers the latest half of the games with a forecast: the forecasts of the earlier ones rest
+    on the guess of 1/2 for new players, which would count as gain or loss.
     """
 
     games: int
@@ -48,10 +48,10 @@ class Comparison:
     def gain(self) -> dict[str, float]:
         """Share played less that of random pairing, with its 95% interval.
 
-        The distances of the two intervals' ends are added as squares (Newcombe's way); errors of
-        `random` are taken as the same in all games, which is the worst that they can be.
+        The squared distances of the two intervals' ends are added (Newcombe's method); errors of
+        `random` are taken as the same in all games, which is the worst case.
         """
-        share, doubt = wilson(self.played, self.games), _Z * self.deviation
+        share, doubt = wilson_interval(self.played, self.games), _Z * self.deviation
         gain = share["estimate"] - self.random
         low = gain - math.hypot(share["estimate"] - share["low"], doubt)
         high = gain + math.hypot(share["high"] - share["estimate"], doubt)
@@ -59,11 +59,11 @@ class Comparison:
 
     @property
     def of_the_way(self) -> float | None:
-        """Part of the way from random pairing to the best; None while that says nothing."""
+        """Part of the way from random pairing to the best; None while that would say nothing."""
         room = 0.0 if self.best is None else self.best - self.random
         gain = self.gain
         unsure = gain["high"] - gain["low"] > room
-        if self.games < LEAST_GAMES or room < _LEAST_ROOM or unsure:
+        if self.games < MIN_GAMES or room < _MIN_ROOM or unsure:
             return None
         return gain["estimate"] / room
 
@@ -71,7 +71,7 @@ class Comparison:
         """Return the comparison."""
         return {
             "games": self.games,
-            "played": wilson(self.played, self.games),
+            "played": wilson_interval(self.played, self.games),
             "random": self.random,
             "best": self.best,
             "gain": self.gain,
@@ -79,14 +79,14 @@ class Comparison:
         }
 
 
-def compared(buckets: Sequence[Bucket]) -> Comparison | None:
+def compare(buckets: Sequence[Bucket]) -> Comparison | None:
     """Compare what was played with random pairing and the best; None without forecasts.
 
     Examples
     --------
     >>> early = Bucket(games=50, estimated=50, estimated_played=50, random=5.0)
     >>> late = Bucket(games=50, estimated=50, estimated_played=30, random=20.0)
-    >>> found = compared([early, late])
+    >>> found = compare([early, late])
     >>> found.games, found.played, found.random
     (50, 30, 0.4)
     """
@@ -94,13 +94,13 @@ def compared(buckets: Sequence[Bucket]) -> Comparison | None:
     known = known or [each for each in buckets if each.estimated]
     if not known:
         return None
-    half = latest(known, sum(each.games for each in known) / 2)
+    half = latest_games(known, sum(each.games for each in known) / 2)
     random, deviation = half.random / half.estimated, half.deviation / half.estimated
     return Comparison(half.estimated, half.estimated_played, random, deviation, half.mean_best)
 
 
-def latest(buckets: Sequence[Bucket], least: float = LEAST_GAMES) -> Bucket:
-    """Join the last buckets until they have so many games, or all of them."""
+def latest_games(buckets: Sequence[Bucket], least: float = MIN_GAMES) -> Bucket:
+    """Join the last buckets until they have `least` games, or all of them."""
     whole = Bucket()
     for each in reversed(buckets):
         if whole.games >= least:

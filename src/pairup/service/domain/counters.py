@@ -1,36 +1,28 @@
-"""What a pool counts of itself, in room that does not grow."""
+"""Counters of a pool, in room that does not grow."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-_MOST_BUCKETS = 128
+from pairup.service.domain.forecast import Forecast
 
-
-@dataclass(frozen=True)
-class Forecast:
-    """Chances of a game to be played, by the estimates when it was proposed, if there were any."""
-
-    chance: float | None = None
-    random: float | None = None  # of a couple drawn at random from the same players instead
-    deviation: float | None = None  # of `random`
-    best: float | None = None  # the mean in the best matching of the same players
+_MAX_BUCKETS = 128
 
 
 @dataclass
 class Bucket:
-    """Games decided one after the other: how many, how many were played, and what was expected."""
+    """Games decided one after the other: how many, how many were played, and how many to expect."""
 
     games: int = 0
     played: int = 0
-    explored: int = 0  # games of couples that were not of the leader
+    explored: int = 0  # games of couples that were not in the leader
     estimated: int = 0  # games with a forecast; the sums below are over them
     estimated_played: int = 0
     expected: float = 0.0
     random: float = 0.0
     deviation: float = 0.0
-    with_best: int = 0  # of those with a forecast: logs of old have none of the best
+    with_best: int = 0  # games with a forecast of the best, which the first logs lack
     best: float = 0.0
 
     def add(self, played: bool, explored: bool, forecast: Forecast) -> None:
@@ -55,24 +47,24 @@ class Bucket:
 
     @property
     def mean_expected(self) -> float | None:
-        """The mean chance of the games, by the estimates of the moment."""
+        """Mean chance of the games, by the estimates of the moment."""
         return self.expected / self.estimated if self.estimated else None
 
     @property
     def mean_random(self) -> float | None:
-        """The same of couples drawn at random from the same players."""
+        """Mean chance of couples drawn at random from the same players."""
         return self.random / self.estimated if self.estimated else None
 
     @property
     def mean_best(self) -> float | None:
-        """The same in the best matchings of the same players; None if it is of other games."""
+        """Mean chance in the best matchings; None unless all games have such a forecast."""
         whole = self.estimated and self.with_best == self.estimated
         return self.best / self.estimated if whole else None
 
 
 @dataclass
-class Tally:
-    """Counters of a pool since it was made."""
+class Counters:
+    """Counters of a pool since it was created."""
 
     matchings: int = 0
     proposed: int = 0
@@ -92,9 +84,9 @@ class Tally:
     buckets: list[Bucket] = field(default_factory=list)
 
     def decide(self, played: bool, explored: bool, forecast: Forecast) -> None:
-        """Count a game in the course of things; where room runs out, two buckets become one."""
+        """Count a decided game; where room runs out, two buckets each are joined."""
         if not self.buckets or self.buckets[-1].games >= self.width:
-            if len(self.buckets) == _MOST_BUCKETS:
+            if len(self.buckets) == _MAX_BUCKETS:
                 self._halve()
             self.buckets.append(Bucket())
         self.buckets[-1].add(played, explored, forecast)
@@ -112,7 +104,7 @@ class Tally:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, stored: dict[str, Any]) -> Tally:
+    def from_json(cls, stored: dict[str, Any]) -> Counters:
         """Read counters back."""
         buckets = [Bucket(**bucket) for bucket in stored["buckets"]]
         return cls(**{**stored, "buckets": buckets})

@@ -2,8 +2,8 @@
 
 from pairup.policies import get_policy
 from pairup.service import server  # noqa: F401
-from pairup.service.operations.warmup import warm
+from pairup.service.operations.warmup import warm_up
 from tests.support.service import processes  # noqa: F401  # what each of them begins with
 
 for name in ("rank_one_thompson", "unimodal"):
-    warm(get_policy(name))
+    warm_up(get_policy(name))

@@ -1,0 +1,119 @@
+"""Estimates of the players' rates, with intervals, from what a learner knows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairup.learning import Learner, Rate
+from pairup.service.domain.forecast import least_deviation, mean_of_couples
+
+_TWO_SIDED = 1.959963984540054  # 95%
+_STEPS = 60
+
+
+@dataclass(frozen=True)
+class RateEstimate:
+    """A player's estimated acceptance rate, with a deviation."""
+
+    player: str
+    rate: float
+    deviation: float
+
+    @property
+    def low(self) -> float:
+        """Lower end of the 95% interval."""
+        return max(0.0, self.rate - _TWO_SIDED * self.deviation)
+
+    @property
+    def high(self) -> float:
+        """Upper end of the 95% interval."""
+        return min(1.0, self.rate + _TWO_SIDED * self.deviation)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the estimate."""
+        return {"player": self.player, "rate": self.rate, "low": self.low, "high": self.high}
+
+
+def estimate_rates(learner: Learner, met: Mapping[str, int]) -> list[RateEstimate]:
+    """List every player's estimated acceptance rate, the best first.
+
+    These are the policy's own estimates if it has any, with deviations no smaller than the number
+    of outcomes allows. Otherwise they are the rates whose products fit the couples' shares best by
+    moments: each player played as often as the partners' rates let expect. A player without
+    outcomes has rate 1/2 and the deviation of a uniform draw. `met` has the number of learnt
+    outcomes of each player.
+    """
+    own = learner.rates()
+    if own:
+        return [_widened(each, met[str(each.player)]) for each in own]
+    players = [str(player) for player in learner.players]
+    place = {player: x for x, player in enumerate(players)}
+    tries, games = np.zeros((2, len(players), len(players)))
+    for (one, other), proposed, played in learner.estimates():
+        x, y = place[str(one)], place[str(other)]
+        tries[x, y] = tries[y, x] = proposed
+        games[x, y] = games[y, x] = played
+    rates, deviations = _fit(tries, games)
+    found = map(RateEstimate, players, rates.tolist(), deviations.tolist())
+    return sorted(found, key=lambda each: -each.rate)
+
+
+def _widened(told: Rate, met: int) -> RateEstimate:
+    """Widen a deviation to what it would be if all outcomes had shown the player's answer.
+
+    A policy may estimate deviations from few draws; after a single one it sees no spread at all.
+    """
+    least = float(least_deviation(np.float64(told.rate), met))
+    return RateEstimate(str(told.player), told.rate, max(told.deviation, least))
+
+
+def _fit(
+    tries: NDArray[np.float64], games: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return rates r with sum_j games[i, j] = r[i] sum_j tries[i, j] r[j], and deviations."""
+    met, played = tries.sum(axis=1), games.sum(axis=1)
+    rates = np.full(len(met), 0.5)
+    for _ in range(_STEPS):
+        expected = tries @ rates
+        fitted = np.divide(played, expected, out=np.full(len(met), 0.5), where=expected > 0)
+        # Half way and in logarithms: with whole steps, two players who only meet swap endlessly.
+        rates = np.sqrt(np.maximum(rates, 1e-9) * np.clip(fitted, 0.0, 1.0))
+    partners = np.divide(tries @ rates, met, out=np.ones(len(met)), where=met > 0)
+    share = (played + 1) / (met + 2)
+    spread = np.sqrt(share * (1 - share) / (met + 3)) / np.maximum(partners, 0.05)
+    unmet = met == 0
+    rates[unmet] = 0.5
+    return rates, np.where(unmet, math.sqrt(1 / 12), np.minimum(spread, math.sqrt(1 / 12)))
+
+
+@dataclass(frozen=True)
+class ChanceEstimate:
+    """An estimated chance with its 95% interval."""
+
+    estimate: float
+    low: float
+    high: float
+
+    def as_json(self) -> dict[str, float]:
+        """Return the chance."""
+        return {"estimate": self.estimate, "low": self.low, "high": self.high}
+
+
+def estimate_random_pairing(rates: Sequence[RateEstimate]) -> ChanceEstimate | None:
+    """Estimate the chance that a couple drawn at random plays.
+
+    It is the mean of r[i] r[j] over all couples, a polynomial of the rates; its deviation follows
+    to first order from theirs, taken as independent.
+    """
+    if len(rates) < 2:
+        return None
+    mean, slopes = mean_of_couples(np.array([each.rate for each in rates]))
+    deviations = np.array([each.deviation for each in rates])
+    spread = _TWO_SIDED * float(np.sqrt(((slopes * deviations) ** 2).sum()))
+    return ChanceEstimate(mean, max(0.0, mean - spread), min(1.0, mean + spread))

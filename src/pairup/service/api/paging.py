@@ -1,0 +1,69 @@
+"""Paging: how long a page is, and where the next one begins."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from fastapi import Query
+
+from pairup.service.api.schemas.fields import PRINTABLE
+from pairup.service.problem_details import RefusalError
+
+Limit = Annotated[int | None, Query(ge=1, description="Number of items on the page.")]
+Cursor = Annotated[
+    str | None,
+    Query(max_length=1024, pattern="^[A-Za-z0-9_-]*$", description="Cursor: the `next` of a page."),
+]
+
+
+def check_length(what: str, items: Sequence[Any], most: int, setting: str) -> None:
+    """Refuse a list that is too long."""
+    if len(items) > most:
+        raise RefusalError(
+            "too-large",
+            f"{len(items)} {what} were sent, at most {most} are taken at once: send fewer, or "
+            f"raise the setting {setting}",
+            {"most": most},
+        )
+
+
+def page_size(limit: int | None, most: int) -> int:
+    """Return the number of items on a page."""
+    if limit is not None and limit > most:
+        raise RefusalError(
+            "invalid-request",
+            f"limit must be at most {most}, got {limit}: ask for less, and go on with the cursor",
+        )
+    return min(limit or 100, most)
+
+
+def encode_cursor(last: str) -> str:
+    """Make the cursor of the page after `last`.
+
+    Examples
+    --------
+    >>> decode_cursor(encode_cursor("ann"))
+    'ann'
+    """
+    return base64.urlsafe_b64encode(last.encode()).decode().rstrip("=")
+
+
+def decode_cursor(cursor: str | None) -> str:
+    """Return the last item before the page of a cursor."""
+    if cursor is None:
+        return ""
+    try:
+        padded = cursor.encode() + b"=" * (-len(cursor) % 4)
+        last = base64.b64decode(padded, b"-_", validate=True).decode()
+        if last and not re.match(PRINTABLE, last):
+            raise ValueError("no name has such characters")
+        return last
+    except (binascii.Error, ValueError):
+        raise RefusalError(
+            "invalid-request",
+            f"the cursor {cursor!r} was not made here: send the `next` of the page before",
+        ) from None

@@ -1,0 +1,118 @@
+"""Records of matchings and games: the one projection of the log that outlives the games.
+
+A pool keeps only its open games in memory; what became of the others is in the store. Records
+follow from the log alone: `project` brings them up to the next event, for a request, for a pool
+and for `verify` alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from pairup.service.domain import events as happened
+from pairup.service.domain.clock import Moment
+from pairup.service.domain.events import Event, Recorded
+from pairup.service.domain.report import Report
+
+OPEN = "proposed"
+
+
+@dataclass(frozen=True)
+class MatchingRecord:
+    """A matching as it was proposed."""
+
+    id: str
+    pool_id: str
+    at: Moment
+    expires_at: Moment
+    waiting: list[str]
+
+    @classmethod
+    def of(cls, pool_id: str, recorded: Recorded) -> MatchingRecord:
+        """Make the record of a matching from the event that proposed it."""
+        event = recorded.event
+        assert isinstance(event, happened.Proposed)
+        return cls(event.matching, pool_id, recorded.at, event.expires_at, event.waiting)
+
+
+@dataclass(frozen=True)
+class GameRecord:
+    """A game, and all that is known of it."""
+
+    id: str
+    pool_id: str
+    matching_id: str
+    players: tuple[str, str]
+    chance: float | None
+    expires_at: Moment
+    state: str = OPEN  # then played, cancelled, released or expired
+    played: bool | None = None  # as reported, in time or late
+    cause: str | None = None
+    answers: dict[str, str] = field(default_factory=dict)
+    learnt: bool = False
+    late: bool = False
+    closed_at: Moment | None = None
+
+    @property
+    def known(self) -> Report:
+        """What was reported about it."""
+        return Report(self.played, self.answers)
+
+    def after(self, event: Event, at: Moment) -> GameRecord:
+        """Return the record after the next event about this game."""
+        match event:
+            case happened.Answered() | happened.Noted():
+                return replace(self, answers=event.answers)
+            case happened.Decided(played=played, cause=cause, answers=answers):
+                state = "played" if played else "cancelled"
+                closed = replace(self, state=state, learnt=True, closed_at=at)
+                return replace(closed, played=played, cause=cause, answers=answers)
+            case happened.Late():
+                return replace(self, late=True, played=event.played, answers=event.answers)
+            case happened.Released():
+                return replace(self, state="released", cause=event.cause, closed_at=at)
+            case happened.Expired():
+                learnt = event.counts_as == "cancelled"
+                closed = replace(self, state="expired", closed_at=at)
+                return replace(closed, cause="unreported", learnt=learnt)
+        return self
+
+
+def opened_games(pool_id: str, event: happened.Proposed) -> list[GameRecord]:
+    """List the records of the games that a matching opens, in its order."""
+    return [
+        GameRecord(id, pool_id, event.matching, (one, other), chance, event.expires_at)
+        for id, (one, other), chance in (
+            (game["id"], game["players"], game["chance"]) for game in event.games
+        )
+    ]
+
+
+def changed_games(event: Event) -> Sequence[str]:
+    """List the ids of the games whose records an event changes."""
+    match event:
+        case happened.Answered() | happened.Noted() | happened.Decided() | happened.Late():
+            return [event.game]
+        case happened.Released() | happened.Expired():
+            return event.games
+    return ()
+
+
+def project(records: dict[str, GameRecord], pool_id: str, recorded: Recorded) -> None:
+    """Bring records of games up to the next event, in place; those that it changes must be there.
+
+    Examples
+    --------
+    >>> game = {"id": "g", "players": ["ann", "bob"], "chance": 0.5, "explores": False}
+    >>> proposed = happened.Proposed("m", [game], [], None, [], 60, None)
+    >>> records = {}
+    >>> project(records, "p", Recorded(1, 0, proposed))
+    >>> project(records, "p", Recorded(2, 5, happened.Released(["g"], "left")))
+    >>> records["g"].state, records["g"].cause
+    ('released', 'left')
+    """
+    if isinstance(recorded.event, happened.Proposed):
+        records |= {game.id: game for game in opened_games(pool_id, recorded.event)}
+    for id in changed_games(recorded.event):
+        records[id] = records[id].after(recorded.event, recorded.at)

@@ -1,0 +1,130 @@
+"""Reports: what is said about a game, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pairup.learning.feedback import CoupleFeedback
+
+ACCEPTED, DECLINED, TIMED_OUT, UNKNOWN = "accepted", "declined", "timed_out", "unknown"
+_ACCEPTS = {ACCEPTED: True, DECLINED: False, TIMED_OUT: False}
+_PLAYED = {None: None, "played": True, "cancelled": False}
+_OUTCOMES = {played: outcome for outcome, played in _PLAYED.items()}
+
+
+class InconsistentReportError(Exception):
+    """A report contradicts itself."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """Whether a game was played, what its players answered, or both, as far as it is known.
+
+    What one request says, or all that was said so far. Its logic is that of `CoupleFeedback`;
+    beside it, a report tells a player who declined from one who timed out.
+
+    Examples
+    --------
+    >>> Report(answers={"ann": "accepted", "bob": "declined"}).decision
+    False
+    >>> Report(answers={"ann": "accepted"}).decision is None
+    True
+    """
+
+    played: bool | None = None
+    answers: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, outcome: str | None, answers: Mapping[str, str]) -> Report:
+        """Make a report from its JSON."""
+        return cls(_PLAYED[outcome], answers)
+
+    def checked(self, players: Sequence[str]) -> Report:
+        """Return what the report says about a game of `players`, without unknown answers.
+
+        Raises
+        ------
+        InconsistentReportError
+            It says nothing, is about others, or contradicts itself.
+        """
+        for player in self.answers:
+            if player not in players:
+                raise InconsistentReportError(
+                    f"player {player!r} is not in this game: answer for {players[0]!r} and "
+                    f"{players[1]!r}, the players who were proposed"
+                )
+        if self.played is None and not self.answers:
+            raise InconsistentReportError(
+                "the report has neither `outcome` nor `answers`: say whether the game was played, "
+                "or what its players answered, if only unknown"
+            )
+        if not self.consistent:
+            said = "a player did not accept" if self.played else "both players accepted"
+            raise InconsistentReportError(
+                f"the outcome is {_OUTCOMES[self.played]} although {said}: a game is played when "
+                "both accept, correct one of the two"
+            )
+        known = {player: said for player, said in self.answers.items() if said != UNKNOWN}
+        return Report(self.played, dict(sorted(known.items())))
+
+    def _feedback(self, *others: Report) -> CoupleFeedback:
+        """Return the report as feedback of a couple, whose players `others` may name too."""
+        names = sorted(self.answers.keys() | {name for each in others for name in each.answers})
+        accepted = [_ACCEPTS.get(self.answers.get(name, UNKNOWN)) for name in names]
+        one, other, *_ = [*accepted, None, None]
+        return CoupleFeedback((one, other), self.played)
+
+    @property
+    def consistent(self) -> bool:
+        """Whether the answers and the outcome can both be true."""
+        return self._feedback().consistent
+
+    @property
+    def decision(self) -> bool | None:
+        """Whether the game was played, None if that does not follow."""
+        return self._feedback().decision
+
+    def contradicts(self, known: Report) -> bool:
+        """Whether this and what is known cannot both be true."""
+        both = self.answers.keys() & known.answers.keys()
+        if any(self.answers[player] != known.answers[player] for player in both):
+            return True
+        return self._feedback(known).contradicts(known._feedback(self))
+
+    def adds_to(self, known: Report) -> bool:
+        """Whether it says anything that is not known."""
+        return self._feedback(known).adds_to(known._feedback(self))
+
+    def merged(self, known: Report) -> Report:
+        """Return what is known together with this report, which does not contradict it."""
+        played = self.played if self.played is not None else known.played
+        return Report(played, dict(sorted({**known.answers, **self.answers}.items())))
+
+    @property
+    def cause(self) -> str | None:
+        """Why the game was not played, as far as it is known."""
+        if self.decision is not False:
+            return None
+        answers = self.answers.values()
+        if DECLINED in answers:
+            return DECLINED
+        return TIMED_OUT if TIMED_OUT in answers else "unstated"
+
+    def heard(self, timeout_declines: bool) -> dict[str, bool]:
+        """Return what a learner may conclude about the players.
+
+        A player who declined, declined; one who timed out did so only if the pool's rules say it.
+        Of a game that was not played, an acceptance is told only together with the other player's
+        decline: alone it would turn a missing answer into a decline.
+        """
+        declines = {DECLINED, TIMED_OUT} if timeout_declines else {DECLINED}
+        heard = {player: False for player, said in self.answers.items() if said in declines}
+        if heard or self.decision:
+            heard |= {player: True for player, said in self.answers.items() if said == ACCEPTED}
+        return dict(sorted(heard.items()))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report as it is sent and stored."""
+        return {"outcome": _OUTCOMES[self.played], "answers": dict(sorted(self.answers.items()))}

@@ -1,0 +1,196 @@
+"""Access to pools: how each request reads or changes one, alone and in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
+
+from pairup.errors import ServiceError
+from pairup.service.domain import events as happened
+from pairup.service.domain.clock import Clock
+from pairup.service.domain.pool import Pool
+from pairup.service.domain.rules import Rules
+from pairup.service.operations.metrics import Metrics
+from pairup.service.operations.settings import Settings
+from pairup.service.problem_details import RefusalError
+from pairup.service.store import PoolRow, Store, Transaction
+from pairup.service.store.failures import StoreConflictError
+from pairup.service.use_cases import views
+from pairup.service.use_cases.idempotency import KeyedRequest, Reply
+from pairup.service.use_cases.pool_cache import CachedPool, PoolCache
+from pairup.service.use_cases.unit_of_work import UnitOfWork
+
+T = TypeVar("T")
+Command = Callable[[UnitOfWork], T]
+Query = Callable[[Pool, Transaction], T]
+_TRIES = 3
+
+
+class _StalePoolError(Exception):
+    """A pool in memory was deleted, here or by another process."""
+
+
+class PoolAccess:
+    """Reads and changes of pools, which are called by name.
+
+    A change holds the pool's lock and, in one transaction, the lock of its row: it reads what other
+    processes appended, decides, appends its events and its idempotent answer, and commits. Whatever
+    fails on the way, the pool in memory is thrown away and read again.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        store: Store,
+        clock: Clock,
+        metrics: Metrics,
+        new_id: Callable[[], str],
+    ) -> None:
+        self._settings, self._store, self._clock = settings, store, clock
+        self._metrics, self._new_id = metrics, new_id
+        self.cache = PoolCache(settings, store, metrics)
+
+    def create(self, name: str, rules: Rules, request: KeyedRequest | None) -> Reply:
+        """Create a pool."""
+        return self._retry(partial(self._create, name, rules, request))
+
+    def _create(self, name: str, rules: Rules, request: KeyedRequest | None) -> Reply:
+        with self._store.writing() as transaction:
+            taken = transaction.pool_named(name)
+            # After the look at the name: the same request may have been committed in between.
+            stored = request and request.stored_reply(transaction)
+            if stored:
+                return stored
+            if taken:
+                raise RefusalError(
+                    "pool-exists",
+                    f"a pool is called {name!r} already: use it, or choose another name",
+                )
+            work = UnitOfWork(Pool(self._new_id()), transaction, self._clock.now(), self._new_id)
+            transaction.add_pool(work.pool.id, name, work.now)
+            work.add(happened.Created(name, rules.as_json()))
+            work.flush()
+            reply = Reply.of(views.pool(work.pool))
+            if request:
+                request.keep(transaction, reply, work.now)
+        self._metrics.count_events(work.log)
+        return reply
+
+    def change(self, name: str, command: Command[T]) -> T:
+        """Let a command change a pool.
+
+        What had happened before it refused, for example a game that expired, has happened: it is
+        committed, and then the refusal is raised.
+        """
+        return self._retry(partial(self._change, name, command, None))
+
+    def change_once(
+        self, name: str, command: Command[dict[str, Any]], request: KeyedRequest | None
+    ) -> Reply:
+        """Let a command change a pool, unless the same request has done so before."""
+        replying = partial(_reply, command)
+        return self._retry(partial(self._change, name, replying, request))
+
+    def _change(self, name: str, command: Command[Any], request: KeyedRequest | None) -> Any:
+        cached = self.cache.find(name)
+        with self.cache.hold(cached):
+            return self._change_held(cached, command, request)
+
+    def _change_held(
+        self, cached: CachedPool, command: Command[Any], request: KeyedRequest | None
+    ) -> Any:
+        result: Any = None
+        refusal = None
+        try:
+            with self._store.writing() as transaction:
+                row = self._row(transaction, cached, lock=True)
+                stored = request and request.stored_reply(transaction)
+                if stored:
+                    return stored
+                pool = cached.bring_up_to(row, transaction)
+                work = UnitOfWork(pool, transaction, self._clock.now(), self._new_id)
+                try:
+                    result = command(work)
+                except RefusalError as problem:
+                    refusal = problem
+                work.flush()
+                if request and refusal is None:
+                    request.keep(transaction, result, work.now)
+                cached.save(transaction, self._settings.snapshot_every)
+        except (RefusalError, _StalePoolError):
+            raise  # before the pool was touched
+        except BaseException:
+            cached.pool = None  # it may be ahead of its log
+            raise
+        self._metrics.count_events(work.log)
+        if pool.deleted:
+            self.cache.drop(cached)
+        if refusal is not None:
+            raise refusal
+        return result
+
+    def read(self, name: str, query: Query[T]) -> T:
+        """Look at a pool as it is now."""
+        return self._retry(partial(self._read, name, query))
+
+    def _read(self, name: str, query: Query[T]) -> T:
+        cached = self.cache.find(name)
+        with self.cache.hold(cached):
+            while True:
+                try:
+                    with self._store.reading() as transaction:
+                        pool = cached.bring_up_to(self._row(transaction, cached), transaction)
+                        if not pool.due(self._clock.now()):
+                            return query(pool, transaction)
+                except ServiceError:
+                    cached.pool = None
+                    raise
+                self._change_held(cached, _change_nothing, None)
+
+    def _row(self, transaction: Transaction, cached: CachedPool, lock: bool = False) -> PoolRow:
+        row = transaction.pool(cached.id, lock)
+        if row is None:
+            self.cache.drop(cached)
+            raise _StalePoolError
+        return row
+
+    def _retry(self, attempt: Callable[[], T]) -> T:
+        """Try again where another process was faster, or has deleted the pool in memory."""
+        said = "the pool was deleted and created again meanwhile: try again"
+        for _ in range(_TRIES):
+            try:
+                return attempt()
+            except StoreConflictError as conflict:
+                said = str(conflict)
+            except _StalePoolError:
+                continue  # by its name, it is found again if it was created again
+        raise RefusalError("busy", f"{said} (tried {_TRIES} times)")
+
+    def expire_games(self, cached: CachedPool) -> None:
+        """Let games of a pool in memory expire that are due."""
+        if not cached.lock.acquire(blocking=False):
+            return  # the request that holds it lets them expire
+        try:
+            due = cached.pool is not None and cached.pool.due(self._clock.now())
+        finally:
+            cached.lock.release()
+        if due:
+            self.change(cached.name, _change_nothing)
+
+    def save(self, cached: CachedPool) -> None:
+        """Save a pool in memory that has changed since it was saved."""
+        with cached.lock:
+            if cached.pool is None or cached.pool.seq == cached.saved_seq:
+                return
+            with self._store.writing() as transaction:
+                if transaction.pool(cached.id, lock=True) is not None:
+                    cached.save(transaction, every=1)
+
+
+def _reply(command: Command[dict[str, Any]], work: UnitOfWork) -> Reply:
+    return Reply.of(command(work))
+
+
+def _change_nothing(work: UnitOfWork) -> None:
+    """Change nothing but what the clock does: games that are due have expired."""

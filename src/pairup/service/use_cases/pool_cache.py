@@ -1,0 +1,160 @@
+"""Pool cache: pools in memory, never ahead of their logs."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import structlog
+
+from pairup.errors import ServiceError
+from pairup.service.domain.pool import Pool
+from pairup.service.operations.metrics import Metrics
+from pairup.service.operations.settings import Settings
+from pairup.service.problem_details import RefusalError
+from pairup.service.store import PoolRow, Store, Transaction
+
+_PAUSE = 20  # times as long as it took to save a pool, it is not saved again
+log = structlog.get_logger()
+
+
+@dataclass
+class CachedPool:
+    """A pool's place in memory. The pool is equal to its log whenever the lock is free."""
+
+    id: str
+    name: str
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    pool: Pool | None = None  # None: to be read
+    waiting: int = 0  # requests that wait for the lock
+    saved_seq: int = 0  # event of the latest snapshot
+    saved_at: float = 0.0  # by the monotonic clock
+    saving_s: float = 0.0  # how long it took
+
+    def bring_up_to(self, row: PoolRow, transaction: Transaction) -> Pool:
+        """Read what the pool in memory lacks of its log."""
+        pool = self.pool
+        if pool is None or pool.seq > row.seq:
+            pool = self._load(row, transaction)
+        self.pool = None  # until all of the log is in it
+        if pool.seq < row.seq:
+            for recorded in transaction.events(row.id, pool.seq):
+                pool.apply(recorded)
+        if pool.seq < row.seq:
+            raise ServiceError(
+                f"the log of pool {row.name!r} ends with event {pool.seq} instead of {row.seq}: "
+                "it is damaged, restore a copy of the database"
+            )
+        self.pool = pool
+        return pool
+
+    def _load(self, row: PoolRow, transaction: Transaction) -> Pool:
+        """Read the latest snapshot that is sound; without any, begin an empty pool."""
+        for body in transaction.snapshots(row.id):
+            try:
+                pool = Pool.from_bytes(row.id, body)
+            except ServiceError as error:
+                log.warning("snapshot unreadable", pool=row.name, why=str(error))
+                continue
+            if pool.seq <= row.seq:
+                self.saved_seq = pool.seq
+                return pool
+        self.saved_seq = 0
+        return Pool(row.id)
+
+    def save(self, transaction: Transaction, every: int) -> None:
+        """Save the pool if `every` events or more happened since it was saved.
+
+        A large pool, which takes long to save, is saved less often.
+        """
+        pool, began = self.pool, time.monotonic()
+        if pool is None or pool.seq - self.saved_seq < every:
+            return
+        if every > 1 and began - self.saved_at < _PAUSE * self.saving_s:
+            return
+        transaction.add_snapshot(pool.id, pool.seq, pool.at, pool.to_bytes())
+        self.saved_seq, self.saved_at = pool.seq, time.monotonic()
+        self.saving_s = self.saved_at - began
+
+
+class PoolCache:
+    """The pools used last, by name."""
+
+    def __init__(self, settings: Settings, store: Store, metrics: Metrics) -> None:
+        self._settings, self._store, self._metrics = settings, store, metrics
+        self._cached: OrderedDict[str, CachedPool] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._cached)
+
+    def __iter__(self) -> Iterator[CachedPool]:
+        with self._guard:
+            return iter(list(self._cached.values()))
+
+    def find(self, name: str) -> CachedPool:
+        """Return the pool of this name, or refuse; the pool longest unused makes room."""
+        with self._guard:
+            if name in self._cached:
+                self._cached.move_to_end(name)
+                return self._cached[name]
+        with self._store.reading() as transaction:
+            row = transaction.pool_named(name)
+        if row is None:
+            raise unknown_pool(name)
+        with self._guard:
+            found = self._cached.setdefault(name, CachedPool(row.id, name))
+            self._make_room()
+            return found
+
+    def _make_room(self) -> None:
+        for name in list(self._cached)[: -self._settings.cached_pools]:
+            # A request that waits for a pool taken out here still gets it, and reads it again.
+            if self._cached[name].lock.acquire(blocking=False):
+                self._cached.pop(name).lock.release()
+        self._metrics.cached_pools.set(len(self._cached))
+
+    def drop(self, cached: CachedPool) -> None:
+        """Forget a pool that was deleted."""
+        with self._guard:
+            if self._cached.get(cached.name) is cached:
+                del self._cached[cached.name]
+            self._metrics.cached_pools.set(len(self._cached))
+
+    @contextmanager
+    def hold(self, cached: CachedPool) -> Iterator[None]:
+        """Hold a pool's lock, or refuse: a request that waits takes a thread other pools need."""
+        with self._guard:
+            if cached.waiting >= max(1, self._settings.threads // 2):
+                raise _busy(f"{cached.waiting} requests wait for this pool")
+            cached.waiting += 1
+        try:
+            held = cached.lock.acquire(timeout=self._settings.wait_s)
+        finally:
+            with self._guard:
+                cached.waiting -= 1
+        if not held:
+            raise _busy(f"this pool is worked on for more than {self._settings.wait_s:g} seconds")
+        try:
+            yield
+        finally:
+            cached.lock.release()
+
+
+def _busy(what: str) -> RefusalError:
+    return RefusalError(
+        "pool-busy",
+        f"{what}: try again in a moment, and report outcomes in batches",
+        headers={"Retry-After": "1"},
+    )
+
+
+def unknown_pool(name: str) -> RefusalError:
+    """Make the refusal of a pool that does not exist."""
+    return RefusalError(
+        "no-such-pool", f"no pool is called {name!r}: create it first, with POST /v1/pools"
+    )

@@ -1,0 +1,88 @@
+"""Proposals: matchings are proposed, and taken back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from pairup.service.domain import events as happened
+from pairup.service.domain.pool import WAITING, Pool
+from pairup.service.problem_details import RefusalError
+from pairup.service.use_cases import views
+from pairup.service.use_cases.players import check_known
+from pairup.service.use_cases.unit_of_work import UnitOfWork
+
+
+def propose(
+    work: UnitOfWork, available: list[str] | None, apart: Iterable[list[str]]
+) -> dict[str, Any]:
+    """Propose a matching of the players who wait, or of those `available`."""
+    pool = work.pool
+    if available is not None:
+        _check_available(pool, available)
+    couples = [sorted(couple) for couple in apart]
+    _check_apart(pool, couples)
+    players = pool.waiting if available is None else available
+    if len(players) < 2:
+        raise RefusalError(
+            "too-few-players",
+            f"{len(players)} of the {len(pool.players)} players of pool {pool.name!r} wait, a game "
+            "takes two: try again when someone has joined or a game has ended",
+            {"waiting": len(players), "players": pool.counts()},
+        )
+    return show_matching(work, work.propose(available, couples))
+
+
+def release(work: UnitOfWork, matching: str) -> dict[str, Any]:
+    """Take back the games of a matching that are still open."""
+    games = work.pool.games.items()
+    opened = [id for id, game in games if game.record.matching_id == matching]
+    if opened:
+        work.add(happened.Released(opened, "released"))
+    return show_matching(work, matching)
+
+
+def show_matching(work: UnitOfWork, matching: str) -> dict[str, Any]:
+    """Show a matching with its games as this request leaves them."""
+    found = work.matching(matching)
+    if found is None:
+        raise unknown_matching(matching)
+    return views.matching(work.pool.name, *found)
+
+
+def unknown_matching(matching: str) -> RefusalError:
+    """Make the refusal of a matching that does not exist."""
+    return RefusalError(
+        "no-such-matching",
+        f"no matching has the id {matching!r}: send the id that POST .../matchings answered",
+    )
+
+
+def _check_available(pool: Pool, available: list[str]) -> None:
+    if len(set(available)) < len(available):
+        ((twice, _),) = Counter(available).most_common(1)
+        raise RefusalError(
+            "invalid-request", f"player {twice!r} is available twice: name each player once"
+        )
+    for player in available:
+        check_known(pool, player)
+    others = {p: pool.status(p) for p in available if pool.status(p) != WAITING}
+    if others:
+        raise RefusalError(
+            "players-not-waiting",
+            f"{len(others)} of the players available do not wait, such as {next(iter(others))!r}: "
+            "leave them out, or leave out `available` to take all who wait",
+            {"players": others},
+        )
+
+
+def _check_apart(pool: Pool, couples: list[list[str]]) -> None:
+    for one, other in couples:
+        if one == other:
+            raise RefusalError(
+                "invalid-request",
+                f"player {one!r} is to be kept apart from itself: a couple is two players",
+            )
+        for player in (one, other):
+            check_known(pool, player)

@@ -1,0 +1,163 @@
+"""Views: projections of pools, players, games and what was learnt, as answers show them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pairup.service.analytics.comparison import compare, latest_games, wilson_interval
+from pairup.service.analytics.rate_estimates import estimate_random_pairing, estimate_rates
+from pairup.service.domain.clock import format_moment
+from pairup.service.domain.counters import Bucket, Counters
+from pairup.service.domain.game_record import GameRecord, MatchingRecord
+from pairup.service.domain.pool import Pool
+from pairup.service.store import PoolRow
+
+_CANCELLED = ("declined", "timed_out", "unstated", "unreported")
+_RELEASED = ("released", "left", "deleted")
+
+
+def pool(of: Pool) -> dict[str, Any]:
+    """Show a pool."""
+    return {
+        "name": of.name,
+        **of.rules.as_json(),
+        "players": of.counts(),
+        "open_games": len(of.games),
+        "seq": of.seq,
+        "updated_at": format_moment(of.at),
+    }
+
+
+def player(of: Pool, name: str) -> dict[str, Any]:
+    """Show a player."""
+    return {"player": name, "status": of.status(name), "game": of.busy.get(name)}
+
+
+def matching(pool: str, of: MatchingRecord, games: list[GameRecord]) -> dict[str, Any]:
+    """Show a matching."""
+    return {
+        "id": of.id,
+        "pool": pool,
+        "games": [game(each) for each in games],
+        "waiting": of.waiting,
+        "proposed_at": format_moment(of.at),
+        "expires_at": format_moment(of.expires_at),
+    }
+
+
+def game(of: GameRecord) -> dict[str, Any]:
+    """Show a game."""
+    return {
+        "id": of.id,
+        "matching": of.matching_id,
+        "players": list(of.players),
+        "chance": of.chance,
+        "state": of.state,
+        **of.known.as_json(),
+        "cause": of.cause,
+        "learnt": of.learnt,
+        "late": of.late,
+        "expires_at": format_moment(of.expires_at),
+        "closed_at": None if of.closed_at is None else format_moment(of.closed_at),
+    }
+
+
+def estimates(of: Pool, max_couples: int) -> dict[str, Any]:
+    """Show what the learner estimates."""
+    couples = sorted(of.learner.estimates(max_couples), key=lambda each: -each.proposed)
+    return {
+        "policy": of.rules.policy,
+        "players": [each.as_json() for each in estimate_rates(of.learner, of.met)],
+        "couples": [
+            {"players": list(each.couple), "proposed": each.proposed, "played": each.played}
+            for each in couples
+        ],
+        "couples_known": of.learner.observed_couple_count,
+    }
+
+
+def stats(of: Pool, max_games: int) -> dict[str, Any]:
+    """Show everything that a page about a pool needs."""
+    counters = of.counters
+    random = estimate_random_pairing(estimate_rates(of.learner, of.met))
+    compared = compare(counters.buckets)
+    played = wilson_interval(counters.played, counters.learnt) if counters.learnt else None
+    course = {"width": counters.width, "buckets": _course(counters.width, counters.buckets)}
+    return {
+        "pool": of.name,
+        "policy": of.rules.policy,
+        "seq": of.seq,
+        "at": format_moment(of.at),
+        "matchings": counters.matchings,
+        "players": of.counts(),
+        "games": _games(counters, len(of.games)),
+        "reports": counters.reports,
+        "feedback": {
+            name: getattr(counters, name)
+            for name in ("late", "repeated", "contradicting", "missing", "noted")
+        },
+        "exploration": _exploration(counters),
+        "played_share": played,
+        "random_share": None if random is None else random.as_json(),
+        "compared": None if compared is None else compared.as_json(),
+        "course": course,
+        "open_games": [game(each.record) for each in list(of.games.values())[:max_games]],
+    }
+
+
+def _games(counters: Counters, open_games: int) -> dict[str, Any]:
+    return {
+        "proposed": counters.proposed,
+        "open": open_games,
+        "played": counters.played,
+        "cancelled": {cause: counters.cancelled.get(cause, 0) for cause in _CANCELLED},
+        "released": {cause: counters.released.get(cause, 0) for cause in _RELEASED},
+        "expired": counters.expired,
+        "learnt": counters.learnt,
+    }
+
+
+def _exploration(counters: Counters) -> dict[str, Any]:
+    latest = latest_games(counters.buckets)
+    return {
+        "explored": counters.explored,
+        "proposed": counters.proposed,
+        "share": counters.explored / counters.proposed if counters.proposed else None,
+        "latest": {
+            "explored": latest.explored,
+            "games": latest.games,
+            "share": latest.explored / latest.games if latest.games else None,
+        },
+    }
+
+
+def _course(width: int, buckets: list[Bucket]) -> list[dict[str, Any]]:
+    return [
+        {
+            "index": place * width,
+            "games": each.games,
+            "played": each.played,
+            "share": wilson_interval(each.played, each.games),
+            "explored": each.explored,
+            "expected": each.mean_expected,
+            "random": each.mean_random,
+            "best": each.mean_best,
+        }
+        for place, each in enumerate(buckets)
+    ]
+
+
+def pool_item(of: PoolRow) -> dict[str, Any]:
+    """Show a pool in a list."""
+    return {"name": of.name, "created_at": format_moment(of.created_at), "seq": of.seq}
+
+
+def event(row: Any) -> dict[str, Any]:
+    """Show an event of the log."""
+    return {
+        "seq": row.seq,
+        "at": format_moment(row.at),
+        "kind": row.kind,
+        "body": json.loads(row.body),
+    }
