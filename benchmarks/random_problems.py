@@ -17,9 +17,11 @@ from rich.console import Console
 from rich.table import Table
 
 from pairup import SAM, Problem, RankOneThompson, Unimodal, UnimodalThompson, bounds, load_results
-from pairup.analysis.statistics import final, mean_intervals
+from pairup.analysis.means import final, mean_intervals
+from pairup.experiments.experiment import Entry, Experiment
+from pairup.experiments.families import PosedProblem
+from pairup.experiments.figure_spec import FigureSpec
 from pairup.experiments.runner import run_experiment
-from pairup.experiments.spec import Entry, Experiment, FigureSpec, PosedProblem
 
 OURS = "Rank one"
 ENTRIES = (

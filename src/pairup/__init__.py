@@ -41,8 +41,10 @@ from pairup.errors import (
     ServiceError,
     SimulationError,
 )
-from pairup.experiments.runner import dask_executor, run_experiment
-from pairup.experiments.spec import Experiment, load_experiment, shipped_experiments
+from pairup.experiments.executors import dask_executor
+from pairup.experiments.experiment import Experiment
+from pairup.experiments.experiment_file import load_experiment, shipped_experiments
+from pairup.experiments.runner import run_experiment
 from pairup.experiments.storage import load_results
 from pairup.learning import Estimate, Learner, Rate
 from pairup.matching import Matching

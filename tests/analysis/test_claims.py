@@ -1,10 +1,14 @@
+import dataclasses
+
 import numpy as np
 import polars as pl
 import pytest
 
-from pairup import Problem, simulate
-from pairup.analysis.claims import CLAIMS, PAPER_ROUNDS, check
-from tests.support.experiments.frames import POLICIES, rows, simulated
+from pairup import Problem, load_experiment, run_experiment, simulate
+from pairup.analysis.claim_rules import PAPER_ROUNDS
+from pairup.analysis.claims import CLAIMS, check_claims
+from pairup.experiments.results import HorizonCheck
+from tests.support.experiments.frames import POLICIES, rows
 
 PAIRS = range(2, 12)
 
@@ -22,20 +26,20 @@ def growing(policy, law, spread=0.01):
     )
 
 
-def verdicts(frame):
-    return {verdict.claim.text: verdict for verdict in check(frame)}
+def findings(frame, checks=()):
+    return {claim.text: finding for claim, finding in check_claims(frame, checks).items()}
 
 
 def judge(text, *frames):
-    return verdicts(pl.concat(frames))[text]
+    return findings(pl.concat(frames))[text]
 
 
 HALF, FIFTH, V1_IN_L, V2_IN_L, BELOW, IN_TIME, HORIZON = (claim.text for claim in CLAIMS)
 
 
 def test_without_results_nothing_is_judged():
-    found = verdicts(rows("SAM", [1.0, 2.0]))
-    assert {verdict.holds for verdict in found.values()} == {"not measured"}
+    found = findings(rows("SAM", [1.0, 2.0]))
+    assert {finding.holds for finding in found.values()} == {"not measured"}
     assert "V1" in found[HALF].comment
 
 
@@ -47,17 +51,17 @@ def test_without_results_nothing_is_judged():
         (lambda pairs: 1000 * pairs, "does not hold"),
     ],
 )
-def test_half(law, holds):
-    verdict = judge(HALF, growing("SAM", lambda pairs: 1000 * pairs), growing("V1", law))
-    assert verdict.holds == holds
-    assert verdict.low < 1000 * 65 / sum(map(law, PAIRS)) * 65 / 65 < verdict.high
+def test_half_holds_between_a_ratio_of_1_5_and_2_5(law, holds):
+    finding = judge(HALF, growing("SAM", lambda pairs: 1000 * pairs), growing("V1", law))
+    assert finding.holds == holds
+    assert finding.low < 1000 * 65 / sum(map(law, PAIRS)) * 65 / 65 < finding.high
 
 
 def test_where_the_half_deviates_is_said():
     sam = growing("SAM", lambda pairs: 1000 if pairs == 2 else 2000)
-    verdict = judge(HALF, sam, growing("V1", lambda pairs: 1000))
-    assert verdict.holds == "holds in part"
-    assert "Less than 1.5 at L = 2." in verdict.comment
+    finding = judge(HALF, sam, growing("V1", lambda pairs: 1000))
+    assert finding.holds == "holds in part"
+    assert "Less than 1.5 at L = 2." in finding.comment
 
 
 @pytest.mark.parametrize(
@@ -68,11 +72,11 @@ def test_where_the_half_deviates_is_said():
         (lambda pairs: 400, "does not hold"),
     ],
 )
-def test_fifth(law, holds):
-    verdict = judge(FIFTH, growing("SAM", lambda pairs: 1000), growing("V2", law))
-    assert verdict.holds == holds
+def test_fifth_holds_above_a_ratio_of_5(law, holds):
+    finding = judge(FIFTH, growing("SAM", lambda pairs: 1000), growing("V2", law))
+    assert finding.holds == holds
     if holds == "holds in part":
-        assert "Shown at L = 6, 7, 8, 9, 10, 11" in verdict.comment
+        assert "Shown at L = 6, 7, 8, 9, 10, 11" in finding.comment
 
 
 @pytest.mark.parametrize(("text", "policy"), [(V1_IN_L, "V1"), (V2_IN_L, "V2")])
@@ -84,17 +88,17 @@ def test_fifth(law, holds):
         (lambda pairs: pairs**2, "does not hold"),
     ],
 )
-def test_linear_in_pairs(text, policy, law, holds):
-    verdict = judge(text, growing(policy, law))
-    assert verdict.holds == holds
-    assert "R² = " in verdict.measured
+def test_linear_in_pairs_holds_for_an_exponent_near_1(text, policy, law, holds):
+    finding = judge(text, growing(policy, law))
+    assert finding.holds == holds
+    assert "R² = " in finding.measured
 
 
 @pytest.mark.parametrize(
     ("factors", "holds"),
     [((0.2, 0.3), "holds"), ((0.2, 1.0), "holds in part"), ((1.1, 1.2), "does not hold")],
 )
-def test_below_sam(factors, holds):
+def test_below_sam_holds_for_every_mean(factors, holds):
     noise = np.array([0.98, 1.0, 1.02, 1.01])
     frames = []
     for mean, factor in zip((0.5, 0.8), factors, strict=True):
@@ -103,41 +107,67 @@ def test_below_sam(factors, holds):
             rows("SAM", 100 * noise, **given),
             rows("V2", 100 * factor * noise[::-1], **given),
         ]
-    verdict = judge(BELOW, *frames)
-    assert verdict.holds == holds
-    assert verdict.low < max(factors) < verdict.high
+    finding = judge(BELOW, *frames)
+    assert finding.holds == holds
+    assert finding.low < max(factors) < finding.high
 
 
 @pytest.mark.parametrize(
     ("late", "holds"), [(1.0, "holds"), (0.92, "holds in part"), (0.2, "does not hold")]
 )
-def test_linear_in_time(late, holds):
+def test_linear_in_time_holds_for_steady_slopes(late, holds):
     slope = 0.01 * 6 / 7
     half = PAPER_ROUNDS // 2
     curve = [slope * half / 5, slope * half, slope * half * (1 + late)]
     regret = [curve, [1.001 * each for each in curve]]
-    verdict = judge(IN_TIME, rows("V1", regret, rounds=(half // 5, half, PAPER_ROUNDS)))
-    assert verdict.holds == holds
+    finding = judge(IN_TIME, rows("V1", regret, rounds=(half // 5, half, PAPER_ROUNDS)))
+    assert finding.holds == holds
 
 
 def test_v1_really_is_linear_in_time():
     problem = Problem.around(0.5, 4, 0.1)
     run = simulate(problem, POLICIES["V1"], rounds=30_000, replications=4)
-    verdict = judge(IN_TIME, rows("V1", run.regret, rounds=run.rounds))
-    assert verdict.holds == "holds"
-    assert "Measured over 30,000 rounds" in verdict.comment
+    finding = judge(IN_TIME, rows("V1", run.regret, rounds=run.rounds))
+    assert finding.holds == "holds"
+    assert "Measured over 30,000 rounds" in finding.comment
 
 
-def test_no_policy_of_the_paper_knows_the_horizon():
-    verdict = judge(HORIZON, simulated(pairs=(4,), rounds=5_000))
-    assert verdict.holds == "holds"
-    assert "V1 yes, V2 yes" in verdict.measured
+def horizon(**same):
+    """Judge the horizon by checks of these policies on one of the problems."""
+    checks = [HorizonCheck(policy, "p", 500, found) for policy, found in same.items()]
+    results = pl.concat([rows(policy, [1.0, 2.0], family="from_zero") for policy in POLICIES])
+    return findings(results, [*checks, HorizonCheck("V1", "another", 9, False)])[HORIZON]
+
+
+def test_policies_that_do_not_know_the_horizon_play_the_same_first_rounds():
+    finding = horizon(V1=True, V2=True, SAM=False)
+    assert finding.holds == "holds"
+    assert "the first 500 rounds" in finding.measured
+    assert "V1 yes, V2 yes, SAM no" in finding.measured
+    assert "plays differently" in finding.comment
+    assert "had not split" in horizon(V1=True, V2=True, SAM=True).comment
 
 
 def test_a_policy_that_changes_with_the_horizon_is_found_out():
-    results = simulated(pairs=(4,), rounds=5_000)
-    first = pl.col("policy") == "V2", pl.col("round") < 100
-    changed = results.with_columns(regret=pl.when(*first).then(0.0).otherwise("regret"))
-    verdict = judge(HORIZON, changed)
-    assert verdict.holds == "holds in part"
-    assert "V2 no" in verdict.measured
+    finding = horizon(V1=True, V2=False, SAM=False)
+    assert finding.holds == "holds in part"
+    assert "V2 no" in finding.measured
+    assert horizon(V1=False, V2=False, SAM=False).holds == "does not hold"
+
+
+def test_without_its_check_the_horizon_is_not_judged():
+    finding = horizon(V1=True, V2=True)
+    assert finding.holds == "not measured"
+    assert "run the experiment again" in finding.comment
+
+
+def test_no_policy_of_the_paper_knows_the_horizon():
+    experiment = dataclasses.replace(
+        load_experiment("experiment-1").scaled(rounds=5_000, replications=3),
+        problems=load_experiment("experiment-1").problems[:3],
+        figures=(),
+    )
+    results = run_experiment(experiment).results
+    finding = findings(results.frame, results.horizon_checks)[HORIZON]
+    assert finding.holds == "holds"
+    assert "V1 yes, V2 yes" in finding.measured

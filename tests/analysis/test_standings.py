@@ -5,13 +5,20 @@ import polars as pl
 import pytest
 
 from pairup import SAM, Problem, Unimodal
-from pairup.analysis.standings import standings, ties
+from pairup.analysis.analysis import Analysis
+from pairup.analysis.standings import ties
 from pairup.bounds import lower
+from pairup.experiments.experiment import Entry, Experiment
 from pairup.experiments.families import PosedProblem
 from pairup.experiments.figure_spec import FigureSpec
-from pairup.experiments.spec import Entry, Experiment
+from pairup.experiments.results import Results
 from pairup.experiments.timing import Timing
 from tests.support.experiments.frames import frame, rows
+
+
+def standings(experiment, frame, timings=None):
+    return Analysis(Results(experiment, frame), timings or {}).standings
+
 
 NAME = "from_zero(2, 0.1)"
 
@@ -27,10 +34,10 @@ def results():
     return pl.concat([rows(policy, values, NAME, (100,)) for policy, values in lost.items()])
 
 
-def test_the_least_regret_comes_first_with_limit_and_cost():
+def test_the_least_regret_comes_first_with_limit_and_timing():
     line = FigureSpec("curves", "c", limit=True)
-    costs = {(NAME, "b"): Timing(250.0, 40)}
-    best, worst = standings(experiment(line), results(), costs)[NAME]
+    timings = {(NAME, "b"): Timing(250.0, 40)}
+    best, worst = standings(experiment(line), results(), timings)[NAME]
     limit = lower(Problem.from_zero(2, 0.1)).constant * math.log(100)
     assert (best.policy, best.rank, worst.policy, worst.rank) == ("b", 1, "a", 2)
     assert best.times_limit == pytest.approx(best.estimate / limit)
@@ -39,7 +46,7 @@ def test_the_least_regret_comes_first_with_limit_and_cost():
     assert best.unresolved == ()
 
 
-def test_no_figure_asks_for_the_limit():
+def test_the_limit_counts_only_where_a_figure_asks_for_it():
     assert {row.times_limit for row in standings(experiment(), results())[NAME]} == {None}
 
 
@@ -59,5 +66,5 @@ def test_each_pair_without_a_difference_is_named_once():
     assert ties(table) == {first: f"{second} … {last}", second: f"{third}, {last}", third: last}
 
 
-def test_differences_that_are_shown_are_no_ties():
+def test_differences_that_are_shown_are_not_ties():
     assert ties(standings(experiment(), results())[NAME]) == {}

@@ -77,13 +77,13 @@ def test_a_cluster_gives_the_same_bytes(tmp_path, cluster, by_threads):
 
 
 def under_way(client, name):
-    """The tasks that a worker is at."""
+    """The tasks that a worker computes."""
     workers = client.scheduler_info(n_workers=-1)["workers"]
     address = next(each for each, worker in workers.items() if worker["name"] == name)
     return client.processing()[address]
 
 
-def test_a_killed_worker_costs_its_blocks_not_the_run(tmp_path, cluster, by_threads):
+def test_a_killed_worker_costs_its_work_units_not_the_run(tmp_path, cluster, by_threads):
     victim, lost = cluster.workers["bob"], []
 
     def kill_one(progress):
@@ -102,7 +102,7 @@ def test_a_killed_worker_costs_its_blocks_not_the_run(tmp_path, cluster, by_thre
     assert (tmp_path / "results.parquet").read_bytes() == by_threads
 
 
-def test_a_cluster_that_goes_away_is_named_and_the_run_goes_on_elsewhere(
+def test_a_cluster_that_goes_away_is_named_and_the_run_continues_elsewhere(
     tmp_path, tmp_path_factory, by_threads
 ):
     cluster = Cluster(tmp_path_factory.mktemp("short"))
@@ -123,7 +123,7 @@ def test_a_cluster_that_goes_away_is_named_and_the_run_goes_on_elsewhere(
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://1", "127.0.0.1:9"])
-def test_no_scheduler_answers(address):
+def test_a_scheduler_that_does_not_answer_is_named(address):
     with (
         pytest.raises(SimulationError, match=f"no Dask scheduler answers at {address}"),
         dask_executor(address, timeout=1),

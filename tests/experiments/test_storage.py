@@ -6,8 +6,10 @@ import polars as pl
 import pytest
 
 from pairup import Problem, ResultsError, Uniform, load_experiment, load_results, run_experiment
-from pairup.experiments.spec import Entry, Experiment, PosedProblem
-from pairup.experiments.storage import SCHEMA_VERSION, compact, read_experiment, read_part, schema
+from pairup.experiments.experiment import Entry, Experiment
+from pairup.experiments.families import PosedProblem
+from pairup.experiments.results import SCHEMA_VERSION, schema
+from pairup.experiments.storage import compact, read_experiment, read_part, read_results
 from tests.support.experiments.races import race
 from tests.support.paths import DOCS
 
@@ -25,7 +27,7 @@ def copy(tmp_path):
     return tmp_path
 
 
-def test_columns(folder):
+def test_columns_have_their_names_and_types(folder):
     frame = load_results(folder)
     assert dict(frame.schema) == schema()
     assert list(frame.columns) == [
@@ -94,7 +96,8 @@ def test_parts_and_the_compacted_file_say_the_same(copy):
     data = (copy / "results.parquet").read_bytes()
     (copy / "results.parquet").unlink()
     assert load_results(copy).equals(compacted)
-    assert compact(copy).read_bytes() == data
+    assert compact(copy, read_experiment(copy)).frame.equals(compacted)
+    assert (copy / "results.parquet").read_bytes() == data
     assert load_results(copy / "results.parquet").equals(compacted)
 
 
@@ -115,10 +118,12 @@ def test_the_experiment_is_read_back(folder):
     experiment = race(100, replications=3)
     assert read_experiment(folder) == experiment
     assert read_experiment(folder / "results.parquet") == experiment
+    assert read_results(folder).experiment == experiment
+    assert read_results(folder).frame.equals(load_results(folder))
 
 
 @pytest.mark.parametrize("name", ["nothing", "."])
-def test_no_results(tmp_path, name):
+def test_a_folder_without_results_is_refused(tmp_path, name):
     with pytest.raises(ResultsError, match="holds no results"):
         load_results(tmp_path / name)
 
@@ -144,28 +149,28 @@ def test_a_file_from_elsewhere_is_refused(tmp_path):
     with pytest.raises(ResultsError, match="does not have the columns"):
         load_results(path)
     path.write_text("no Parquet")
-    with pytest.raises(ResultsError, match="is no Parquet file, or cut short"):
+    with pytest.raises(ResultsError, match="is not a Parquet file, or is truncated"):
         load_results(path)
 
 
-def test_a_compacted_file_cut_short_is_refused_and_mended(copy):
+def test_a_truncated_file_is_refused_and_mended(copy):
     data = (copy / "results.parquet").read_bytes()
     (copy / "results.parquet").write_bytes(data[:-100])
-    with pytest.raises(ResultsError, match="cut short"):
+    with pytest.raises(ResultsError, match="is truncated"):
         load_results(copy)
     run_experiment(race(50, replications=2), copy)
     assert (copy / "results.parquet").read_bytes() == data
 
 
-def test_a_manifest_that_is_no_json_is_refused(copy):
+def test_a_manifest_that_is_not_json_is_refused(copy):
     (copy / "results.parquet").unlink()
     (copy / "experiment.json").write_text("{")
     with pytest.raises(ResultsError, match=r"experiment\.json cannot be read"):
         load_results(copy)
 
 
-def test_a_part_that_is_missing_or_another_is_none(copy):
-    key = json.loads((copy / "experiment.json").read_text())["blocks"][0]["key"]
+def test_a_missing_part_is_none(copy):
+    key = json.loads((copy / "experiment.json").read_text())["units"][0]["key"]
     assert read_part(copy, key) is not None
     assert read_part(copy, "0" * 64) is None
 
@@ -176,7 +181,7 @@ def test_files_can_be_read_by_others(copy):
     assert (copy / "results.parquet").stat().st_mode == mode
 
 
-def test_players_who_never_play_and_odd_numbers(tmp_path):
+def test_players_who_never_play_lose_nothing(tmp_path):
     problem = Problem([0.0, 0.0, 0.0], "nobody")
     experiment = Experiment(
         "e",

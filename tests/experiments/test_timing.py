@@ -3,8 +3,8 @@ import dataclasses
 import pytest
 
 from pairup import SAM, Problem, Unimodal
+from pairup.experiments.experiment import Entry, Experiment
 from pairup.experiments.families import PosedProblem
-from pairup.experiments.spec import Entry, Experiment
 from pairup.experiments.timing import measure_timings, read_timings, write_timings
 from pairup.simulation.timing import time_rounds
 
@@ -17,14 +17,14 @@ def race():
 
 
 @pytest.fixture(scope="module")
-def costs(race):
+def timings(race):
     return measure_timings(race)
 
 
-def test_every_policy_is_timed_on_every_problem(race, costs):
+def test_every_policy_is_timed_on_every_problem(race, timings):
     names = [posed.problem.name for posed in race.problems]
-    assert set(costs) == {(name, label) for name in names for label in ("SAM", "V2")}
-    assert all(cost.nanoseconds > 0 and cost.rounds == 50 for cost in costs.values())
+    assert set(timings) == {(name, label) for name in names for label in ("SAM", "V2")}
+    assert all(timing.nanoseconds > 0 and timing.rounds == 50 for timing in timings.values())
 
 
 def test_a_long_replication_is_timed_in_part():
@@ -33,21 +33,21 @@ def test_a_long_replication_is_timed_in_part():
     assert nanoseconds > 0
 
 
-def test_what_is_written_is_read(race, costs, tmp_path):
-    write_timings(tmp_path, race, costs)
-    assert read_timings(tmp_path, race) == costs
+def test_what_is_written_is_read(race, timings, tmp_path):
+    write_timings(tmp_path, race, timings)
+    assert read_timings(tmp_path, race) == timings
 
 
-def test_costs_of_other_options_are_not_believed(race, costs, tmp_path):
-    write_timings(tmp_path, race, costs)
+def test_costs_of_other_options_are_not_believed(race, timings, tmp_path):
+    write_timings(tmp_path, race, timings)
     changed = dataclasses.replace(race, entries=(race.entries[0], Entry("V2", Unimodal())))
     assert {policy for _, policy in read_timings(tmp_path, changed)} == {"SAM"}
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{}", "[1]", '{"costs": [{}]}', '{"costs": 3}', '{"costs": [']
+    "text", ["", "{}", "[1]", '{"timings": [{}]}', '{"timings": 3}', '{"timings": [']
 )
-def test_a_damaged_file_is_no_cost(race, tmp_path, text):
+def test_a_damaged_file_gives_no_timings(race, tmp_path, text):
     (tmp_path / "timings.json").write_text(text)
     assert read_timings(tmp_path, race) == {}
     assert read_timings(tmp_path / "nowhere", race) == {}

@@ -10,12 +10,18 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from pairup import Oracle, Problem
+from pairup.analysis.analysis import Analysis
 from pairup.bounds import lower
 from pairup.errors import ResultsError
-from pairup.experiments.spec import Entry, Experiment, FigureSpec, PosedProblem
-from pairup.reporting.figures import draw, final_regret, limits, regret_curves, save
-from pairup.reporting.limit_plots import limit_line, times_the_limit
-from pairup.reporting.style import points, short, spread, styles
+from pairup.experiments.experiment import Entry, Experiment
+from pairup.experiments.families import PosedProblem
+from pairup.experiments.figure_spec import FigureSpec
+from pairup.experiments.results import Results
+from pairup.reporting.figures import draw_figures, render, write_pictures
+from pairup.reporting.limit_bars import plot_limit_bars
+from pairup.reporting.line_labels import spread_out
+from pairup.reporting.line_plots import plot_final_regret, plot_limit_line, plot_regret_curves
+from pairup.reporting.style import assign_styles, format_short, line_points
 from tests.support.experiments.frames import POLICIES, frame, rows, simulated
 
 
@@ -33,6 +39,10 @@ def experiment(*figures):
     return Experiment("e", "An experiment", "", 3_000, 3, 0, problems, entries, figures)
 
 
+def draw(experiment, frame):
+    return draw_figures(Analysis(Results(experiment, frame)))
+
+
 def axes():
     return Figure(figsize=(5.4, 3.7), layout="constrained").subplots()
 
@@ -42,8 +52,8 @@ def names(ax):
 
 
 def test_a_curve_for_each_policy_ends_at_its_mean(results):
-    ax = regret_curves(results.filter(pairs=4), axes())
-    ends = {line.get_label(): points(line)[1][-1] for line in ax.lines[:3]}
+    ax = plot_regret_curves(results.filter(pairs=4), axes())
+    ends = {line.get_label(): line_points(line)[1][-1] for line in ax.lines[:3]}
     last = results.filter(pairs=4, round=3_000)
     for policy, end in ends.items():
         assert end == pytest.approx(last.filter(policy=policy)["regret"].mean())
@@ -53,30 +63,30 @@ def test_a_curve_for_each_policy_ends_at_its_mean(results):
 
 def test_curves_of_several_problems_are_refused(results):
     with pytest.raises(ResultsError, match="one problem, got 2"):
-        regret_curves(results, axes())
+        plot_regret_curves(results, axes())
 
 
 def test_final_regret_is_normalised_by_the_gap_squared(results):
-    plain = final_regret(results, axes(), x="pairs")
-    normal = final_regret(results, axes(), x="pairs", normalise="gap2")
+    plain = plot_final_regret(results, axes(), x="pairs")
+    normal = plot_final_regret(results, axes(), x="pairs", normalise="gap2")
     for a, b in zip(plain.lines[:3], normal.lines[:3], strict=True):
-        np.testing.assert_allclose(points(a)[1] * 0.01, points(b)[1])
+        np.testing.assert_allclose(line_points(a)[1] * 0.01, line_points(b)[1])
     assert "gap²" in normal.get_ylabel()
 
 
 def test_a_missing_parameter_is_refused(results):
     with pytest.raises(ResultsError, match="needs mean of every problem"):
-        final_regret(results, axes(), x="mean")
+        plot_final_regret(results, axes(), x="mean")
 
 
 def test_log_scale_leaves_zeros_out():
     results = rows("a", [[0, 5], [0, 6]], rounds=(1, 10))
-    ax = regret_curves(results, axes(), "log", "log")
-    assert points(ax.lines[0])[0].tolist() == [10]
+    ax = plot_regret_curves(results, axes(), "log", "log")
+    assert line_points(ax.lines[0])[0].tolist() == [10]
 
 
 def test_one_replication_is_drawn_without_a_band():
-    ax = regret_curves(frame(a=[3.0]), axes())
+    ax = plot_regret_curves(frame(a=[3.0]), axes())
     assert len(ax.lines) >= 1
 
 
@@ -85,7 +95,7 @@ def test_names_at_the_ends_do_not_overlap(count):
     equal = pl.concat(
         [rows(f"policy {n}", [[1, 50], [1, 52]], rounds=(1, 10)) for n in range(count)]
     )
-    ax = regret_curves(equal, axes())
+    ax = plot_regret_curves(equal, axes())
     ax.figure.draw_without_rendering()
     boxes = [text.get_window_extent() for text in names(ax)]
     assert len(boxes) == count
@@ -95,34 +105,34 @@ def test_names_at_the_ends_do_not_overlap(count):
 
 def test_too_many_names_become_a_legend():
     many = pl.concat([rows(f"policy {n}", [[1, n], [2, n]], rounds=(1, 10)) for n in range(40)])
-    ax = regret_curves(many, axes())
+    ax = plot_regret_curves(many, axes())
     assert ax.get_legend() is not None
     assert len(ax.get_legend().get_texts()) == 40
 
 
 def test_a_long_name_becomes_a_legend():
-    ax = regret_curves(frame(**{"a policy with a very long name": [1.0, 2.0]}), axes())
+    ax = plot_regret_curves(frame(**{"a policy with a very long name": [1.0, 2.0]}), axes())
     assert ax.get_legend() is not None
 
 
 def test_bounds_are_dashed_or_said_to_be_far(results):
     bounds = {"Theorem 1": 1e6, "Theorem 2": 5.0}
-    ax = regret_curves(results.filter(pairs=4), axes(), bounds=bounds)
+    ax = plot_regret_curves(results.filter(pairs=4), axes(), bounds=bounds)
     drawn = {line.get_label(): line for line in ax.lines}
     assert "Theorem 1" not in drawn
-    assert points(drawn["Theorem 2"])[1][-1] == pytest.approx(5 * math.log(3_000))
+    assert line_points(drawn["Theorem 2"])[1][-1] == pytest.approx(5 * math.log(3_000))
     assert any("off the chart" in text.get_text() and "8M" in text.get_text() for text in ax.texts)
 
 
 def test_the_limit_is_a_line_of_its_logarithm():
-    ax = limit_line(axes(), 2.0, 1_000)
-    rounds, heights = points(ax.lines[0])
+    ax = plot_limit_line(axes(), 2.0, 1_000)
+    rounds, heights = line_points(ax.lines[0])
     np.testing.assert_allclose(heights, 2 * np.log(rounds))
     assert rounds[-1] == pytest.approx(1_000)
 
 
 def test_curves_name_the_limit(results):
-    ax = regret_curves(results.filter(pairs=4), axes(), limit=3.0)
+    ax = plot_regret_curves(results.filter(pairs=4), axes(), limit=3.0)
     assert "limit" in [text.get_text() for text in names(ax)]
 
 
@@ -136,7 +146,7 @@ def test_bars_are_multiples_of_the_limit():
         [rows(policy, lost, name, (100,)) for (policy, name), lost in played.items()]
     )
     limits = {"p": 2.0, "q": 1.0, "r": math.nan}
-    ax = times_the_limit(results, axes(), limits, names={"p": "first"})
+    ax = plot_limit_bars(results, axes(), limits, names={"p": "first"})
     log = math.log(100)
     assert bars(ax)["a"] == pytest.approx([50 / (2 * log), 10 / log])
     assert bars(ax)["b"] == pytest.approx([20 / (2 * log)])
@@ -147,7 +157,7 @@ def test_bars_are_multiples_of_the_limit():
 
 def test_bars_far_apart_stand_on_the_limit_in_log_scale():
     results = pl.concat([rows("a", [[1000]], "p", (100,)), rows("b", [[2]], "p", (100,))])
-    ax = times_the_limit(results, axes(), {"p": 1.0})
+    ax = plot_limit_bars(results, axes(), {"p": 1.0})
     assert ax.get_yscale() == "log"
     log = math.log(100)
     assert bars(ax)["a"] == pytest.approx([1000 / log - 1])
@@ -155,17 +165,21 @@ def test_bars_far_apart_stand_on_the_limit_in_log_scale():
     assert 0 < ax.get_ylim()[0] < 2 / log
 
 
-def test_who_loses_nothing_has_no_bar_to_speak_of():
+def test_a_policy_that_loses_nothing_has_no_bar_above_the_limit():
     results = simulated(pairs=(2,), policies={"V2": POLICIES["V2"], "best": Oracle()})
-    ax = times_the_limit(results, axes(), {"from_zero(2, 0.1)": 1.97})
+    ax = plot_limit_bars(results, axes(), {"from_zero(2, 0.1)": 1.97})
     assert bars(ax)["best"] == [-1]
     ax.figure.draw_without_rendering()
 
 
 def test_without_a_limit_the_bars_say_so(results):
     for played, known in ((results, {}), (rows("a", [[5]], rounds=(1,)), {"p": 1.0})):
-        ax = times_the_limit(played, axes(), known)
+        ax = plot_limit_bars(played, axes(), known)
         assert [text.get_text() for text in ax.texts] == ["No problem here has a limit."]
+
+
+def limits(experiment):
+    return Analysis(Results(experiment, pl.DataFrame())).limits
 
 
 def test_limits_are_computed_where_a_figure_asks_for_them():
@@ -192,7 +206,7 @@ def field(count):
 
 
 @pytest.mark.parametrize("count", [3, 18, 24])
-def test_the_names_of_many_policies_find_room(count, tmp_path, monkeypatch):
+def test_the_names_of_many_policies_find_room(count, monkeypatch):
     experiment = field(count)
     results = pl.concat(
         rows(f"policy {n}", [[1, 50 + n], [1, 52 + n]], posed.problem.name, (1, 10))
@@ -200,8 +214,8 @@ def test_the_names_of_many_policies_find_room(count, tmp_path, monkeypatch):
         for n in range(count)
     )
     drawn = []
-    monkeypatch.setattr("pairup.reporting.figures.save", lambda figure, stem: drawn.append(figure))
-    bars, curves = draw(experiment, results, tmp_path)
+    monkeypatch.setattr("pairup.reporting.figures.render", lambda figure: drawn.append(figure))
+    bars, curves = draw(experiment, results)
     groups = [tick.get_text() for tick in drawn[0].axes[0].get_xticklabels()]
     assert groups == ["from_zero(2, 0.1)", "around(0.5, 2, 0.1)"]
     assert "against" not in bars.caption
@@ -215,14 +229,14 @@ def test_the_names_of_many_policies_find_room(count, tmp_path, monkeypatch):
 
 def test_styles_are_distinct_and_stable():
     labels = [f"policy {n}" for n in range(21)]
-    looks = styles(labels)
+    looks = assign_styles(labels)
     assert len(set(looks.values())) == 21
-    assert styles(labels[:5]) == dict(itertools.islice(looks.items(), 5))
+    assert assign_styles(labels[:5]) == dict(itertools.islice(looks.items(), 5))
 
 
 @given(st.lists(st.floats(-0.5, 1.5), max_size=12))
 def test_spread_keeps_order_distance_and_limits(wanted):
-    places = spread(wanted, 0.08)
+    places = spread_out(wanted, 0.08)
     order = sorted(range(len(wanted)), key=lambda index: wanted[index])
     for low, high in itertools.pairwise(order):
         assert places[high] - places[low] >= 0.08 - 1e-9
@@ -230,7 +244,7 @@ def test_spread_keeps_order_distance_and_limits(wanted):
 
 
 def test_ticks_are_short():
-    assert [short(each) for each in (0, 0.25, 999, 1e3, 2.5e6)] == [
+    assert [format_short(each) for each in (0, 0.25, 999, 1e3, 2.5e6)] == [
         "0",
         "0.25",
         "999",
@@ -239,14 +253,14 @@ def test_ticks_are_short():
     ]
 
 
-def test_files_are_the_same_bytes_each_time(results, tmp_path):
-    written = []
-    for name in ("one", "two"):
+def test_files_are_the_same_bytes_each_time(results):
+    drawn = []
+    for _ in range(2):
         figure = Figure()
-        regret_curves(results.filter(pairs=2), figure.subplots())
-        written.append([path.read_bytes() for path in save(figure, tmp_path / f"{name}.x")])
-    assert written[0] == written[1]
-    assert b"dc:date" not in written[0][1]
+        plot_regret_curves(results.filter(pairs=2), figure.subplots())
+        drawn.append(render(figure))
+    assert drawn[0] == drawn[1]
+    assert b"dc:date" not in drawn[0]["svg"]
 
 
 def test_draw_makes_every_figure_the_experiment_asks_for(results, tmp_path):
@@ -257,7 +271,8 @@ def test_draw_makes_every_figure_the_experiment_asks_for(results, tmp_path):
         FigureSpec("limit", "limit", "Limit", x="pairs"),
         FigureSpec("curves", "line", "Line", where={"pairs": 2}, limit=True),
     )
-    pictures = draw(experiment(*specs), results, tmp_path / "new" / "figures")
+    pictures = draw(experiment(*specs), results)
+    write_pictures(pictures, tmp_path / "new" / "figures")
     found = sorted(path.name for path in (tmp_path / "new" / "figures").iterdir())
     stems = ["e-curves-0.5", "e-final", "e-limit", "e-line", "e-logs"]
     assert found == [f"{stem}.{end}" for stem in stems for end in ("pdf", "png", "svg")]
@@ -273,8 +288,8 @@ def test_draw_makes_every_figure_the_experiment_asks_for(results, tmp_path):
     assert "V1" not in pictures[1].alt
 
 
-def test_a_figure_without_results_is_refused(results, tmp_path):
+def test_a_figure_without_results_is_refused(results):
     spec = FigureSpec("curves", "curves", where={"pairs": 4})
     other = dataclasses.replace(experiment(spec), name="another")
     with pytest.raises(ResultsError, match="no results to draw"):
-        draw(other, results, tmp_path)
+        draw(other, results)

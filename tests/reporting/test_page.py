@@ -5,24 +5,26 @@ from html.parser import HTMLParser
 
 import pytest
 
-from pairup import SAM, Oracle, Problem, Uniform, load_experiment, load_results, run_experiment
+from pairup import SAM, Oracle, Problem, Uniform, load_experiment, run_experiment
+from pairup.analysis.analysis import Analysis
 from pairup.bounds import lower
 from pairup.errors import ResultsError
+from pairup.experiments.experiment import Entry, Experiment
 from pairup.experiments.families import PosedProblem
 from pairup.experiments.figure_spec import FigureSpec
-from pairup.experiments.spec import Entry, Experiment
+from pairup.experiments.results import Results
+from pairup.experiments.run_log import installed_versions
 from pairup.experiments.timing import Timing
-from pairup.reporting.page import Making, versions, write_report
+from pairup.reporting.page import Provenance, write_report
 from tests.support.browser import chromium
 from tests.support.browser.contrast import contrast
 
 COMMAND = "pairup reproduce --out 'my <results>' && echo \"done\""
-MAKING = Making(COMMAND, seconds=83.2, engine="2 threads", started="2024-05-06 07:08")
+PROVENANCE = Provenance(COMMAND, seconds=83.2, engine="2 threads", started="2024-05-06 07:08")
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("results")
+def results():
     found = []
     for name in ("experiment-1", "experiment-2"):
         experiment = load_experiment(name).scaled(rounds=300, replications=3)
@@ -32,16 +34,19 @@ def results(tmp_path_factory):
             problems=experiment.problems[:3],
             figures=(experiment.figures[0], experiment.figures[1]),
         )
-        run_experiment(experiment, folder / name)
-        found.append((experiment, load_results(folder / name)))
+        found.append(run_experiment(experiment).results)
     return found
 
 
 @pytest.fixture(scope="module")
 def report(results, field, tmp_path_factory):
-    costs = {"f": {("tied", "policy 3"): Timing(12_345.6, 99)}}
-    every = [*results, field]
-    return write_report(tmp_path_factory.mktemp("report"), every, MAKING, costs=costs)
+    timings = {("tied", "policy 3"): Timing(12_345.6, 99)}
+    every = [*map(Analysis, results), Analysis(field, timings)]
+    return write_report(tmp_path_factory.mktemp("report"), every, PROVENANCE)
+
+
+def write(folder, *results):
+    return write_report(folder, [Analysis(each) for each in results], PROVENANCE)
 
 
 class Page(HTMLParser):
@@ -95,11 +100,11 @@ def test_everything_is_said(page, results):
         assert part in text
     for part in (COMMAND, "1 minute 23 seconds", "2 threads", "2024-05-06 07:08", "Seed"):
         assert part in text
-    for name, version in versions().items():
+    for name, version in installed_versions().items():
         assert f"{name} {version}" in text
-    for experiment, _ in results:
-        assert experiment.title in text
-        for posed in experiment.problems:
+    for each in results:
+        assert each.experiment.title in text
+        for posed in each.experiment.problems:
             assert posed.problem.name in text
 
 
@@ -116,23 +121,21 @@ def test_the_page_is_accessible(page):
 
 
 def test_the_figures_lie_beside_the_page(report, results, field, page):
-    drawn = sum(len(experiment.figures) for experiment, _ in [*results, field])
+    drawn = sum(len(each.experiment.figures) for each in [*results, field])
     assert len(page.all("img")) == drawn
     assert len(list((report.parent / "figures").iterdir())) == 3 * drawn
 
 
 def test_the_same_results_give_the_same_page(results, tmp_path):
-    once, again = (
-        write_report(tmp_path / each, results, MAKING).read_bytes() for each in ("once", "again")
-    )
+    once, again = (write(tmp_path / each, *results).read_bytes() for each in ("once", "again"))
     assert once == again
 
 
 def test_the_limit_where_a_figure_asks_for_it(results, tmp_path, page):
-    experiment, frame = results[0]
+    experiment, frame = results[0].experiment, results[0].frame
     figure = next(each for each in load_experiment("experiment-1").figures if each.kind == "limit")
     asked = dataclasses.replace(experiment, figures=(figure,))
-    text = " ".join(Page(write_report(tmp_path, [(asked, frame)], MAKING).read_text()).words)
+    text = " ".join(Page(write(tmp_path, Results(asked, frame)).read_text()).words)
     limit = lower(experiment.problems[0].problem).regret(300)
     mean = frame.filter(problem="from_zero(2, 0.1)", policy="SAM", round=300)["regret"].mean()
     assert "Limit, c ln T" in text
@@ -145,7 +148,7 @@ LABELS = [f"policy {n}" for n in range(10)]
 
 
 @pytest.fixture(scope="module")
-def field(tmp_path_factory):
+def field():
     """Ten policies on two problems, one of which has no limit; eight of them are the same."""
     tied = Problem([0.9, 0.9, 0.5, 0.5, 0.5, 0.1], "tied")
     problems = (
@@ -156,24 +159,22 @@ def field(tmp_path_factory):
     entries = tuple(Entry(*each) for each in zip(LABELS, policies, strict=True))
     bars = FigureSpec("limit", "limit", "Times the limit")
     experiment = Experiment("f", "My field", "", 3_000, 3, 0, problems, entries, (bars,))
-    folder = tmp_path_factory.mktemp("field")
-    run_experiment(experiment, folder)
-    return experiment, load_results(folder)
+    return run_experiment(experiment).results
 
 
 def cells(page):
     """Give the cells of each row of the table of results by the policy's name."""
     table = re.search('<table class="finals">.*?</table>', page.read_text("utf-8"), re.S)
-    rows = re.findall('<tr><th scope="row">(.*?)</th>(.*?)</tr>', table[0])
+    rows = re.findall('<tr><th scope="row">(.*?)</th>(.*?)</tr>', table[0], re.S)
     return {
-        name: [re.sub("<.*?>", " ", cell).strip() for cell in re.findall("<td.*?</td>", row)]
+        name: [re.sub("<.*?>", " ", cell).strip() for cell in re.findall("<td.*?</td>", row, re.S)]
         for name, row in rows
     }
 
 
 def test_many_policies_have_a_row_each(field, tmp_path):
-    experiment, frame = field
-    rows = cells(write_report(tmp_path, [field], MAKING))
+    experiment, frame = field.experiment, field.frame
+    rows = cells(write(tmp_path, field))
     assert next(iter(rows)) == "policy 0"
     assert set(rows) == set(LABELS)
     limit = lower(experiment.problems[0].problem).regret(3_000)
@@ -188,49 +189,68 @@ def test_many_policies_have_a_row_each(field, tmp_path):
 
 
 def test_ties_of_many_policies_are_said_below_the_table(field, tmp_path):
-    text = " ".join(Page(write_report(tmp_path, [field], MAKING).read_text("utf-8")).words)
+    text = " ".join(Page(write(tmp_path, field).read_text("utf-8")).words)
     assert "No difference shown on tied, in the order of the regret:" in text
     assert "policy 2 and policy 3 … policy 9" in text
     assert not re.search("policy 0 and [^;.]*policy 2", text)
 
 
-def test_costs_have_a_column_where_they_are_known(field, tmp_path):
-    costs = {("from_zero(2, 0.1)", "policy 1"): Timing(1234.4, 99)}
-    page = write_report(tmp_path, [field], MAKING, costs={"f": costs})
+def test_timings_have_a_column_where_they_are_known(field, tmp_path):
+    timings = {("from_zero(2, 0.1)", "policy 1"): Timing(1234.4, 99)}
+    page = write_report(tmp_path, [Analysis(field, timings)], PROVENANCE)
     rows = cells(page)
     assert rows["policy 1"][3] == "1,234"
     assert [row[3] for name, row in rows.items() if name != "policy 1"] == ["–"] * 9
     assert {row[7] for row in rows.values()} == {"–"}
-    assert "at most about 0.3 s a policy" in page.read_text("utf-8")
+    assert "at most about 0.3 s per policy" in page.read_text("utf-8")
 
 
-def test_known_costs_give_few_policies_a_row_each(results, tmp_path):
-    experiment, frame = results[1]
-    costs = {(experiment.problems[0].problem.name, "V2"): Timing(77.0, 5)}
-    rows = cells(write_report(tmp_path, [(experiment, frame)], MAKING, costs={"e": costs}))
-    assert "around(0.5, 4, 0.1)" in rows
-    known = {experiment.name: costs}
-    rows = cells(write_report(tmp_path, [(experiment, frame)], MAKING, costs=known))
+def test_timings_give_few_policies_a_row_each(results, tmp_path):
+    experiment = results[1].experiment
+    assert "around(0.5, 4, 0.1)" in cells(write(tmp_path, results[1]))
+    timings = {(experiment.problems[0].problem.name, "V2"): Timing(77.0, 5)}
+    rows = cells(write_report(tmp_path, [Analysis(results[1], timings)], PROVENANCE))
     assert set(rows) == {entry.label for entry in experiment.entries}
     assert rows["V2"][3] == "77"
 
 
-def test_single_problems_say_nothing_of_the_claims(field, results, tmp_path):
-    alone = write_report(tmp_path, [field], MAKING).read_text("utf-8")
+def test_a_page_on_single_problems_leaves_the_claims_out(field, results, tmp_path):
+    alone = write(tmp_path, field).read_text("utf-8")
     assert "<h1>My field</h1>" in alone
     assert "claims" not in alone.split("</header>")[0].split("<header>")[1]
     assert "Claims of the paper" not in alone
-    both = write_report(tmp_path, [field, *results], MAKING).read_text("utf-8")
-    lone = write_report(tmp_path, results, MAKING).read_text("utf-8")
-    verdicts = [
+    both = write(tmp_path, field, *results).read_text("utf-8")
+    lone = write(tmp_path, *results).read_text("utf-8")
+    findings = [
         re.search('<table class="claims">.*?</table>', page, re.S)[0] for page in (both, lone)
     ]
-    assert verdicts[0] == verdicts[1]
+    assert findings[0] == findings[1]
+
+
+def test_the_page_tells_the_outcome_of_the_horizon_check(page):
+    assert "bit for bit: V1 yes, V2 yes" in " ".join(page.words)
+
+
+def test_limits_are_computed_once(field, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        "pairup.analysis.limits.lower", lambda problem: asked.append(problem) or lower(problem)
+    )
+    write(tmp_path, field)
+    assert asked == [posed.problem for posed in field.experiment.problems]
+
+
+def test_texts_of_an_experiment_cannot_add_markup(field, tmp_path):
+    evil = "<script>alert('x')</script> & more"
+    experiment = dataclasses.replace(field.experiment, title=evil, about=evil)
+    text = write(tmp_path, Results(experiment, field.frame)).read_text("utf-8")
+    assert "<script" not in text
+    assert "&lt;script&gt;alert" in text
 
 
 def test_nothing_to_report_is_refused(tmp_path):
     with pytest.raises(ResultsError, match="at least one experiment"):
-        write_report(tmp_path, [], MAKING)
+        write_report(tmp_path, [], PROVENANCE)
 
 
 @pytest.fixture(scope="module")

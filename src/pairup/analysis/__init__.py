@@ -1,1 +1,1 @@
-"""Statistics, standings, claims and limits in numbers: no drawing, no disk."""
+"""Analysis: means, comparisons, standings, claims and limits in numbers; no drawing, no disk."""

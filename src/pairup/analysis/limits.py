@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import polars as pl
 
 from pairup.bounds import lower
-from pairup.experiments.spec import Experiment
+from pairup.experiments.experiment import Experiment
 
 
-def limits(experiment: Experiment) -> dict[str, float]:
+def compute_limits(experiment: Experiment) -> dict[str, float]:
     """Compute the limit of each problem for which a figure of the experiment asks for it.
 
     Returns
@@ -27,13 +27,13 @@ def limits(experiment: Experiment) -> dict[str, float]:
     return {name: constant for name, constant in constants.items() if constant > 0}
 
 
-def in_limits(means: pl.DataFrame, limits: Mapping[str, float]) -> pl.DataFrame:
+def divide_by_limits(means: pl.DataFrame, limits: Mapping[str, float]) -> pl.DataFrame:
     """Divide regret by the limit c ln T.
 
     Parameters
     ----------
     means
-        As `pairup.analysis.statistics.mean_intervals` gives them. The first round is left out:
+        As `pairup.analysis.means.mean_intervals` gives them. The first round is left out:
         ln 1 = 0.
     limits
         The constant c of each problem by its name. Problems without one, or of 0, are left out.

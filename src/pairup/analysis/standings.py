@@ -1,23 +1,24 @@
-"""Standings: who loses least on each problem, how far from the limit, and at what cost."""
+"""Standings: who loses least on each problem, how far from the limit, and how fast."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
-from pairup.analysis.limits import in_limits, limits
-from pairup.analysis.statistics import final, mean_intervals, ranking
-from pairup.experiments.spec import Experiment
+from pairup.analysis.comparisons import ranking
+from pairup.analysis.limits import divide_by_limits
+from pairup.analysis.means import final, mean_intervals
+from pairup.experiments.results import Results
 from pairup.experiments.timing import Timings
 
 TIMING_NOTE = (
-    "ns a round: one replication on one thread, after a warm-up, on the machine that ran the race; "
-    "from its first round on for at most about 0.3 s a policy, so that a slow policy is timed "
-    "over its early rounds alone, which may cost more than later ones."
+    "ns per round: one replication on one thread, after a warm-up, on the machine that ran the "
+    "race; from its first round on, for at most about 0.3 s per policy, so that a slow policy is "
+    "timed over its early rounds alone, which may take longer than later ones."
 )
-_RUN = 3  # neighbours in a table that are named by the first and the last of them
+_MIN_RUN = 3  # neighbours in a table that are named by the first and the last of them
 
 
 @dataclass(frozen=True)
@@ -31,13 +32,13 @@ class Standing:
     rank
         1 plus the number of policies shown to be better.
     estimate, low, high
-        Regret after the last round and the ends of its 95% interval, None for one replication.
+        Mean regret after the last round and the ends of its 95% interval, None for one replication.
     times_limit
         The same in multiples of the limit c ln T; None where there is none or none was asked for.
     nanoseconds, rounds_timed
-        What a round takes, and on how many it was measured; None where it was not.
+        Time per round, and over how many rounds it was measured; None where it was not.
     games
-        Played, on average.
+        Games played, on average.
     unresolved
         The policies from which no difference is shown.
     note
@@ -58,27 +59,27 @@ class Standing:
     note: str
 
 
-def standings(
-    experiment: Experiment, frame: pl.DataFrame, costs: Timings | None = None
+def compute_standings(
+    results: Results, limits: Mapping[str, float], timings: Timings
 ) -> dict[str, list[Standing]]:
     """Order the policies on each problem that was played, the least regret first.
 
     Parameters
     ----------
-    experiment
-        What was run. The limit counts where one of its figures shows it.
-    frame
-        Its results.
-    costs
-        As `pairup.experiments.timing.measure_timings` gives them.
+    results
+        What was run and what came out.
+    limits
+        As `pairup.analysis.limits.compute_limits` gives them; maybe empty.
+    timings
+        As `pairup.experiments.timing.measure_timings` gives them; maybe empty.
     """
-    frame = frame.filter(experiment=experiment.name)
+    frame = results.frame.filter(experiment=results.experiment.name)
     last = final(frame)
-    times = _by_policy(in_limits(mean_intervals(last), limits(experiment)))
+    times = _by_policy(divide_by_limits(mean_intervals(last), limits))
     games = _by_policy(mean_intervals(last, "games"))
     played = set(last["problem"])
-    names = [posed.problem.name for posed in experiment.problems if posed.problem.name in played]
-    return {name: _on(name, frame, times, games, costs or {}) for name in names}
+    names = [posed.problem.name for posed in results.experiment.problems]
+    return {name: _on(name, frame, times, games, timings) for name in names if name in played}
 
 
 def _on(
@@ -86,19 +87,19 @@ def _on(
     frame: pl.DataFrame,
     times: dict[tuple[str, str], float],
     games: dict[tuple[str, str], float],
-    costs: Timings,
+    timings: Timings,
 ) -> list[Standing]:
     rows = []
     for row in ranking(frame, problem).to_dicts():
         key = problem, row["policy"]
-        cost = costs.get(key)
+        timing = timings.get(key)
         row["unresolved"] = tuple(row["unresolved"])
         rows.append(
             Standing(
                 problem=problem,
                 times_limit=times.get(key),
-                nanoseconds=None if cost is None else cost.nanoseconds,
-                rounds_timed=None if cost is None else cost.rounds,
+                nanoseconds=None if timing is None else timing.nanoseconds,
+                rounds_timed=None if timing is None else timing.rounds,
                 games=games[key],
                 **row,
             )
@@ -119,7 +120,7 @@ def ties(rows: Sequence[Standing]) -> dict[str, str]:
     Parameters
     ----------
     rows
-        Of one problem, in order.
+        The standings on one problem, in order.
     """
     places = {row.policy: place for place, row in enumerate(rows)}
     said = {}
@@ -142,4 +143,4 @@ def _runs(places: Iterable[int]) -> list[list[int]]:
 
 def _named(run: Sequence[int], rows: Sequence[Standing]) -> str:
     names = [rows[place].policy for place in run]
-    return f"{names[0]} … {names[-1]}" if len(names) >= _RUN else ", ".join(names)
+    return f"{names[0]} … {names[-1]}" if len(names) >= _MIN_RUN else ", ".join(names)

@@ -1,4 +1,4 @@
-"""The application that commands are entered into, and how it ends."""
+"""The application that commands are added to, and how it ends."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Seed = Annotated[int, typer.Option(help="Seed of all random numbers.")]
 
 
 def main() -> None:
-    """Run the command line; errors of the user's making are one line and exit code 1."""
+    """Run the command line; an error that the user can mend is one line and exit code 1."""
     try:
         app()
     except PairupError as error:

@@ -15,16 +15,15 @@ from rich.table import Table
 if TYPE_CHECKING:
     import polars as pl
 
+    from pairup.analysis.analysis import Analysis
     from pairup.analysis.standings import Standing
-    from pairup.experiments.spec import Experiment
-    from pairup.experiments.timing import Timings
 
-_WIDE = 100  # letters of a terminal in which curves have room
+_MIN_WIDTH = 100  # letters of a terminal in which curves have room
 
 
 def show(what: Any, **options: Any) -> None:
     """Print something."""
-    Console().print(what, **options)  # made anew, for the terminal as wide as it is now
+    Console().print(what, **options)  # a new one, as wide as the terminal is now
 
 
 def print_rows(rows: Sequence[dict[str, Any]], columns: Sequence[str], as_json: bool) -> None:
@@ -41,8 +40,8 @@ def print_rows(rows: Sequence[dict[str, Any]], columns: Sequence[str], as_json: 
 
 
 def show_finals(frame: pl.DataFrame, as_json: bool) -> None:
-    """Print mean final regret of each policy on each problem."""
-    from pairup.analysis.statistics import final, mean_intervals
+    """Print the mean final regret of each policy on each problem."""
+    from pairup.analysis.means import final, mean_intervals
 
     means = mean_intervals(final(frame)).select("problem", "policy", "estimate", "low", "high")
     if as_json:
@@ -61,12 +60,13 @@ def show_finals(frame: pl.DataFrame, as_json: bool) -> None:
     show(table)
 
 
-def show_race(experiment: Experiment, frame: pl.DataFrame, costs: Timings, as_json: bool) -> None:
-    """Print a table of each problem, the best policy first."""
-    from pairup.analysis.standings import TIMING_NOTE, standings
-    from pairup.cli.sparklines import sparklines
+def show_race(analysis: Analysis, as_json: bool) -> None:
+    """Print a table for each problem, the best policy first."""
+    from pairup.analysis.standings import TIMING_NOTE
+    from pairup.cli.sparklines import draw_sparklines
 
-    tables, curves = standings(experiment, frame, costs), sparklines(frame)
+    experiment, tables = analysis.results.experiment, analysis.standings
+    curves = draw_sparklines(analysis.results.frame)
     if as_json:
         rows = [
             dataclasses.asdict(row) | {"curve": curves[row.problem, row.policy]}
@@ -86,9 +86,9 @@ def _show_standings(
 ) -> None:
     from pairup.analysis.standings import ties
 
-    wide = Console().width >= _WIDE
+    wide = Console().width >= _MIN_WIDTH
     table = Table(title=title)
-    for name in ("rank", "policy", "regret", "95% interval", "× limit", "ns a round"):
+    for name in ("rank", "policy", "regret", "95% interval", "× limit", "ns per round"):
         right = name not in ("policy", "95% interval")
         table.add_column(
             name, justify="right" if right else "left", no_wrap=name != "policy", overflow="fold"

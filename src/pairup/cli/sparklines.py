@@ -1,4 +1,4 @@
-"""Curves of regret as lines of text, for a terminal."""
+"""Sparklines: curves of regret as lines of text, for a terminal."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pairup.analysis.statistics import mean_intervals
+from pairup.analysis.means import mean_intervals
 
 _BARS = "▁▂▃▄▅▆▇█"
 _POINTS = 16  # of a curve in a terminal
 
 
-def sparklines(frame: pl.DataFrame) -> dict[tuple[str, str], str]:
+def draw_sparklines(frame: pl.DataFrame) -> dict[tuple[str, str], str]:
     """Draw regret over time as a line of text, by problem and policy.
 
     Both in log scale, on the same scale for all policies on a problem.

@@ -1,1 +1,1 @@
-"""Experiments: TOML files cut into work units, played anywhere, kept as Parquet."""
+"""Experiments: TOML files split into work units, played anywhere, kept as Parquet."""

@@ -14,7 +14,7 @@ from pairup.problem import Problem
 
 @dataclass(frozen=True)
 class PosedProblem:
-    """A problem of an experiment, and the values of the swept parameters that pose it."""
+    """A problem of an experiment, with its family and the values of the swept parameters."""
 
     problem: Problem
     family: str
@@ -22,12 +22,12 @@ class PosedProblem:
 
     @property
     def traits(self) -> dict[str, Any]:
-        """By what a figure chooses problems: the family and the parameters."""
+        """The family and the parameters, by which a figure chooses problems."""
         return {"family": self.family} | dict(self.parameters)
 
 
 def describe_families() -> list[dict[str, str]]:
-    """Return a row for each family: its name, its parameters, and what it is.
+    """Return a row for each family: its name, its parameters, and a description.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def _swept_family(table: Table) -> list[PosedProblem]:
         parameters = dict(zip(given, values, strict=True))
         try:
             problem = build(**parameters)
-        except ValueError as error:  # a ProblemError, or numpy's word on a seed
+        except ValueError as error:  # a ProblemError, or numpy's error about a seed
             table.fail("", str(error))
         posed.append(PosedProblem(problem, family, parameters))
     return posed
@@ -107,7 +107,7 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "rates": (_is_numbers, "numbers such as [0.9, 0.8, 0.3]"),
 }
 
-# Of each family: its maker, the kinds of its parameters, those that must be given.
+# For each family: its constructor, the kinds of its parameters, and the required ones.
 FAMILIES: dict[str, tuple[Callable[..., Problem], dict[str, str], tuple[str, ...]]] = {
     "from_zero": (
         Problem.from_zero,

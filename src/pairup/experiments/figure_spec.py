@@ -35,20 +35,20 @@ class FigureSpec:
     name
         Stem of the picture's file.
     title
-        Above the picture.
+        Title above the picture.
     x
-        For "final" and "limit": a parameter of the problem family. Bars may do without.
+        For "final" and "limit": a parameter of the problem family. Bars need none.
     where
         Values of parameters, or a family: only those problems are drawn.
     policies
-        Labels of those to draw; none means all.
+        Labels of the policies to draw; none means all.
     normalise
         "gap2" draws the regret times the square of the gap.
     x_scale, y_scale
         "linear" or "log".
     limit
-        For "curves": whether to draw the limit, the least regret of any policy good on every
-        problem.
+        For "curves": whether to draw the limit, the least regret of any policy that is good on
+        every problem.
     """
 
     kind: Literal["final", "curves", "limit"]
@@ -82,10 +82,7 @@ def read_figure(table: Table) -> FigureSpec:
         table.fail("where", f"must be a table, got {given['where']!r}: try {{ pairs = 4 }}")
     if not isinstance(given.get("limit", False), bool):
         table.fail("limit", f"must be true or false, got {given['limit']!r}")
-    policies = given.pop("policies", [])
-    if not isinstance(policies, list) or not all(isinstance(each, str) for each in policies):
-        table.fail("policies", f"must be a list of labels, got {policies!r}")
-    return FigureSpec(policies=tuple(policies), **given)
+    return FigureSpec(**(given | {"policies": table.labels("policies")}))
 
 
 def check_figure(
@@ -120,7 +117,7 @@ def _check_axis(table: Table, figure: FigureSpec, shown: Sequence[PosedProblem])
     if figure.kind != "curves" and figure.limit:
         table.fail("limit", 'is a line among curves: leave it out, or take kind = "curves"')
     if figure.kind == "limit" and figure.x is None:
-        return  # a group of bars for each problem, whatever poses it
+        return  # a group of bars for each problem, whatever its parameters
     parameters = _distinct(key for posed in shown for key in posed.parameters)
     if figure.kind != "curves" and figure.x not in parameters:
         table.fail(
@@ -134,7 +131,7 @@ def _check_axis(table: Table, figure: FigureSpec, shown: Sequence[PosedProblem])
 
 
 def _distinct(values: Iterable[Any]) -> list[Any]:
-    """Return each value once; a set would not take lists."""
+    """Return each value once; a set could not hold lists."""
     seen: list[Any] = []
     for value in values:
         if value not in seen:

@@ -1,21 +1,23 @@
-"""Progress: how far a sweep is, as numbers and as a bar on a terminal."""
+"""Progress: how far a run is, as numbers and as a bar on a terminal."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from typing import Any, NamedTuple
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from pairup.simulation.progress import progress_bar
 
 
 class RunProgress(NamedTuple):
-    """How far a sweep is.
+    """How far a run is.
 
     `share` is in [0, 1], of the work that was left at the start, by the cost model; `rounds` were
     played in this run so far.
     """
 
-    blocks: int
+    units: int
     done: int
     share: float
     rounds: int
@@ -28,52 +30,31 @@ ProgressCallback = Callable[[RunProgress], None]
 class Meter:
     """Counts what is done."""
 
-    def __init__(self, blocks: int, reused: int, cost: float, report: ProgressCallback) -> None:
-        self._blocks, self._done, self._all = blocks, reused, cost
+    def __init__(self, units: int, reused: int, cost: float, report: ProgressCallback) -> None:
+        self._units, self._done, self._all = units, reused, cost
         self._cost, self._start, self._report = 0.0, time.perf_counter(), report
         self.rounds = 0
 
     def add(self, cost: float, rounds: int) -> None:
-        """Count one block more."""
+        """Count one more work unit."""
         self._done += 1
         self._cost += cost
         self.rounds += rounds
         seconds = time.perf_counter() - self._start
         share = min(self._cost / self._all, 1.0)
-        self._report(RunProgress(self._blocks, self._done, share, self.rounds, seconds))
+        self._report(RunProgress(self._units, self._done, share, self.rounds, seconds))
 
 
 @contextmanager
-def reporter(name: str, progress: bool | ProgressCallback) -> Iterator[ProgressCallback]:
-    """Give the function that shows progress: the caller's, a bar on a terminal, or silence."""
+def report_progress(name: str, progress: bool | ProgressCallback) -> Iterator[ProgressCallback]:
+    """Give the function that shows progress: the caller's, or a bar on a terminal, or nothing."""
     if callable(progress):
         yield progress
         return
-    from rich.console import Console  # slow to import, and only for a bar
-
-    console = Console(stderr=True)
-    with _bar(name, console) if progress and console.is_terminal else nullcontext(_silent) as show:
-        yield show
+    with progress_bar(name, progress) as show:
+        yield lambda now: show(now.share, _describe(now))
 
 
-def _silent(_: RunProgress) -> None:
-    """Show nothing."""
-
-
-@contextmanager
-def _bar(name: str, console: Any) -> Iterator[ProgressCallback]:
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-    from rich.progress import TimeRemainingColumn as TimeLeft
-
-    rate, counts = TextColumn("{task.fields[rate]}"), TextColumn("{task.fields[counts]}")
-    name_column = TextColumn("{task.description}")
-    columns = (name_column, BarColumn(), TaskProgressColumn(), counts, rate, TimeLeft())
-    with Progress(*columns, console=console) as bar:
-        task = bar.add_task(name, total=1.0, counts="", rate="")
-
-        def show(now: RunProgress) -> None:
-            rate = f"{now.rounds / max(now.seconds, 1e-9) / 1e6:.1f}M rounds/s"
-            counts = f"{now.done}/{now.blocks} blocks"
-            bar.update(task, completed=now.share, counts=counts, rate=rate)
-
-        yield show
+def _describe(now: RunProgress) -> str:
+    rate = now.rounds / max(now.seconds, 1e-9) / 1e6
+    return f"{now.done}/{now.units} work units {rate:.1f}M rounds/s"

@@ -1,35 +1,85 @@
-"""A race: an experiment posed on the command line."""
+"""Race: an experiment that is described on the command line."""
 
 from __future__ import annotations
 
 import dataclasses
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pairup.errors import ExperimentError, PolicyError
+from pairup.experiments.experiment import Entry, Experiment
+from pairup.experiments.experiment_file import load_experiment
 from pairup.experiments.families import PosedProblem, sweep_problems
 from pairup.experiments.figure_spec import FigureSpec
-from pairup.experiments.spec import Entry, Experiment, load_experiment
 from pairup.experiments.toml_table import Table
 from pairup.policies.base import get_policy
 
-_MOST_FOR_LIMIT = 24  # players: beyond, the limit takes longer to compute than a race should
+_MAX_PLAYERS_WITH_LIMIT = 24  # beyond, the limit takes longer to compute than a race should
+_POLICIES = ("sam", "unimodal:compare=matchings", "unimodal")
+_ROUNDS = 100_000
+_PROBLEM = "around:mean=0.5,pairs=4,gap=0.1"
 
 
-def race_of(
-    policies: Sequence[str], problem: str, rounds: int, replications: int, seed: int
-) -> Experiment:
-    """Make an experiment of policies and a problem written as ``name:option=value,...``.
+@dataclass(frozen=True)
+class Race:
+    """An experiment, and by the labels of the policies that cannot play it: why not."""
+
+    experiment: Experiment
+    left_out: Mapping[str, str]
+
+
+def build_race(
+    policies: Sequence[str] = (),
+    problem: str = "",
+    rounds: int | None = None,
+    replications: int = 20,
+    seed: int = 0,
+    everyone: bool = False,
+) -> Race:
+    """Build the experiment of a race.
+
+    Parameters
+    ----------
+    policies
+        Policies written as ``name`` or ``name:option=value,...``; by default those of the paper
+        and their rival.
+    problem
+        A problem written as ``family:parameter=value,...``.
+    rounds, replications, seed
+        As in an experiment; 100,000 rounds by default.
+    everyone
+        Whether every policy plays: the shipped experiment ``field``, on its problems or on
+        `problem`, and for its rounds by default.
 
     Examples
     --------
-    >>> race = race_of(["sam", "unimodal:index=ucb"], "around:mean=0.5,pairs=4,gap=0.1", 1000, 5, 0)
+    >>> race = build_race(["sam", "unimodal:index=ucb"], rounds=1_000).experiment
     >>> [entry.label for entry in race.entries]
     ['sam', 'unimodal:index=ucb']
-    >>> race.problems[0].problem.name
-    'around(0.5, 4, 0.1)'
+    >>> [posed.problem.name for posed in race.problems]
+    ['around(0.5, 4, 0.1)']
+    >>> field = build_race(everyone=True)
+    >>> [posed.problem.name for posed in field.experiment.problems], field.left_out
+    (['from_zero(4, 0.1)', 'around(0.5, 4, 0.1)'], {})
     """
+    if not everyone:
+        experiment = _named_race(policies or _POLICIES, problem or _PROBLEM)
+        experiment = dataclasses.replace(experiment, seed=seed)
+        return Race(experiment.scaled(_ROUNDS if rounds is None else rounds, replications), {})
+    if policies:
+        raise ExperimentError(f"--all races every policy: leave it out, or {policies[0]!r}")
+    field = load_experiment("field").scaled(rounds, replications)
+    field = dataclasses.replace(field, seed=seed)
+    if problem:
+        field = _on_one_problem(field, _one_problem(problem))
+    left_out = _left_out(field)
+    able = tuple(entry for entry in field.entries if entry.label not in left_out)
+    return Race(dataclasses.replace(field, entries=able), left_out)
+
+
+def _named_race(policies: Sequence[str], problem: str) -> Experiment:
     posed = _one_problem(problem)
     entries = []
     for text in policies:
@@ -39,57 +89,24 @@ def race_of(
         name="race",
         title=f"Race on {posed.problem.name}",
         about="Policies named on the command line, on common random numbers.",
-        rounds=rounds,
-        replications=replications,
-        seed=seed,
+        rounds=_ROUNDS,
+        replications=1,
+        seed=0,
         problems=(posed,),
         entries=tuple(entries),
         figures=(_curves(posed),),
     )
 
 
-def field_race(
-    problem: str, rounds: int | None, replications: int, seed: int
-) -> tuple[Experiment, dict[str, str]]:
-    """Make the race of the shipped experiment ``field``, on its problems or on another.
-
-    Parameters
-    ----------
-    problem
-        Written as in `race_of`; empty for those of the file.
-    rounds
-        None for those of the file.
-    replications, seed
-        As in an experiment.
-
-    Returns
-    -------
-    Experiment
-        Of the policies that can play.
-    dict of str to str
-        Why not, by the labels of the others.
-
-    Examples
-    --------
-    >>> field, left_out = field_race("", rounds=1_000, replications=2, seed=0)
-    >>> [posed.problem.name for posed in field.problems], left_out
-    (['from_zero(4, 0.1)', 'around(0.5, 4, 0.1)'], {})
-    """
-    field = load_experiment("field").scaled(rounds, replications)
-    field = dataclasses.replace(field, seed=seed)
-    if problem:
-        posed = _one_problem(problem)
-        bars = FigureSpec("limit", "limit", "Regret in multiples of the limit", y_scale="log")
-        field = dataclasses.replace(
-            field,
-            title=f"The whole field on {posed.problem.name}",
-            about="Every policy, on common random numbers.",
-            problems=(posed,),
-            figures=(_curves(posed), bars)[: 1 + _has_limit(posed)],
-        )
-    left_out = _left_out(field)
-    able = tuple(entry for entry in field.entries if entry.label not in left_out)
-    return dataclasses.replace(field, entries=able), left_out
+def _on_one_problem(field: Experiment, posed: PosedProblem) -> Experiment:
+    bars = FigureSpec("limit", "limit", "Regret in multiples of the limit", y_scale="log")
+    return dataclasses.replace(
+        field,
+        title=f"The whole field on {posed.problem.name}",
+        about="Every policy, on common random numbers.",
+        problems=(posed,),
+        figures=(_curves(posed), bars)[: 1 + _has_limit(posed)],
+    )
 
 
 def _one_problem(text: str) -> PosedProblem:
@@ -112,7 +129,7 @@ def _curves(posed: PosedProblem) -> FigureSpec:
 
 
 def _has_limit(posed: PosedProblem) -> bool:
-    return posed.problem.players <= _MOST_FOR_LIMIT
+    return posed.problem.players <= _MAX_PLAYERS_WITH_LIMIT
 
 
 def _left_out(experiment: Experiment) -> dict[str, str]:
@@ -150,7 +167,7 @@ def parse_spec(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def _split(text: str) -> list[str]:
-    """Split at commas that stand in no brackets."""
+    """Split at commas outside brackets."""
     parts, depth = [""], 0
     for letter in text:
         depth += (letter in "[(") - (letter in "])")

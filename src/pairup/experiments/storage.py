@@ -1,39 +1,47 @@
-"""Results: the folder of an experiment, its Parquet schema, and how it is read back.
+"""Storage: the folder of an experiment's results, and how it is read back.
 
-A folder holds ``experiment.json`` (what is run, and the keys of its blocks), ``parts/KEY.parquet``
-(one for each finished block), ``results.parquet`` (all of them, tidy, once the last is there) and
-``run.json`` (when, where and how long). Each file appears whole or not at all.
-`docs/reference/results.md` has every column.
+A folder holds ``experiment.json`` (what is run, and the keys of its work units),
+``parts/KEY.parquet`` (one for each finished unit), ``results.parquet`` (all of them, tidy, once the
+last is there) and ``run.json`` (when, where and how long). Each file appears whole or not at all.
+The page on results in the documentation has every column.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import io
 import json
-import os
-import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from pairup.errors import ResultsError
-from pairup.experiments.spec import Experiment, canonical_json
+from pairup.experiments.atomic_files import (
+    delete_temporaries,
+    explain_write_errors,
+    write_atomically,
+)
+from pairup.experiments.experiment import Experiment, canonical_json
+from pairup.experiments.results import (
+    MEASURED,
+    SCHEMA_VERSION,
+    HorizonCheck,
+    Results,
+    join_results,
+    join_units,
+    schema,
+)
 
 if TYPE_CHECKING:
-    import polars as pl
+    import polars as pl  # imported late here and below: it is a third of pairup's import time
 
-SCHEMA_VERSION = 1
-_MAGIC = "pairup.schema"  # metadata of every Parquet file
 _ROW_GROUP = 1 << 18  # fixed, so that the same rows give the same bytes
-_TEMPORARY = ".tmp-"
-_NUMBERS = ("replication", "round", "regret", "games")  # the columns of a part
-
-Numbers = tuple[NDArray[np.float64], NDArray[np.int64]]
+# Keys of the metadata of Parquet files.
+_SCHEMA, _EXPERIMENT, _CHECKS = "pairup.schema", "pairup.experiment", "pairup.horizon_checks"
+_KEY, _DIGEST = "pairup.key", "pairup.digest"
 
 
 def load_results(path: str | Path, partial: bool = False) -> pl.DataFrame:
@@ -44,7 +52,7 @@ def load_results(path: str | Path, partial: bool = False) -> pl.DataFrame:
     path
         The folder that was given to `run_experiment`, or a ``results.parquet``.
     partial
-        Give the blocks finished so far when some are missing.
+        Whether to give the work units finished so far when some are missing.
 
     Returns
     -------
@@ -69,37 +77,89 @@ def load_results(path: str | Path, partial: bool = False) -> pl.DataFrame:
     ['SAM', 'V1', 'V2', 'V1 KL', 'V2 KL', 'Rank one']
     """
     path = Path(path)
-    if path.is_file():
-        return _read_compacted(path)
-    if (path / "results.parquet").is_file():
-        return _read_compacted(path / "results.parquet")
-    return _assembled(path, partial)
+    file = path if path.is_file() else path / "results.parquet"
+    return _read_compacted(file) if file.is_file() else _join_parts(path, partial)
 
 
-def compact(folder: str | Path) -> Path:
-    """Join the parts of a finished experiment into ``results.parquet``; returns its path.
-
-    The same experiment gives the same bytes, whoever computed its parts, where, and in how many
-    goes. The parts stay.
-    """
-    folder = Path(folder)
-    frame = _assembled(folder, partial=False)
-    definition = canonical_json(read_manifest(folder)["experiment"])
-    path = folder / "results.parquet"
-    write_whole(path, _as_parquet(frame, {"pairup.experiment": definition}))
-    return path
+def read_results(path: str | Path) -> Results:
+    """Read the results of a finished experiment together with the experiment itself."""
+    path = Path(path)
+    file = path if path.is_file() else path / "results.parquet"
+    checks = _metadata(file).get(_CHECKS, "[]") if file.is_file() else "[]"
+    return Results(
+        read_experiment(path),
+        load_results(path),
+        tuple(HorizonCheck(**check) for check in json.loads(checks)),
+    )
 
 
 def read_experiment(path: str | Path) -> Experiment:
     """Make the experiment again whose results lie in a folder or in a ``results.parquet``."""
     path = Path(path)
     if path.is_dir():
-        return Experiment.from_definition(read_manifest(path)["experiment"])
-    return Experiment.from_definition(json.loads(_metadata(path)["pairup.experiment"]))
+        return Experiment.from_definition(_read_manifest(path)["experiment"])
+    return Experiment.from_definition(json.loads(_metadata(path)[_EXPERIMENT]))
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """Read ``experiment.json``: the experiment's definition and its blocks."""
+def compact(folder: Path, experiment: Experiment) -> Results:
+    """Join the parts of a finished experiment into ``results.parquet``.
+
+    The same experiment gives the same bytes, whoever computed its parts, where, and in how many
+    goes. The parts stay.
+    """
+    manifest = _read_manifest(folder)
+    with _named(folder):
+        results = join_results(experiment, manifest, functools.partial(read_part, folder))
+    metadata = {
+        _EXPERIMENT: canonical_json(manifest["experiment"]),
+        _CHECKS: canonical_json([asdict(check) for check in results.horizon_checks]),
+    }
+    write_atomically(folder / "results.parquet", _as_parquet(results.frame, metadata))
+    return results
+
+
+@contextmanager
+def hold_folder(folder: Path, manifest: Mapping[str, Any]) -> Iterator[None]:
+    """Prepare a folder for what is about to be run, and keep a second run out meanwhile."""
+    with explain_write_errors(folder):
+        (folder / "parts").mkdir(parents=True, exist_ok=True)
+        lock = open(folder / ".lock", "a")  # noqa: SIM115 - held over the yield
+    with lock:
+        try:
+            import fcntl  # POSIX only; elsewhere nothing keeps a second run out
+
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the system frees it, even on kill -9
+        except ImportError:
+            pass
+        except BlockingIOError:
+            raise ResultsError(
+                f"another run is writing to {folder}: wait for it, or choose another folder"
+            ) from None
+        except OSError:
+            pass  # a network file system without locks
+        delete_temporaries(folder)
+        _write_manifest(folder, manifest)
+        yield
+
+
+def _write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+    path, name = folder / "experiment.json", manifest["experiment"]["name"]
+    plain = json.loads(canonical_json(manifest))  # parameters and options may be numpy's
+    text = json.dumps(plain, indent=1, sort_keys=True).encode()
+    if path.exists():
+        held = _read_manifest(folder)["experiment"]["name"]
+        if held != name:
+            raise ResultsError(
+                f"{folder} holds the results of {held!r}, not of {name!r}: choose another folder"
+            )
+        if path.read_bytes() == text:
+            return
+        with explain_write_errors(folder):  # it would be of the experiment as it was
+            (folder / "results.parquet").unlink(missing_ok=True)
+    write_atomically(path, text)
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
     try:
         manifest = json.loads((folder / "experiment.json").read_bytes())
         _check_version(folder, manifest["schema"])
@@ -112,118 +172,58 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return dict(manifest)
 
 
-def read_runs(folder: str | Path) -> list[dict[str, Any]]:
-    """Read ``run.json``: what is known of each run into the folder, the oldest first."""
-    with suppress(OSError, KeyError, TypeError, json.JSONDecodeError):
-        return list(json.loads((Path(folder) / "run.json").read_bytes())["runs"])
-    return []
-
-
-def part_path(folder: Path, key: str) -> Path:
-    """Return where the block with this key is kept."""
-    return folder / "parts" / f"{key}.parquet"
-
-
-def write_part(folder: Path, key: str, replications: range, marks: Any, numbers: Numbers) -> None:
-    """Keep the regret and games of a block, each of shape (replications, checkpoints)."""
-    import polars as pl  # as in all of this module: a third of pairup's import time
-
-    regret, games = numbers
-    frame = pl.DataFrame(
-        {
-            "replication": np.repeat(np.array(replications, np.int64), len(marks)),
-            "round": np.tile(np.asarray(marks, np.int64), len(replications)),
-            "regret": regret.ravel(),
-            "games": games.ravel(),
-        }
-    )
-    metadata = {"pairup.digest": _digest(frame), "pairup.key": key}
-    write_whole(part_path(folder, key), _as_parquet(frame, metadata))
+def write_part(folder: Path, key: str, rows: pl.DataFrame) -> None:
+    """Keep the rows of a work unit."""
+    metadata = {_DIGEST: _digest(rows), _KEY: key}
+    write_atomically(_part_path(folder, key), _as_parquet(rows, metadata))
 
 
 def read_part(folder: Path, key: str) -> pl.DataFrame | None:
-    """Read a block, or None where it is missing, cut short or altered."""
+    """Read the rows of a work unit, or None where they are missing, truncated or altered."""
     import polars as pl
 
-    path = part_path(folder, key)
+    path = _part_path(folder, key)
     if not path.is_file():
         return None
     try:
         metadata, frame = pl.read_parquet_metadata(path), pl.read_parquet(path)
-        whole = metadata["pairup.key"] == key and metadata["pairup.digest"] == _digest(frame)
+        whole = metadata[_KEY] == key and metadata[_DIGEST] == _digest(frame)
         return frame if whole else None
     except (Exception, pl.exceptions.PanicException):  # damage may show in any way
         return None
 
 
+def _part_path(folder: Path, key: str) -> Path:
+    return folder / "parts" / f"{key}.parquet"
+
+
+def _join_parts(folder: Path, partial: bool) -> pl.DataFrame:
+    manifest = _read_manifest(folder)
+    with _named(folder):
+        return join_units(manifest, functools.partial(read_part, folder), partial)
+
+
+@contextmanager
+def _named(folder: Path) -> Iterator[None]:
+    """Let errors begin with the folder that they are about."""
+    try:
+        yield
+    except ResultsError as error:
+        raise ResultsError(f"{folder}: {error}") from None
+
+
 def _digest(frame: pl.DataFrame) -> str:
     digest = hashlib.sha256()
-    for name in _NUMBERS:
+    for name in MEASURED:
         digest.update(frame[name].to_numpy().tobytes())
     return digest.hexdigest()
 
 
 def _as_parquet(frame: pl.DataFrame, metadata: Mapping[str, str]) -> bytes:
-    metadata = {_MAGIC: str(SCHEMA_VERSION)} | dict(metadata)
+    metadata = {_SCHEMA: str(SCHEMA_VERSION)} | dict(metadata)
     buffer = io.BytesIO()
     frame.rechunk().write_parquet(buffer, row_group_size=_ROW_GROUP, metadata=metadata)
     return buffer.getvalue()
-
-
-def _assembled(folder: Path, partial: bool) -> pl.DataFrame:
-    """Join the parts that ``experiment.json`` lists, in its order."""
-    import polars as pl
-
-    manifest = read_manifest(folder)
-    parts = [(block, read_part(folder, block["key"])) for block in manifest["blocks"]]
-    found = [(block, part) for block, part in parts if part is not None]
-    if len(found) < len(parts) and not partial:
-        raise ResultsError(
-            f"{folder} holds {len(found)} of {len(parts)} blocks: run the experiment again, it "
-            "goes on where it stopped, or load what is there with partial=True"
-        )
-    frames = [
-        part.with_columns(**_labels(manifest["experiment"], block)).select(list(schema()))
-        for block, part in found
-    ]
-    return pl.concat([pl.DataFrame(schema=schema()), *frames], rechunk=True)
-
-
-def _labels(experiment: Mapping[str, Any], block: Mapping[str, Any]) -> dict[str, pl.Expr]:
-    """Return the columns that are the same in all rows of a block."""
-    import polars as pl
-
-    policy = experiment["policies"][block["policy"]]
-    posed = experiment["problems"][block["problem"]]
-    players = len(posed["rates"])
-    values = {
-        "experiment": experiment["name"],
-        "policy": policy["label"],
-        "options": canonical_json({key: policy[key] for key in policy if key != "label"}),
-        "problem": posed["name"],
-        "family": posed["family"],
-        "players": players,
-        "pairs": players // 2,
-        "gap": posed["parameters"].get("gap"),
-        "mean": posed["parameters"].get("mean"),
-        "seed": experiment["seed"],
-    }
-    return {name: pl.lit(value, schema()[name]) for name, value in values.items()}
-
-
-def schema() -> dict[str, Any]:
-    """Return the columns of the results with their polars types, in order."""
-    import polars as pl
-
-    strings = ("experiment", "policy", "options", "problem", "family")
-    numbers = dict.fromkeys(("gap", "mean"), pl.Float64)
-    return (
-        dict.fromkeys(strings, pl.String)
-        | dict.fromkeys(("players", "pairs"), pl.Int64)
-        | numbers
-        | dict.fromkeys(("seed", "replication", "round"), pl.Int64)
-        | {"regret": pl.Float64, "games": pl.Int64}
-    )
 
 
 def _read_compacted(path: Path) -> pl.DataFrame:
@@ -248,10 +248,10 @@ def _metadata(path: Path) -> dict[str, str]:
     try:
         metadata = pl.read_parquet_metadata(path)
     except (Exception, pl.exceptions.PanicException) as error:
-        raise ResultsError(f"{path} is no Parquet file, or cut short: {error}") from None
-    if _MAGIC not in metadata:
+        raise ResultsError(f"{path} is not a Parquet file, or is truncated: {error}") from None
+    if _SCHEMA not in metadata:
         raise ResultsError(f"{path} was not written by pairup: it names no schema version")
-    _check_version(path, int(metadata[_MAGIC]))
+    _check_version(path, int(metadata[_SCHEMA]))
     return metadata
 
 
@@ -261,38 +261,3 @@ def _check_version(path: Path, version: int) -> None:
             f"{path} has schema version {version}, this pairup reads {SCHEMA_VERSION}: read it "
             "with the pairup that wrote it, or run the experiment again"
         )
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that it is there whole or not at all, even when the power fails."""
-    with writing(path.parent):
-        temporary = path.with_name(f"{_TEMPORARY}{uuid.uuid4().hex}")
-        try:
-            with open(temporary, "xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            with suppress(OSError):
-                temporary.unlink()
-            raise
-
-
-def sweep_temporaries(folder: Path) -> None:
-    """Delete what a killed run left half written."""
-    with writing(folder):
-        for each in (*folder.glob(f"{_TEMPORARY}*"), *folder.glob(f"parts/{_TEMPORARY}*")):
-            each.unlink(missing_ok=True)
-
-
-@contextmanager
-def writing(folder: Path) -> Iterator[None]:
-    """Turn the system's complaints about a folder into a `ResultsError`."""
-    try:
-        yield
-    except OSError as error:
-        raise ResultsError(
-            f"cannot write to {folder}: {error.strerror or error}. Finished blocks are kept: make "
-            "room, or choose a folder that can be written to, and run again"
-        ) from error

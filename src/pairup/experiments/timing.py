@@ -12,8 +12,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from pairup.experiments.spec import Experiment
-from pairup.experiments.storage import write_whole
+from pairup.experiments.atomic_files import write_atomically
+from pairup.experiments.experiment import Experiment
 from pairup.simulation.timing import time_rounds
 
 _SECONDS = 0.3  # for each policy, on all problems together
@@ -22,7 +22,7 @@ _FILE = "timings.json"
 
 @dataclass(frozen=True)
 class Timing:
-    """What a round takes: nanoseconds of processor time, on average over the rounds timed."""
+    """Nanoseconds of processor time per round, on average over the rounds timed."""
 
     nanoseconds: float
     rounds: int
@@ -41,7 +41,7 @@ def measure_timings(
     experiment
         What to time.
     seconds
-        For each policy; a replication that takes longer is timed over its first rounds.
+        Seconds per policy; a replication that takes longer is timed over its first rounds.
 
     Examples
     --------
@@ -51,32 +51,32 @@ def measure_timings(
     20
     """
     share = seconds / len(experiment.problems)
-    costs = {}
+    timings = {}
     for entry in experiment.entries:
         for posed in experiment.problems:
             timed = time_rounds(
                 posed.problem, entry.policy, experiment.rounds, experiment.seed, share
             )
-            costs[posed.problem.name, entry.label] = Timing(*timed)
-    return costs
+            timings[posed.problem.name, entry.label] = Timing(*timed)
+    return timings
 
 
-def write_timings(folder: str | Path, experiment: Experiment, costs: Timings) -> None:
-    """Keep costs in ``timings.json`` beside the results of an experiment."""
+def write_timings(folder: str | Path, experiment: Experiment, timings: Timings) -> None:
+    """Keep timings in ``timings.json`` beside the results of an experiment."""
     options = {entry.label: entry.options for entry in experiment.entries}
     rows = [
-        {"problem": problem, "policy": policy, "options": options[policy]} | asdict(cost)
-        for (problem, policy), cost in costs.items()
+        {"problem": problem, "policy": policy, "options": options[policy]} | asdict(timing)
+        for (problem, policy), timing in timings.items()
     ]
-    noted = {"machine": platform.platform(), "costs": rows}
-    write_whole(Path(folder) / _FILE, json.dumps(noted, indent=1).encode())
+    noted = {"machine": platform.platform(), "timings": rows}
+    write_atomically(Path(folder) / _FILE, json.dumps(noted, indent=1).encode())
 
 
 def read_timings(folder: str | Path, experiment: Experiment) -> dict[tuple[str, str], Timing]:
-    """Read the costs kept in a folder, of the policies as the experiment has them; maybe none."""
+    """Read the timings in a folder, of those policies whose options are the experiment's."""
     options = {entry.label: entry.options for entry in experiment.entries}
     with suppress(OSError, KeyError, TypeError, ValueError):
-        rows = json.loads((Path(folder) / _FILE).read_bytes())["costs"]
+        rows = json.loads((Path(folder) / _FILE).read_bytes())["timings"]
         return {
             (row["problem"], row["policy"]): Timing(float(row["nanoseconds"]), int(row["rounds"]))
             for row in rows

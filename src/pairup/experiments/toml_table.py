@@ -22,7 +22,7 @@ class Table:
         fail_at(f"{self.place} {key}".strip(), rule)
 
     def check_keys(self, known: Iterable[str], needed: Iterable[str] = ()) -> None:
-        """Refuse keys that nobody knows, and miss those that are needed."""
+        """Refuse unknown keys, and the lack of needed ones."""
         known = list(known)
         for key in self.values:
             if key not in known:
@@ -43,6 +43,13 @@ class Table:
         value = self.text(key, default)
         check_choice(f"{self.place} {key}:".strip(), value, choices, ExperimentError)
         return value
+
+    def labels(self, key: str) -> tuple[str, ...]:
+        """Return a list of the labels of policies."""
+        values = self.values.get(key, [])
+        if not isinstance(values, list) or not all(isinstance(each, str) for each in values):
+            self.fail(key, f"must be a list of labels, got {values!r}")
+        return tuple(values)
 
     def tables(self, key: str) -> list[Table]:
         """Return an array of tables."""

@@ -1,4 +1,9 @@
-"""Work units: an experiment cut into pieces of about a second, each with a key."""
+"""Work units: an experiment split into pieces of about a second, each with a key.
+
+A work unit is some replications of one policy on one problem. Its key is a hash of all that
+determines its numbers, so that a run which was killed, or which has more replications or policies
+than the last, computes only what is not there yet.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +11,28 @@ import functools
 import hashlib
 import inspect
 import threading
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pairup.errors import SimulationError
-from pairup.experiments.spec import Experiment, canonical_json
-from pairup.experiments.storage import SCHEMA_VERSION, Numbers
+from pairup.experiments.experiment import Experiment, canonical_json
+from pairup.experiments.results import SCHEMA_VERSION, Measurements
 from pairup.kernels.runtime.source_digest import computation_digest
 from pairup.policies import Policy
 from pairup.problem import Problem
 from pairup.simulation.playthrough import play_replications
 from pairup.simulation.simulate import log_spaced
 
-_BLOCK_SECONDS = 1.0
-_MOST_REPLICATIONS = 4096  # in a block, so that it stays small in memory
+_UNIT_SECONDS = 1.0
+_MAX_REPLICATIONS = 4096  # of a work unit, so that it stays small in memory
+_HORIZON_SHARE = 10  # a run of a tenth of the rounds shows whether the horizon matters
+_HORIZON_REPLICATIONS = 2
 _SOURCES = (  # of all that determines the numbers
     "kernels/**/*.py",
     "policies/*.py",
@@ -41,13 +53,13 @@ class WorkUnit:
     marks: tuple[int, ...]
     seed: int
     replications: range
-    entry: int  # of the experiment, for who joins the blocks again
+    entry: int  # its place in the experiment, for whoever joins the units again
     posed: int
     code: str  # digest of the sources that decide the numbers
 
     @functools.cached_property
     def key(self) -> str:
-        """A hash of all that determines the numbers of the block."""
+        """A hash of all that determines the numbers of the unit."""
         determined = {
             "schema": SCHEMA_VERSION,
             "code": self.code,
@@ -71,30 +83,83 @@ class WorkUnit:
         """Seconds that it takes, by the cost model."""
         return self.rounds_played * _round_cost(self.policy, self.problem)
 
+    @property
+    def record(self) -> dict[str, Any]:
+        """What a manifest says of it."""
+        return {
+            "key": self.key,
+            "policy": self.entry,
+            "problem": self.posed,
+            "replications": [self.replications.start, self.replications.stop],
+        }
+
 
 def split_into_units(experiment: Experiment) -> list[WorkUnit]:
-    """Cut an experiment into blocks of about a second, by policy, problem and replications.
+    """Split an experiment by policy, problem and replications.
 
-    A replication is never cut, so that a block of very many rounds takes longer. The cut does not
-    depend on the number of replications but for the last block: raising it keeps the others.
+    A replication is never split, so that a unit of very many rounds takes longer than a second. The
+    units do not depend on the number of replications except for the last: raising it keeps the
+    others.
     """
-    marks = tuple(log_spaced(experiment.rounds).tolist())
-    rounds, seed, code = int(experiment.rounds), int(experiment.seed), code_digest()
-    blocks = []
+    marks = log_spaced(experiment.rounds)
+    units = []
     for e, entry in enumerate(experiment.entries):
         for p, posed in enumerate(experiment.problems):
-            size = _replications_a_block(entry.policy, posed.problem, rounds)
+            size = _replications_per_unit(entry.policy, posed.problem, experiment.rounds)
             for first in range(0, experiment.replications, size):
                 part = range(first, min(first + size, experiment.replications))
-                blocks.append(
-                    WorkUnit(entry.policy, posed.problem, rounds, marks, seed, part, e, p, code)
-                )
-    return blocks
+                units.append(_unit(experiment, e, p, marks, part))
+    return units
 
 
-def _replications_a_block(policy: Policy, problem: Problem, rounds: int) -> int:
-    size = round(_BLOCK_SECONDS / (rounds * _round_cost(policy, problem)))
-    return min(max(size, 1), _MOST_REPLICATIONS)
+def split_horizon_check(experiment: Experiment) -> list[WorkUnit]:
+    """Give a short run to each policy of `Experiment.horizon_check`, on the largest problem.
+
+    Its checkpoints are the first of the experiment; where none lies in the first tenth of the
+    rounds, there is nothing to compare.
+    """
+    marks = log_spaced(experiment.rounds)
+    marks = marks[marks <= experiment.rounds // _HORIZON_SHARE]
+    players = [posed.problem.players for posed in experiment.problems]
+    part = range(min(_HORIZON_REPLICATIONS, experiment.replications))
+    return [
+        _unit(experiment, e, players.index(max(players)), marks, part)
+        for e, entry in enumerate(experiment.entries)
+        if entry.label in experiment.horizon_check and marks.size
+    ]
+
+
+def _unit(
+    experiment: Experiment, entry: int, posed: int, marks: NDArray[np.int64], part: range
+) -> WorkUnit:
+    return WorkUnit(
+        policy=experiment.entries[entry].policy,
+        problem=experiment.problems[posed].problem,
+        rounds=int(marks[-1]),
+        marks=tuple(marks.tolist()),
+        seed=int(experiment.seed),
+        replications=part,
+        entry=entry,
+        posed=posed,
+        code=code_digest(),
+    )
+
+
+def make_manifest(
+    experiment: Experiment, units: Iterable[WorkUnit], horizon_units: Iterable[WorkUnit]
+) -> dict[str, Any]:
+    """Describe as plain JSON values what a run computes."""
+    return {
+        "schema": SCHEMA_VERSION,
+        "experiment": experiment.definition(),
+        "units": [unit.record for unit in units],
+        "horizon_units": [unit.record for unit in horizon_units],
+    }
+
+
+def _replications_per_unit(policy: Policy, problem: Problem, rounds: int) -> int:
+    size = round(_UNIT_SECONDS / (rounds * _round_cost(policy, problem)))
+    return min(max(size, 1), _MAX_REPLICATIONS)
 
 
 def _round_cost(policy: Policy, problem: Problem) -> float:
@@ -119,19 +184,13 @@ def _foreign_digest(policy_class: type[Policy]) -> str:
     return "unknown"
 
 
-def compute_unit(block: WorkUnit, stop: threading.Event | None = None) -> Numbers:
-    """Play a block; called by workers."""
-    if block.code != code_digest():
+def compute_unit(unit: WorkUnit, stop: threading.Event | None = None) -> Measurements:
+    """Play the replications of a work unit; called by workers."""
+    if unit.code != code_digest():
         raise SimulationError(
             "a worker runs another version of pairup than the one that asks: "
             "install the same version on all machines"
         )
     return play_replications(
-        block.problem,
-        block.policy,
-        block.rounds,
-        block.replications,
-        block.seed,
-        block.marks,
-        stop,
+        unit.problem, unit.policy, unit.rounds, unit.replications, unit.seed, unit.marks, stop
     )

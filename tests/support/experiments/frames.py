@@ -43,7 +43,7 @@ def rows(policy, regret, problem="p", rounds=(9,), **columns):
 
 
 def frame(**regret):
-    """Final regret of several policies on one problem, one value a replication."""
+    """Final regret of several policies on one problem, one value per replication."""
     return pl.concat([rows(policy, values) for policy, values in regret.items()])
 
 

@@ -1,17 +1,18 @@
-"""Small experiments, and processes that run them, for the tests of sweeps."""
+"""Small experiments, and processes that run them, for the tests of the runner."""
 
 import subprocess
 import sys
 from pathlib import Path
 
 from pairup import Problem, Uniform, Unimodal
-from pairup.experiments.spec import Entry, Experiment, PosedProblem
+from pairup.experiments.experiment import Entry, Experiment
+from pairup.experiments.families import PosedProblem
 from tests.support.paths import ROOT
 
 PROBLEMS = 6
 UNITS = 2 * PROBLEMS
 
-# Runs the experiment of argv in a process of its own; after `last` new blocks it does `then`.
+# Runs the experiment of argv in a process of its own; after `last` new work units it does `then`.
 SCRIPT = """
 import os, signal, sys
 from tests.support.experiments.races import race
@@ -20,20 +21,20 @@ from pairup import run_experiment
 folder, rounds, last, then = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 new = 0
 
-def after_block(progress):
+def after_unit(progress):
     global new
     new += 1
     if new == last:
         os.kill(os.getpid(), getattr(signal, then))
 
 print("ready", flush=True)
-summary = run_experiment(race(rounds), folder, progress=after_block)
+summary = run_experiment(race(rounds), folder, progress=after_unit)
 print(summary.computed, summary.reused)
 """
 
 
 def race(rounds=3_000, replications=8, name="race"):
-    """Two policies on six problems, twelve blocks."""
+    """Two policies on six problems, twelve work units."""
     problems = tuple(
         PosedProblem(Problem.random(n + 4, seed=n), "random", {"players": n + 4})
         for n in range(PROBLEMS)
@@ -59,6 +60,6 @@ def start(folder, rounds=3_000, last=0, then="SIGKILL"):
 
 
 def parts(folder):
-    """The finished blocks of a folder, with the time at which each was written."""
+    """The finished work units of a folder, with the time at which each was written."""
     found = Path(folder).glob("parts/*.parquet")
     return {part.name: (part.stat().st_mtime_ns, part.stat().st_ino) for part in found}

@@ -1,4 +1,4 @@
-"""The limit on axes: the line that no policy stays below, and regret in multiples of it."""
+"""Limit bars: the final regret of each policy in multiples of the limit."""
 
 from __future__ import annotations
 
@@ -8,73 +8,54 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-from pairup.analysis.limits import in_limits
-from pairup.analysis.statistics import final, mean_intervals, policies_of
-from pairup.reporting.style import GREY, HATCHES, Scale, Style, set_scales, short, styles
-
-_DASHES = (0, (2, 2))
-
-
-def limit_line(ax: Axes, constant: float, rounds: int) -> Axes:
-    """Add the least regret of any policy good on every problem, a dashed line.
-
-    Parameters
-    ----------
-    ax
-        With regret against the round; modified.
-    constant
-        Of the limit, as `pairup.bounds.lower` gives it.
-    rounds
-        Where the line ends.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> from pairup import Problem, bounds
-    >>> constant = bounds.lower(Problem.from_zero(2, 0.1)).constant
-    >>> len(limit_line(Figure().subplots(), constant, 1_000).lines)
-    1
-    """
-    times = np.geomspace(2, max(rounds, 3), 200)
-    heights = constant * np.log(times)
-    ax.plot(times, heights, color="black", linestyle=_DASHES, linewidth=1.2, label="limit")
-    return ax
+from pairup.analysis.limits import divide_by_limits
+from pairup.analysis.means import final, mean_intervals, policies_of
+from pairup.reporting.style import (
+    GREY,
+    HATCHES,
+    LIMIT_DASHES,
+    Scale,
+    Style,
+    assign_styles,
+    format_short,
+    set_scales,
+)
 
 
-def times_the_limit(
+def plot_limit_bars(
     frame: pl.DataFrame,
     ax: Axes,
     limits: Mapping[str, float],
     names: Mapping[str, str] | None = None,
     y_scale: Scale = "linear",
-    looks: Mapping[str, Style] | None = None,
+    styles: Mapping[str, Style] | None = None,
 ) -> Axes:
-    """Draw the final regret of each policy in multiples of the limit c ln T, a bar each.
+    """Draw the final regret of each policy in multiples of the limit c ln T, as bars.
 
     Parameters
     ----------
     frame
         Results on one or more problems, a group of bars each.
     ax
-        Where to draw; modified.
+        Axes to draw on; modified.
     limits
-        As in `in_limits`.
+        As in `divide_by_limits`.
     names
         What to write under the group of each problem; by default its name.
     y_scale
-        "log", which is also taken where the highest bar is more than 10 times the lowest. Bars
-        begin at 1 then, the limit.
-    looks
-        As in `regret_curves`.
+        "linear" or "log"; "log" is also taken where the highest bar is more than 10 times the
+        lowest. Bars then begin at 1, the limit.
+    styles
+        As in `plot_regret_curves`.
 
     Examples
     --------
     >>> from matplotlib.figure import Figure
     >>> from pairup import bounds, load_results
     >>> limits = {"mine": bounds.lower(Problem([0.9, 0.8, 0.3])).constant}  # doctest: +SKIP
-    >>> times_the_limit(load_results("results"), Figure().subplots(), limits)  # doctest: +SKIP
+    >>> plot_limit_bars(load_results("results"), Figure().subplots(), limits)  # doctest: +SKIP
     """
-    means = in_limits(mean_intervals(final(frame)), limits)
+    means = divide_by_limits(mean_intervals(final(frame)), limits)
     if means.is_empty():
         ax.set_axis_off()
         ax.text(0.5, 0.5, "No problem here has a limit.", ha="center", transform=ax.transAxes)
@@ -82,22 +63,22 @@ def times_the_limit(
     groups = means["problem"].unique(maintain_order=True).to_list()
     lowest, highest = min(means["estimate"]), max(means["estimate"])
     log = y_scale == "log" or highest > 10 * lowest
-    _bars(means, ax, groups, 1.0 if log else 0.0, looks or styles(policies_of(frame)))
-    ax.axhline(1, color="black", linestyle=_DASHES, linewidth=1.2, label="limit")
+    _bars(means, ax, groups, 1.0 if log else 0.0, styles or assign_styles(policies_of(frame)))
+    ax.axhline(1, color="black", linestyle=LIMIT_DASHES, linewidth=1.2, label="limit")
     set_scales(ax, "linear", "log" if log else "linear", start=-1)
     if log:
         ax.set_ylim(bottom=min([1.0, *means.filter(pl.col("estimate") > 0)["estimate"]]) / 1.5)
     ax.set_xticks(range(len(groups)), [(names or {}).get(group, group) for group in groups])
     ax.grid(visible=False, axis="x")
-    ax.set_ylabel(f"regret after {short(int(means['round'].item(-1)))} rounds / limit")
+    ax.set_ylabel(f"regret after {format_short(int(means['round'].item(-1)))} rounds / limit")
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
     return ax
 
 
 def _bars(
-    means: pl.DataFrame, ax: Axes, groups: list[str], bottom: float, looks: Mapping[str, Style]
+    means: pl.DataFrame, ax: Axes, groups: list[str], bottom: float, styles: Mapping[str, Style]
 ) -> None:
-    drawn = [policy for policy in looks if policy in set(policies_of(means))]
+    drawn = [policy for policy in styles if policy in set(policies_of(means))]
     width = 0.84 / len(drawn)
     for place, policy in enumerate(drawn):
         rows = means.filter(policy=policy)
@@ -109,8 +90,8 @@ def _bars(
             heights - bottom,
             width * 0.9,
             bottom,
-            color=looks[policy].colour,
-            hatch=HATCHES[looks[policy].dashes],
+            color=styles[policy].colour,
+            hatch=HATCHES[styles[policy].dashes],
             edgecolor="white",
             linewidth=0,
             yerr=np.maximum([heights - ends[:, 0], ends[:, 1] - heights], 0),

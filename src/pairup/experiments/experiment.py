@@ -1,27 +1,20 @@
-"""Experiment: problems to sweep, policies to race on them, and the figures to draw.
-
-Experiments are TOML files; those of the paper are shipped. `docs/reference/experiment-file.md`
-lists every key.
-"""
+"""Experiment: problems to sweep, policies to race on them, and the figures to draw."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pairup.checks import checked_integer, checked_seed
 from pairup.errors import ExperimentError, did_you_mean
-from pairup.experiments.families import PosedProblem, sweep_problems
-from pairup.experiments.figure_spec import FILE_NAME, FigureSpec, check_figure, read_figure
-from pairup.experiments.toml_table import Table, fail_at
+from pairup.experiments.families import PosedProblem
+from pairup.experiments.figure_spec import FILE_NAME, FigureSpec, check_figure
+from pairup.experiments.toml_table import fail_at
 from pairup.policies import Policy, get_policy
 from pairup.problem import Problem
 
@@ -43,6 +36,9 @@ class Entry:
 class Experiment:
     """Every policy plays every problem, on common random numbers.
 
+    The policies whose labels are in `horizon_check` also play the largest problem under a horizon
+    ten times shorter: one that does not know the horizon plays the same first rounds under both.
+
     Examples
     --------
     >>> from pairup import load_experiment
@@ -62,6 +58,7 @@ class Experiment:
     problems: tuple[PosedProblem, ...]
     entries: tuple[Entry, ...]
     figures: tuple[FigureSpec, ...] = ()
+    horizon_check: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for key in ("rounds", "replications"):
@@ -78,6 +75,10 @@ class Experiment:
         _check_distinct("name of a problem", (posed.problem.name for posed in self.problems))
         _check_distinct("name of a figure", (figure.name for figure in self.figures))
         labels = [entry.label for entry in self.entries]
+        for label in self.horizon_check:
+            if label not in labels:
+                near = did_you_mean(label, labels)
+                fail_at("horizon_check", f"no policy is labelled {label!r}{near}")
         for figure in self.figures:
             check_figure(figure, labels, self.problems)
 
@@ -98,6 +99,7 @@ class Experiment:
             "rounds": int(self.rounds),
             "replications": int(self.replications),
             "seed": int(self.seed),
+            "horizon_check": list(self.horizon_check),
             "problems": [
                 {
                     "name": posed.problem.name,
@@ -137,7 +139,10 @@ class Experiment:
             FigureSpec(**(figure | {"policies": tuple(figure["policies"])}))
             for figure in given.pop("figures")
         )
-        return cls(problems=problems, entries=entries, figures=figures, **given)
+        checked = tuple(given.pop("horizon_check", ()))
+        return cls(
+            problems=problems, entries=entries, figures=figures, horizon_check=checked, **given
+        )
 
 
 def canonical_json(value: Any) -> str:
@@ -151,105 +156,6 @@ def _as_plain(value: Any) -> Any:
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     raise TypeError(f"an option cannot be {value!r}: give numbers, strings or lists of them")
-
-
-def shipped_experiments() -> tuple[str, ...]:
-    """Return the names of the experiments that come with pairup.
-
-    Examples
-    --------
-    >>> from pairup import shipped_experiments
-    >>> shipped_experiments()
-    ('experiment-1', 'experiment-2', 'field')
-    """
-    files = resources.files("pairup.experiments").joinpath("shipped").iterdir()
-    return tuple(sorted(file.name[:-5] for file in files if file.name.endswith(".toml")))
-
-
-def load_experiment(source: str | Path) -> Experiment:
-    """Read an experiment.
-
-    Parameters
-    ----------
-    source
-        Name of a shipped experiment, or path of a TOML file.
-
-    Raises
-    ------
-    ExperimentError
-        There is no such file, or a key or value in it is wrong. The message gives the file, the
-        key, the rule and the nearest valid name.
-
-    Examples
-    --------
-    >>> from pairup import load_experiment
-    >>> load_experiment("experiment-1").rounds
-    1000000
-    """
-    name, text = _text(source)
-    try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ExperimentError(f"{name}: not valid TOML: {error}") from None
-    try:
-        return _experiment(Table("", raw))
-    except ExperimentError as error:
-        raise ExperimentError(f"{name}: {error}") from None
-
-
-def _text(source: str | Path) -> tuple[str, str]:
-    if source in shipped_experiments():
-        file = resources.files("pairup.experiments").joinpath("shipped", f"{source}.toml")
-        return file.name, file.read_text("utf-8")
-    try:
-        return str(source), Path(source).read_text("utf-8")
-    except FileNotFoundError:
-        near = did_you_mean(str(source), shipped_experiments())
-        raise ExperimentError(
-            f"no file and no shipped experiment is called {source}{near}"
-        ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ExperimentError(f"{source}: cannot be read: {error}") from None
-
-
-def _experiment(table: Table) -> Experiment:
-    counts = ("rounds", "replications")
-    table.check_keys(
-        ("name", "title", "about", *counts, "seed", "problem", "policy", "figure"),
-        ("name", *counts, "problem", "policy"),
-    )
-    return Experiment(
-        name=table.text("name"),
-        title=table.text("title", table.text("name")),
-        about=table.text("about").strip(),
-        rounds=table.values["rounds"],
-        replications=table.values["replications"],
-        seed=table.values.get("seed", 0),
-        problems=tuple(sweep_problems(_problem_tables(table))),
-        entries=tuple(_entry(each) for each in table.tables("policy")),
-        figures=tuple(read_figure(each) for each in table.tables("figure")),
-    )
-
-
-def _problem_tables(table: Table) -> list[Table]:
-    """Return the one table [problem], or all of [[problem]]."""
-    given = table.values["problem"]
-    if isinstance(given, dict):
-        return [Table("[problem]", given)]
-    return table.tables("problem")
-
-
-def _entry(table: Table) -> Entry:
-    options = dict(table.values)
-    for key in ("label", "name"):
-        if key not in options:
-            table.fail(key, "is missing")
-        table.text(key)
-        options.pop(key)
-    try:
-        return Entry(table.text("label"), get_policy(table.text("name"), **options))
-    except (TypeError, ValueError) as error:  # a policy may meet a value of any kind
-        table.fail(f'("{table.text("label")}")', str(error))
 
 
 def _check_distinct(what: str, values: Iterable[str]) -> None:

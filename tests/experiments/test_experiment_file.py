@@ -12,8 +12,9 @@ from pairup import (
     policy_names,
     shipped_experiments,
 )
-from pairup.experiments.families import FAMILIES
-from pairup.experiments.spec import Entry, Experiment, FigureSpec, PosedProblem
+from pairup.experiments.experiment import Entry, Experiment
+from pairup.experiments.families import FAMILIES, PosedProblem
+from pairup.experiments.figure_spec import FigureSpec
 from tests.support.paths import DOCS
 
 GOOD = """
@@ -91,7 +92,7 @@ def test_a_file_is_read(tmp_path):
         ('family = "around"\nmean = 0.5\npairs = 3\ngap = 0.1', ["around(0.5, 3, 0.1)"]),
     ],
 )
-def test_families(tmp_path, problem, names):
+def test_families_pose_problems(tmp_path, problem, names):
     experiment = load(tmp_path, with_problem(problem))
     assert [posed.problem.name for posed in experiment.problems] == names
 
@@ -166,6 +167,16 @@ def test_families(tmp_path, problem, names):
         ('kind = "curves"', 'kind = "curves"\nx = "gap"', "figure 'curves' x: curves are drawn"),
         ('kind = "curves"', 'kind = "curves"\nlimit = 1', "[[figure]] 2 limit: must be true or"),
         ('kind = "final"', 'kind = "final"\nlimit = true', "figure 'final' limit: is a line among"),
+        (
+            "rounds = 100",
+            'rounds = 100\nhorizon_check = ["V3"]',
+            "horizon_check: no policy is labelled 'V3'; known",
+        ),
+        (
+            "rounds = 100",
+            'rounds = 100\nhorizon_check = "V2"',
+            "horizon_check: must be a list of labels, got 'V2'",
+        ),
         ("[problem]", "[problem", "not valid TOML"),
         ("[problem]", "[[policies]]", "policies: there is no such key"),
         (
@@ -229,7 +240,7 @@ def test_a_missing_file_is_named_with_its_nearest():
         load_experiment("experiment-7")
 
 
-def test_a_folder_or_bytes_are_no_experiment(tmp_path):
+def test_a_folder_or_bytes_are_refused(tmp_path):
     with pytest.raises(ExperimentError, match="cannot be read"):
         load_experiment(tmp_path)
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
@@ -352,7 +363,7 @@ PAPER = ("experiment-1", "experiment-2")
 
 
 @pytest.mark.parametrize("name", PAPER)
-def test_shipped_experiments(name):
+def test_shipped_experiments_are_the_papers(name):
     experiment = load_experiment(name)
     assert experiment.name == name
     assert (experiment.rounds, experiment.replications) == (1_000_000, 20)
@@ -370,7 +381,7 @@ def test_the_field_is_every_policy_on_two_problems():
     names = [posed.problem.name for posed in field.problems]
     assert names == ["from_zero(4, 0.1)", "around(0.5, 4, 0.1)"]
     raced = {entry.policy.name for entry in field.entries}
-    assert raced == set(policy_names()) - {"oracle"}  # who knows the rates runs no race
+    assert raced == set(policy_names()) - {"oracle"}  # a policy that knows the rates runs no race
     for other in PAPER:  # the same policies under the same names
         assert set(load_experiment(other).entries) <= set(field.entries)
     assert all(len(entry.label) <= 10 for entry in field.entries)
@@ -430,5 +441,5 @@ def test_every_key_is_documented():
     for family, (_, parameters, _) in FAMILIES.items():
         assert f"| `{family}` |" in PAGE
         assert all(f"`{parameter}`" in PAGE for parameter in parameters)
-    for key in ("name", "title", "about", "rounds", "replications", "seed"):
+    for key in ("name", "title", "about", "rounds", "replications", "seed", "horizon_check"):
         assert f"| `{key}` |" in PAGE

@@ -1,0 +1,46 @@
+"""Analysis: an experiment's results, and what tables, figures and the report all need of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from pairup.analysis.limits import compute_limits
+from pairup.analysis.standings import Standing, compute_standings
+from pairup.experiments.results import Results
+from pairup.experiments.timing import Timings
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """Results, what is computed from them once, and what a round took.
+
+    Attributes
+    ----------
+    results
+        As `pairup.run_experiment` or `pairup.experiments.storage.read_results` gives them.
+    timings
+        As `pairup.experiments.timing.measure_timings` gives them; empty where nothing was timed.
+
+    Examples
+    --------
+    >>> from pairup import load_experiment, run_experiment
+    >>> small = load_experiment("field").scaled(rounds=30, replications=2)
+    >>> analysis = Analysis(run_experiment(small).results)
+    >>> list(analysis.limits) == list(analysis.standings)
+    True
+    """
+
+    results: Results
+    timings: Timings = field(default_factory=dict)
+
+    @cached_property
+    def limits(self) -> Mapping[str, float]:
+        """The limit of each problem for which a figure of the experiment asks for it."""
+        return compute_limits(self.results.experiment)
+
+    @cached_property
+    def standings(self) -> Mapping[str, list[Standing]]:
+        """By the names of the problems: the policies in order, the least regret first."""
+        return compute_standings(self.results, self.limits, self.timings)

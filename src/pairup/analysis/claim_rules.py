@@ -1,0 +1,254 @@
+"""Claim rules: what decides, for each claim of the paper, whether results bear it out.
+
+Rules are on intervals, written at the head of each; nothing is decided by eye.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from pairup.analysis.means import Floats, final, interval, samples
+from pairup.analysis.ratios import ratios
+from pairup.bounds import theorem
+from pairup.experiments.results import HorizonCheck
+from pairup.policies import get_policy
+from pairup.problem import Problem
+
+Holds = Literal["holds", "holds in part", "does not hold", "not measured"]
+
+PAPER_ROUNDS = 1_000_000
+_HALF = (1.5, 2.5)  # "about half": SAM's regret is 1.5 to 2.5 times as large
+_FIFTH = 5.0
+_LINEAR = (0.8, 1.2)  # "linear": the exponent of a power law
+_STEADY = 0.05  # "linear in t": slopes that differ by at most 5%
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What results say of a claim.
+
+    Attributes
+    ----------
+    holds
+        "holds", "holds in part", "does not hold"; "not measured" where results are missing.
+    measured
+        What came out, in words.
+    comment
+        Where and why it deviates.
+    low, high
+        Ends of the 95% interval of the number that decides; None where none is needed.
+    """
+
+    holds: Holds
+    measured: str
+    comment: str = ""
+    low: float | None = None
+    high: float | None = None
+
+
+Rule = Callable[[pl.DataFrame, Sequence[HorizonCheck]], Finding]
+
+
+def not_measured(needed: str) -> Finding:
+    """Say what is missing."""
+    return Finding("not measured", "no results", needed)
+
+
+def judge_half(rows: pl.DataFrame, _: Sequence[HorizonCheck]) -> Finding:
+    """Judge: holds where SAM / V1 lies in [1.5, 2.5] for every L; in part where above overall."""
+    whole = ratios(rows, "SAM", "V1", pooled=True).row(0, named=True)
+    each = ratios(rows, "SAM", "V1")
+    low, high = _HALF
+    less, more = each.filter(pl.col("ratio") < low), each.filter(pl.col("ratio") > high)
+    inside = low <= whole["low"] and whole["high"] <= high
+    holds = _grade(inside and less.is_empty() and more.is_empty(), whole["low"] >= low)
+    parts = [
+        f"{what} at L = {_list(some)}"
+        for what, some in ((f"Less than {low:g}", less), (f"more than {high:g}", more))
+        if len(some)
+    ]
+    comment = ""
+    if parts:
+        comment = (
+            f"{_sentence(' and '.join(parts))}. The ratio changes with L: with many "
+            "couples V1 explores in nearly every round and loses about the gap squared in it, "
+            "whatever L is, while SAM's tournaments cost more the more players there are."
+        )
+    return Finding(holds, _ratio_text("SAM / V1", whole, each), comment, *_ends(whole))
+
+
+def judge_fifth(rows: pl.DataFrame, _: Sequence[HorizonCheck]) -> Finding:
+    """Judge: holds where the interval of SAM / V2 lies above 5, overall and for every L."""
+    whole = ratios(rows, "SAM", "V2", pooled=True).row(0, named=True)
+    each = ratios(rows, "SAM", "V2")
+    above = each.filter(pl.col("low") > _FIFTH)
+    holds = _grade(whole["low"] > _FIFTH and len(above) == len(each), len(above) > 0)
+    comment = ""
+    if len(above) < len(each):
+        shown = f"Shown at L = {_list(above)}" if len(above) else "Shown at no L"
+        comment = (
+            f"{shown}; elsewhere the ratio is smaller or its interval holds 5. With few couples "
+            "SAM has little to waste: at L = 2 only two of three matchings cost anything, and V2 "
+            "must compare couples that seldom play, (rate times gap) apart, over most of the run."
+        )
+    return Finding(holds, _ratio_text("SAM / V2", whole, each), comment, *_ends(whole))
+
+
+def judge_linear_in_pairs(rows: pl.DataFrame, _: Sequence[HorizonCheck]) -> Finding:
+    """Judge: holds where the exponent of L lies in [0.8, 1.2]; in part where below."""
+    if rows["pairs"].n_unique() < 3:
+        return not_measured("Needs at least three values of L.")
+    policy = str(rows["policy"].item(0))
+    pairs, regret = _regret_by_pairs(rows, policy)
+    powers = [stats.linregress(np.log(pairs), np.log(each)).slope for each in regret]
+    power, low, high = interval(np.array(powers))
+    mean = regret.mean(axis=0)
+    laws = {"L": pairs, "L log L": pairs * np.log(pairs), "log L": np.log(pairs)}
+    fits = {law: stats.linregress(x, mean).rvalue ** 2 for law, x in laws.items()}
+    measured = (
+        f"regret grows as L to the power {power:.2f}, from {mean[0]:,.0f} at L = {pairs[0]:g} "
+        f"to {mean[-1]:,.0f} at L = {pairs[-1]:g}; straight line: R² = {fits['L']:.3f} in L, "
+        f"{fits['L log L']:.3f} in L log L, {fits['log L']:.3f} in log L"
+    )
+    holds = _grade(_LINEAR[0] <= low and high <= _LINEAR[1], high <= _LINEAR[1])
+    comment = "It grows faster than linearly here." if holds == "does not hold" else ""
+    if holds == "holds in part":
+        comment = _explain_flatness(policy, pairs, mean, rows)
+    return Finding(holds, measured, comment, low, high)
+
+
+def _explain_flatness(policy: str, pairs: Floats, regret: Floats, rows: pl.DataFrame) -> str:
+    start = "No more than linear, which is what the theorem bounds, but flatter: "
+    gap, rounds = float(rows["gap"].item(0)), float(max(rows["round"]))
+    if policy == "V1":
+        share = regret / (rounds * gap**2 * (2 * pairs - 2) / (2 * pairs - 1))
+        return start + (
+            "exploring a neighbour loses the gap squared whatever L is, so that exploring all the "
+            "time loses T gap² (2L − 2) / (2L − 1). V1 loses "
+            f"{100 * share[0]:.0f}% of that at L = {pairs[0]:g} and {100 * share[-1]:.0f}% at "
+            f"L = {pairs[-1]:g}."
+        )
+    first, last = (
+        theorem(Problem.from_zero(int(each), gap), get_policy("unimodal")).constant
+        for each in (pairs[0], pairs[-1])
+    )
+    return start + (
+        "a couple of rate r costs about 1 / r² to tell from the next, and the couples that are "
+        "added with L are better ones. The bound of Theorem 2 itself grows only "
+        f"{last / first:.2f} times from L = {pairs[0]:g} to {pairs[-1]:g} on these problems."
+    )
+
+
+def judge_below_sam(rows: pl.DataFrame, _: Sequence[HorizonCheck]) -> Finding:
+    """Judge: holds where the interval of V2 / SAM lies below 1 for every mean."""
+    each = ratios(rows, "V2", "SAM").sort("mean")
+    below = each.filter(pl.col("high") < 1)
+    worst = each.row(int(each["high"].arg_max() or 0), named=True)
+    texts = [
+        f"{row['ratio']:.2f} at {row['mean']:g}" for row in each.select("mean", "ratio").to_dicts()
+    ]
+    measured = f"V2 / SAM: {', '.join(texts)}; largest {_with_ends(worst)}"
+    holds = _grade(len(below) == len(each), len(below) > 0)
+    comment = "" if holds == "holds" else f"Shown at {len(below)} of {len(each)} means."
+    return Finding(holds, measured, comment, *_ends(worst))
+
+
+def judge_linear_in_time(rows: pl.DataFrame, _: Sequence[HorizonCheck]) -> Finding:
+    """Judge: holds where the slope of the second half is within 5% of that of the first."""
+    half = rows.filter((pl.col("mean") - 0.5).abs() < 1e-9)
+    if half.is_empty():
+        return not_measured("Needs the mean 0.5.")
+    late, early = _slopes(half, "V1")
+    slope, low, high = interval(late)
+    pairs, gap = int(half["pairs"].item(0)), float(half["gap"].item(0))
+    expected = gap**2 * (2 * pairs - 2) / (2 * pairs - 1)
+    steady, close = slope / early.mean(), slope / expected
+    measured = (
+        f"{slope:.6f} games lost per round in the second half of the run, "
+        f"{100 * steady:.1f}% of the first half's; exploring all the time loses {expected:.6f}"
+    )
+    holds = _grade(
+        abs(steady - 1) <= _STEADY and abs(close - 1) <= _STEADY, abs(steady - 1) <= 2 * _STEADY
+    )
+    comment = (
+        "To tell two matchings apart whose games differ by the gap squared takes about "
+        f"8 ln(T) / gap⁴ = {8 * math.log(PAPER_ROUNDS) / gap**4:,.0f} plays of each neighbour, "
+        "more than there are rounds; until then every round that may explore does."
+    )
+    return Finding(holds, measured, comment if holds == "holds" else "", low, high)
+
+
+def judge_no_horizon(rows: pl.DataFrame, checks: Sequence[HorizonCheck]) -> Finding:
+    """Judge: holds where the start of a long run is, bit for bit, a run of that length."""
+    problems = set(rows["problem"])
+    same = {check.policy: check.same for check in checks if check.problem in problems}
+    if not {"V1", "V2", "SAM"} <= set(same):
+        return not_measured("Needs the horizon check of SAM, V1 and V2: run the experiment again.")
+    rounds = next(check.rounds for check in checks if check.problem in problems)
+    equal = [policy for policy in ("V1", "V2") if same[policy]]
+    answers = ", ".join(
+        f"{policy} {'yes' if same[policy] else 'no'}" for policy in ("V1", "V2", "SAM")
+    )
+    measured = (
+        f"the first {rounds:,} rounds of the run equal a run of that length, bit for bit: {answers}"
+    )
+    comment = (
+        "SAM is told the horizon, but had not split within these rounds, so nothing shows yet."
+        if same["SAM"]
+        else "SAM is told the horizon, and plays differently under another one."
+    )
+    return Finding(_grade(len(equal) == 2, bool(equal)), measured, comment)
+
+
+def _regret_by_pairs(rows: pl.DataFrame, policy: str) -> tuple[Floats, Floats]:
+    """Give L, and the final regret of each replication at each L."""
+    last = final(rows)
+    pairs = last["pairs"].unique().sort()
+    columns = [samples(last.filter(pairs=each), [policy])[policy] for each in pairs]
+    shortest = min(map(len, columns))
+    regret = np.stack([column[:shortest] for column in columns], axis=1)
+    return pairs.to_numpy().astype(np.float64), np.maximum(regret, 1e-9)
+
+
+def _slopes(rows: pl.DataFrame, policy: str) -> tuple[Floats, Floats]:
+    """Give each replication's regret per round in the second half of the run, and before it."""
+    marks = rows["round"].unique().sort().to_numpy()
+    last = int(marks[-1])
+    middle = int(marks[marks >= last / 2][0])
+    start = int(marks[marks >= min(last / 10, middle / 2)][0])
+    at = [samples(rows.filter(round=mark), [policy])[policy] for mark in (start, middle, last)]
+    return (at[2] - at[1]) / max(last - middle, 1), (at[1] - at[0]) / max(middle - start, 1)
+
+
+def _grade(fully: bool, partly: bool) -> Holds:
+    return "holds" if fully else "holds in part" if partly else "does not hold"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _list(each: pl.DataFrame) -> str:
+    return ", ".join(f"{pairs}" for pairs in each["pairs"])
+
+
+def _ends(row: dict[str, float]) -> tuple[float, float]:
+    return row["low"], row["high"]
+
+
+def _with_ends(row: dict[str, float]) -> str:
+    return f"{row['ratio']:.2f} ({row['low']:.2f} to {row['high']:.2f})"
+
+
+def _ratio_text(name: str, whole: dict[str, float], each: pl.DataFrame) -> str:
+    parts = ", ".join(
+        f"{ratio:.1f} at {pairs}" for pairs, ratio in each.select("pairs", "ratio").rows()
+    )
+    return f"{name}: {whole['ratio']:.2f} over all L together; {parts}"

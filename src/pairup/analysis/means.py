@@ -1,0 +1,157 @@
+"""Means: averages over replications with Student intervals, and what each replication lost.
+
+Replications are independent and policies meet the same players in each (common random numbers), so
+that every comparison is paired by replication: what the players do that day cancels out. All
+functions take the frame of `pairup.load_results`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from pairup.errors import ResultsError, did_you_mean
+
+Floats = NDArray[np.float64]
+
+LEVEL = 0.95
+PROBLEM = ["experiment", "problem", "family", "players", "pairs", "gap", "mean"]
+
+
+def mean_intervals(
+    frame: pl.DataFrame, measure: str = "regret", level: float = LEVEL
+) -> pl.DataFrame:
+    """Average over replications, with a Student interval.
+
+    Parameters
+    ----------
+    frame
+        Results.
+    measure
+        Column to average, "regret" or "games".
+    level
+        Probability that an interval covers the true mean, in (0, 1).
+
+    Returns
+    -------
+    polars.DataFrame
+        A row for each experiment, problem, policy and round, in the order of the frame:
+        ``estimate``, ``low``, ``high`` and the number of ``replications``. The ends of the
+        interval are null where there is only one replication.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> problem = dict(
+    ...     experiment="e", problem="p", family="f", players=4, pairs=2, gap=0.1, mean=0.5
+    ... )
+    >>> frame = pl.DataFrame(
+    ...     [
+    ...         problem | dict(policy="SAM", replication=r, round=9, regret=10.0 + r)
+    ...         for r in range(3)
+    ...     ]
+    ... )
+    >>> mean_intervals(frame).select("estimate", pl.col("low", "high").round(2)).row(0)
+    (11.0, 8.52, 13.48)
+    """
+    _check(frame, [*PROBLEM, "policy", "replication", "round", measure], level)
+    # Lists keep the order of the replications, so that the last bit does not depend on threads.
+    values = pl.col(measure)
+    summary = (
+        frame.sort("replication", maintain_order=True)
+        .group_by(*PROBLEM, "policy", "round", maintain_order=True)
+        .agg(values)
+        .select(
+            *PROBLEM,
+            "policy",
+            "round",
+            estimate=values.list.mean(),
+            spread=values.list.std() / values.list.len().cast(pl.Float64).sqrt(),
+            replications=values.list.len().cast(pl.Int64),
+        )
+    )
+    half = pl.Series(student_quantile(summary["replications"].to_numpy(), level), nan_to_null=True)
+    return summary.with_columns(
+        low=pl.col("estimate") - half * pl.col("spread"),
+        high=pl.col("estimate") + half * pl.col("spread"),
+    ).drop("spread")
+
+
+def final(frame: pl.DataFrame) -> pl.DataFrame:
+    """Keep the last round of each problem of each experiment."""
+    return frame.filter(pl.col("round") == pl.col("round").max().over("experiment", "problem"))
+
+
+def policies_of(frame: pl.DataFrame) -> list[str]:
+    """List the policies in the order in which they appear."""
+    return frame["policy"].unique(maintain_order=True).to_list()
+
+
+def samples(
+    frame: pl.DataFrame, policies: Sequence[str], measure: str = "regret"
+) -> dict[str, Floats]:
+    """Give each policy's values, one per replication, in the same order for all policies.
+
+    Where the frame has several problems or rounds, a replication's values are summed over them.
+    Replications that not all of the policies have played on all of the problems are left out.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = pl.DataFrame(
+    ...     dict(policy=["a", "a", "b"], seed=0, replication=[0, 1, 1], regret=[1.0, 2.0, 5.0])
+    ... )
+    >>> samples(frame, ["a", "b"])
+    {'a': array([2.]), 'b': array([5.])}
+    """
+    known = policies_of(frame)
+    for policy in policies:
+        if policy not in known:
+            raise ResultsError(
+                f"no results of a policy called {policy!r}{did_you_mean(policy, known)}"
+            )
+    chosen = frame.filter(pl.col("policy").is_in(list(policies)))
+    sums = chosen.group_by("policy", "seed", "replication").agg(
+        pl.col(measure).sort().sum(), rows=pl.len()
+    )
+    whole = pl.col("rows").min().over("seed", "replication") == pl.col("rows").max()
+    played = pl.len().over("seed", "replication") == len(set(policies))
+    sums = sums.filter(whole & played).sort("seed", "replication")
+    return {each: sums.filter(policy=each)[measure].to_numpy() for each in policies}
+
+
+def interval(values: Floats, level: float = LEVEL) -> tuple[float, float, float]:
+    """Give the mean of independent values and the ends of its Student interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mean, low, high = interval(np.array([1.0, 2.0, 3.0]))
+    >>> round(mean, 2), round(low, 2), round(high, 2)
+    (2.0, -0.48, 4.48)
+    """
+    mean = float(values.mean())
+    if len(values) < 2:
+        return mean, float("nan"), float("nan")
+    half = float(student_quantile(len(values), level) * values.std(ddof=1) / np.sqrt(len(values)))
+    return mean, mean - half, mean + half
+
+
+def student_quantile(count: int | NDArray[np.int64], level: float) -> Floats:
+    """Give the half width of a Student interval in standard errors; NaN below two replications."""
+    from scipy.special import stdtrit  # what scipy.stats calls, in half of its import time
+
+    return np.asarray(stdtrit(np.asarray(count) - 1.0, (1 + level) / 2), np.float64)
+
+
+def _check(frame: pl.DataFrame, columns: Sequence[str], level: float) -> None:
+    for column in columns:
+        if column not in frame.columns:
+            raise ResultsError(
+                f"results have no column {column!r}{did_you_mean(column, frame.columns)}"
+            )
+    if not 0 < level < 1:
+        raise ResultsError(f"level must lie in (0, 1), got {level!r}: try 0.95")

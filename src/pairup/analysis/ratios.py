@@ -1,0 +1,87 @@
+"""Ratios of two policies' means, with Fieller's interval."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from pairup.analysis.means import LEVEL, Floats, final, samples, student_quantile
+from pairup.errors import ResultsError
+
+
+def ratios(
+    frame: pl.DataFrame,
+    policy: str,
+    other: str,
+    measure: str = "regret",
+    level: float = LEVEL,
+    pooled: bool = False,
+) -> pl.DataFrame:
+    """Divide the mean of a policy by the mean of another, with Fieller's interval.
+
+    Fieller's interval holds every ratio r for which ``policy - r * other``, paired by replication,
+    does not differ from 0 by a t-test: exact for normal values, deterministic, and honest about a
+    denominator that may be 0 (an end is then infinite).
+
+    Parameters
+    ----------
+    frame
+        Results of one experiment; the last round of each problem counts.
+    policy, other
+        Numerator and denominator.
+    measure, level
+        As in `mean_intervals`.
+    pooled
+        One ratio of the sums over all problems, in place of one for each problem. A replication
+        shares its random numbers among problems, so that the sums are formed inside it.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``problem``, ``pairs``, ``mean`` (null when pooled), ``ratio``, ``low``, ``high``.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = pl.DataFrame(
+    ...     dict(
+    ...         experiment="e", problem="p", pairs=2, mean=0.5, policy=["a"] * 3 + ["b"] * 3,
+    ...         seed=0, round=9, replication=[0, 1, 2] * 2,
+    ...         regret=[22.0, 24.0, 26.5, 11.0, 12.0, 13.0],
+    ...     )
+    ... )  # fmt: skip
+    >>> ratios(frame, "a", "b").select("problem", pl.col("ratio", "low", "high").round(2)).row(0)
+    ('p', 2.01, 1.94, 2.06)
+    """
+    last = final(frame)
+    if pooled:
+        parts = [(None, None, None, last)]
+    else:
+        groups = last.group_by("problem", "pairs", "mean", maintain_order=True)
+        parts = [(*key, part) for key, part in groups]
+    rows = []
+    for *key, part in parts:
+        values = samples(part, (policy, other), measure)
+        rows.append((*key, *_fieller(values[policy], values[other], level)))
+    schema = {"problem": pl.String, "pairs": pl.Int64, "mean": pl.Float64}
+    return pl.DataFrame(
+        rows, schema=schema | dict.fromkeys(("ratio", "low", "high"), pl.Float64), orient="row"
+    )
+
+
+def _fieller(top: Floats, bottom: Floats, level: float) -> tuple[float, float, float]:
+    """Solve (mean(top) - r mean(bottom))^2 = t^2 var(top - r bottom) / n for r."""
+    count = len(top)
+    if count == 0:
+        raise ResultsError("a ratio needs replications that both policies played, got none")
+    over, under = float(top.mean()), float(bottom.mean())
+    ratio = over / under if under else float("nan")
+    if count < 2:
+        return ratio, float("nan"), float("nan")
+    (vt, cross), (_, vb) = np.cov(top, bottom) * float(student_quantile(count, level)) ** 2 / count
+    a, b, c = under**2 - vb, over * under - cross, over**2 - vt
+    root = b**2 - a * c
+    if a <= 0:  # the denominator may be 0: no ratio can be excluded from above
+        return ratio, float("-inf"), float("inf")
+    half = float(np.sqrt(max(root, 0.0)))
+    return ratio, float((b - half) / a), float((b + half) / a)

@@ -1,0 +1,85 @@
+"""The command that lets policies race: race."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from pairup.cli.app import AsJson, Seed, app
+from pairup.cli.output import show, show_race
+
+if TYPE_CHECKING:
+    from pairup.analysis.analysis import Analysis
+
+
+@app.command()
+def race(  # noqa: PLR0913 - a parameter is an option
+    policies: Annotated[
+        list[str] | None, typer.Argument(help="Policies as name or name:option=value,...")
+    ] = None,
+    everyone: Annotated[
+        bool, typer.Option("--all", help="Every policy, on the problems of experiment field.")
+    ] = False,
+    problem: Annotated[
+        str,
+        typer.Option(
+            help="Problem as family:parameter=value,...",
+            show_default="around:mean=0.5,pairs=4,gap=0.1; with --all those of field",
+        ),
+    ] = "",
+    rates: Annotated[str, typer.Option(help="Acceptance rates in place of --problem.")] = "",
+    rounds: Annotated[
+        int | None,
+        typer.Option(
+            help="Rounds of each replication.", show_default="100,000; with --all 1,000,000"
+        ),
+    ] = None,
+    replications: Annotated[int, typer.Option(help="Replications of each policy.")] = 20,
+    seed: Seed = 0,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to keep results, pictures and a page in.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let policies play on common random numbers: a table, curves, and the time per round.
+
+    With --out an interrupted race continues where it was.
+
+    Example: pairup race sam unimodal unimodal:compare=matchings,index=ucb --rates 0.9,0.8,0.3,0.1
+
+    Example: pairup race --all --rounds 20000 --out results/field
+    """
+    from pairup.analysis.analysis import Analysis
+    from pairup.experiments.race import build_race
+    from pairup.experiments.runner import run_experiment
+    from pairup.experiments.timing import measure_timings
+
+    posed = f"rates:rates=[{rates}]" if rates else problem
+    race = build_race(policies or (), posed, rounds, replications, seed, everyone)
+    results = run_experiment(race.experiment, out, progress=True).results
+    with Console(stderr=True).status("timing a round of each policy"):
+        timings = measure_timings(race.experiment)
+    analysis = Analysis(results, timings)
+    kept = [] if out is None else _keep(out, analysis)
+    show_race(analysis, as_json)
+    if as_json:
+        return
+    for label, why in race.left_out.items():
+        show(f"{label} left out: {why}", markup=False, soft_wrap=True)
+    for line in kept:
+        show(line, markup=False, soft_wrap=True)
+
+
+def _keep(out: Path, analysis: Analysis) -> list[str]:
+    """Write the timings, pictures and page of a race; returns where they are."""
+    from pairup.cli.reports import write_page
+    from pairup.experiments.timing import write_timings
+
+    experiment = analysis.results.experiment
+    write_timings(out, experiment, analysis.timings)
+    page = write_page(out, [analysis], [out])
+    pictures = (f"{experiment.name}-{figure.name}.png" for figure in experiment.figures)
+    return [f"report: {page}", *(f"picture: {out / 'figures' / name}" for name in pictures)]

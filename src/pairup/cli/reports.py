@@ -1,0 +1,80 @@
+"""The commands that draw and tell: plot, report."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pairup.cli.app import app
+from pairup.cli.output import show
+
+if TYPE_CHECKING:
+    from pairup.analysis.analysis import Analysis
+
+
+@app.command()
+def plot(
+    folder: Annotated[Path, typer.Argument(help="Folder of an experiment's results.")],
+    out: Annotated[Path | None, typer.Option(help="Folder of the pictures.")] = None,
+) -> None:
+    """Draw the figures of an experiment as PNG, SVG and PDF.
+
+    Example: pairup plot results/experiment-1
+    """
+    from pairup.analysis.analysis import Analysis
+    from pairup.experiments.storage import read_results
+    from pairup.reporting.figures import draw_figures, write_pictures
+
+    pictures = draw_figures(Analysis(read_results(folder)))
+    for path in write_pictures(pictures, out or folder / "figures"):
+        if path.suffix == ".png":
+            show(path, soft_wrap=True)
+
+
+@app.command()
+def report(
+    folders: Annotated[list[Path], typer.Argument(help="Folders of experiments' results.")],
+    out: Annotated[Path, typer.Option(help="Folder of report.html.")] = Path("results"),
+) -> None:
+    """Write one self-contained page about finished experiments.
+
+    Example: pairup report results/experiment-1 results/experiment-2
+    """
+    from pairup.analysis.analysis import Analysis
+    from pairup.experiments.storage import read_results
+    from pairup.experiments.timing import read_timings
+
+    analyses = []
+    for folder in folders:
+        results = read_results(folder)
+        analyses.append(Analysis(results, read_timings(folder, results.experiment)))
+    show_report(out, analyses, folders)
+
+
+def show_report(out: Path, analyses: Sequence[Analysis], folders: Sequence[Path]) -> None:
+    """Write the page of some experiments and say where it is."""
+    started = time.perf_counter()
+    path = write_page(out, analyses, folders)
+    show(f"report: {path} (drawn in {time.perf_counter() - started:.1f} s)", soft_wrap=True)
+
+
+def write_page(out: Path, analyses: Sequence[Analysis], folders: Sequence[Path]) -> Path:
+    """Write the page of some experiments, whose results lie in these folders."""
+    from pairup.reporting.page import Provenance, write_report
+
+    command = shlex.join(["pairup", *sys.argv[1:]])
+    return write_report(out, analyses, Provenance(command, _seconds(folders)))
+
+
+def _seconds(folders: Sequence[Path]) -> float | None:
+    """Add up the time that all runs into the folders took, if none was killed."""
+    from pairup.experiments.run_log import read_runs
+
+    times = [run["seconds"] for folder in folders for run in read_runs(folder)]
+    return sum(times) if times and None not in times else None

@@ -1,0 +1,86 @@
+"""The commands that run experiments: reproduce, run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pairup.cli.app import AsJson, app
+from pairup.cli.output import show, show_finals
+
+_PAPER = ("experiment-1", "experiment-2")
+_QUICK = {"rounds": 100_000, "replications": 8}
+
+Dask = Annotated[
+    str, typer.Option(metavar="ADDRESS", help="Address of the Dask scheduler to run on.")
+]
+
+
+@app.command()
+def reproduce(
+    out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("results"),
+    quick: Annotated[bool, typer.Option("--quick", help="Small, in under two minutes.")] = False,
+    dask: Dask = "",
+) -> None:
+    """Run the paper's two experiments, draw its figures, check its claims, write one page.
+
+    Stop it as you like: the same command continues where it was.
+
+    Example: pairup reproduce --quick --out results
+    """
+    from pairup.analysis.analysis import Analysis
+    from pairup.cli.reports import show_report
+    from pairup.experiments.experiment_file import load_experiment
+    from pairup.experiments.runner import run_experiment
+
+    experiments = [load_experiment(name) for name in _PAPER]
+    if quick:
+        experiments = [each.scaled(**_QUICK) for each in experiments]
+    folders = [out / each.name for each in experiments]
+    with _executor(dask) as executor:
+        summaries = [
+            run_experiment(experiment, folder, executor, progress=True)
+            for experiment, folder in zip(experiments, folders, strict=True)
+        ]
+    show_report(out, [Analysis(summary.results) for summary in summaries], folders)
+
+
+@app.command()
+def run(
+    file: Annotated[str, typer.Argument(help="TOML file, or name of a shipped experiment.")],
+    out: Annotated[Path, typer.Option(help="Folder of the results.")],
+    dask: Dask = "",
+    as_json: AsJson = False,
+) -> None:
+    """Run an experiment, or what is left of it, into a folder.
+
+    Example: pairup run my-experiment.toml --out results/mine
+    """
+    from pairup.experiments.experiment_file import load_experiment
+    from pairup.experiments.runner import run_experiment
+
+    experiment = load_experiment(file)
+    with _executor(dask) as executor:
+        summary = run_experiment(experiment, out, executor, progress=True)
+    show_finals(summary.results.frame, as_json)
+    if not as_json:
+        show(
+            f"{summary.computed} work units computed, {summary.reused} reused, "
+            f"{summary.seconds:.1f} s; results in {out}"
+        )
+
+
+@contextmanager
+def _executor(address: str) -> Iterator[Executor | None]:
+    if not address:
+        yield None
+        return
+    from pairup.experiments.executors import dask_executor
+
+    with dask_executor(address) as executor:
+        yield executor

@@ -1,0 +1,62 @@
+"""Executors: where work units are computed, on threads here or on a Dask cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
+
+from pairup.errors import SimulationError
+from pairup.experiments.work_units import WorkUnit
+from pairup.simulation.playthrough import play_replications
+
+
+@contextmanager
+def thread_executor(units: Sequence[WorkUnit]) -> Iterator[Executor]:
+    """Start threads, one per core; the compiled loop releases the GIL."""
+    # Compiled here once: threads that all find no machine code would each compile it.
+    for unit in {unit.entry: unit for unit in units}.values():
+        play_replications(unit.problem, unit.policy, 1, range(1), unit.seed, [1])
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, len(units))) as threads:
+        yield threads
+
+
+@contextmanager
+def dask_executor(address: str, timeout: float = 10.0) -> Iterator[Executor]:
+    """Connect to a Dask cluster, for `run_experiment`.
+
+    Parameters
+    ----------
+    address
+        Address of the scheduler, such as ``"tcp://10.0.0.1:8786"``.
+    timeout
+        Seconds to wait for its answer.
+
+    Raises
+    ------
+    SimulationError
+        dask.distributed is not installed, or no scheduler answers.
+
+    Examples
+    --------
+    ::
+
+        with dask_executor("tcp://10.0.0.1:8786") as executor:
+            run_experiment(experiment, "results", executor=executor)
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise SimulationError(
+            'dask.distributed is not installed: pip install "pairup[dask]"'
+        ) from None
+    try:
+        client = Client(address, timeout=timeout, set_as_default=False)
+    except (OSError, TypeError, ValueError) as error:  # TimeoutError is an OSError
+        raise SimulationError(
+            f"no Dask scheduler answers at {address} ({error}): start one with `dask scheduler`, "
+            "it prints its address"
+        ) from None
+    with client:
+        yield client.get_executor(pure=False)  # work units have their own keys

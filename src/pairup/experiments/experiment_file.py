@@ -1,0 +1,114 @@
+"""Experiment files: TOML, the shipped ones by their names. The documentation has every key."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import resources
+from pathlib import Path
+
+from pairup.errors import ExperimentError, did_you_mean
+from pairup.experiments.experiment import Entry, Experiment
+from pairup.experiments.families import sweep_problems
+from pairup.experiments.figure_spec import read_figure
+from pairup.experiments.toml_table import Table
+from pairup.policies import get_policy
+
+
+def shipped_experiments() -> tuple[str, ...]:
+    """Return the names of the experiments that come with pairup.
+
+    Examples
+    --------
+    >>> from pairup import shipped_experiments
+    >>> shipped_experiments()
+    ('experiment-1', 'experiment-2', 'field')
+    """
+    files = resources.files("pairup.experiments").joinpath("shipped").iterdir()
+    return tuple(sorted(file.name[:-5] for file in files if file.name.endswith(".toml")))
+
+
+def load_experiment(source: str | Path) -> Experiment:
+    """Read an experiment.
+
+    Parameters
+    ----------
+    source
+        Name of a shipped experiment, or path of a TOML file.
+
+    Raises
+    ------
+    ExperimentError
+        There is no such file, or a key or value in it is wrong. The message gives the file, the
+        key, the rule and the nearest valid name.
+
+    Examples
+    --------
+    >>> from pairup import load_experiment
+    >>> load_experiment("experiment-1").rounds
+    1000000
+    """
+    name, text = _text(source)
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ExperimentError(f"{name}: not valid TOML: {error}") from None
+    try:
+        return _experiment(Table("", raw))
+    except ExperimentError as error:
+        raise ExperimentError(f"{name}: {error}") from None
+
+
+def _text(source: str | Path) -> tuple[str, str]:
+    if source in shipped_experiments():
+        file = resources.files("pairup.experiments").joinpath("shipped", f"{source}.toml")
+        return file.name, file.read_text("utf-8")
+    try:
+        return str(source), Path(source).read_text("utf-8")
+    except FileNotFoundError:
+        near = did_you_mean(str(source), shipped_experiments())
+        raise ExperimentError(
+            f"no file and no shipped experiment is called {source}{near}"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ExperimentError(f"{source}: cannot be read: {error}") from None
+
+
+def _experiment(table: Table) -> Experiment:
+    counts = ("rounds", "replications")
+    table.check_keys(
+        ("name", "title", "about", *counts, "seed", "horizon_check", "problem", "policy", "figure"),
+        ("name", *counts, "problem", "policy"),
+    )
+    return Experiment(
+        name=table.text("name"),
+        title=table.text("title", table.text("name")),
+        about=table.text("about").strip(),
+        rounds=table.values["rounds"],
+        replications=table.values["replications"],
+        seed=table.values.get("seed", 0),
+        problems=tuple(sweep_problems(_problem_tables(table))),
+        entries=tuple(_entry(each) for each in table.tables("policy")),
+        figures=tuple(read_figure(each) for each in table.tables("figure")),
+        horizon_check=table.labels("horizon_check"),
+    )
+
+
+def _problem_tables(table: Table) -> list[Table]:
+    """Return the one table [problem], or all of [[problem]]."""
+    given = table.values["problem"]
+    if isinstance(given, dict):
+        return [Table("[problem]", given)]
+    return table.tables("problem")
+
+
+def _entry(table: Table) -> Entry:
+    options = dict(table.values)
+    for key in ("label", "name"):
+        if key not in options:
+            table.fail(key, "is missing")
+        table.text(key)
+        options.pop(key)
+    try:
+        return Entry(table.text("label"), get_policy(table.text("name"), **options))
+    except (TypeError, ValueError) as error:  # a policy may meet a value of any kind
+        table.fail(f'("{table.text("label")}")', str(error))

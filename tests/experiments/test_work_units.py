@@ -1,0 +1,84 @@
+import threading
+from dataclasses import dataclass, replace
+
+import pytest
+
+from pairup import SimulationError, Uniform, Unimodal
+from pairup.experiments.work_units import compute_unit, split_horizon_check, split_into_units
+from tests.support.experiments.races import race
+
+
+def test_a_key_changes_with_all_that_determines_the_numbers(monkeypatch):
+    unit = split_into_units(race())[0]
+    other = split_into_units(race())[-1]
+    changed = [
+        replace(unit, rounds=unit.rounds + 1),
+        replace(unit, marks=unit.marks[1:]),
+        replace(unit, seed=8),
+        replace(unit, replications=range(1, 8)),
+        replace(unit, policy=Unimodal(index="kl", clock="round")),
+        replace(unit, problem=other.problem),
+        replace(unit, code="other"),
+    ]
+    assert len({unit.key, *(each.key for each in changed)}) == len(changed) + 1
+    assert replace(unit, entry=3, posed=4).key == unit.key
+    assert [each.key for each in split_into_units(race())] == [
+        each.key for each in split_into_units(race())
+    ]
+
+
+def test_a_key_covers_the_source_of_a_policy_from_elsewhere():
+    unit = split_into_units(race())[0]
+    assert replace(unit, policy=Mine()).key != replace(unit, policy=Uniform()).key
+
+
+@dataclass(frozen=True)
+class Mine(Uniform):
+    pass
+
+
+def test_units_follow_the_cost_and_never_the_number_of_replications():
+    few, many = (
+        {
+            unit.replications
+            for unit in split_into_units(race(2_000_000, replications=n))
+            if not unit.entry
+        }
+        for n in (20, 40)
+    )
+    assert {part.stop - part.start for part in many} > {4}
+    assert len(few - many) <= len(race().problems)  # except for the last unit of each problem
+    assert all(
+        0.5 <= unit.cost <= 1.5
+        for unit in split_into_units(race(2_000_000, replications=1_000))
+        if unit.replications.stop < 1_000
+    )
+
+
+def test_a_worker_of_another_version_is_refused():
+    unit = replace(split_into_units(race(100))[0], code="another")
+    with pytest.raises(SimulationError, match="another version of pairup"):
+        compute_unit(unit)
+
+
+def test_a_stopped_unit_ends_with_an_error():
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(SimulationError, match="stopped"):
+        compute_unit(split_into_units(race(100))[0], stop)
+
+
+def test_the_horizon_check_is_a_short_run_on_the_largest_problem():
+    experiment = replace(race(1_000, replications=5), horizon_check=("at random",))
+    (unit,) = split_horizon_check(experiment)
+    assert unit.policy == Uniform()
+    assert unit.problem == experiment.problems[-1].problem
+    assert (unit.rounds, unit.replications) == (100, range(2))
+    assert unit.marks == tuple(
+        each for each in split_into_units(experiment)[0].marks if each <= 100
+    )
+
+
+def test_a_run_of_few_rounds_has_no_horizon_check():
+    assert split_horizon_check(replace(race(9), horizon_check=("V2",))) == []
+    assert split_horizon_check(race(1_000)) == []
