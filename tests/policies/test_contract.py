@@ -10,15 +10,12 @@ import pytest
 from pairup import (
     Learner,
     Matching,
-    MatchingError,
-    ObservationError,
-    PairupError,
-    PlayerError,
     Problem,
     get_policy,
     simulate,
 )
 from pairup.simulation.replication import new_replication
+from tests.support.learners import assert_full, assert_same_future, play
 from tests.support.policy_variants import (
     outcomes,
     served,
@@ -30,31 +27,6 @@ from tests.support.policy_variants import (
 SIZES = range(2, 14)
 
 pytestmark = pytest.mark.parametrize("variant", variants(), ids=str)
-
-
-def play(learner, rounds, seed=0, available=None):
-    """Propose and observe, by coins; returns the matchings."""
-    coin, matchings = random.Random(seed), []
-    for _ in range(rounds):
-        matchings.append(learner.propose(available))
-        learner.observe(matchings[-1], [coin.random() < 0.5 for _ in matchings[-1]])
-    return matchings
-
-
-def assert_full(matching, players):
-    """Check that all players are seated: coupled, or the one who waits."""
-    assert isinstance(matching, Matching)
-    assert len(matching) == len(players) // 2
-    assert len(matching.waiting) == len(players) % 2
-    assert set(matching.players) == set(players)
-
-
-def assert_same_future(learner, twin, rounds=25):
-    assert twin.to_bytes() == learner.to_bytes()
-    assert [matching.couples for matching in play(twin, rounds)] == [
-        matching.couples for matching in play(learner, rounds)
-    ]
-    assert twin.to_bytes() == learner.to_bytes()
 
 
 @pytest.mark.parametrize("players", SIZES)
@@ -351,60 +323,3 @@ def test_players_have_any_hashable_name(variant):
     for matching, numbered in zip(play(learner, 20), play(twin, 20), strict=True):
         assert [(names[i], names[j]) for i, j in numbered] == list(matching)
         assert [names[i] for i in numbered.waiting] == list(matching.waiting)
-
-
-BAD_CALLS = {
-    "unknown available": (PlayerError, lambda each: each.propose(["a", "nobody"])),
-    "available twice": (PlayerError, lambda each: each.propose(["a", "b", "a"])),
-    "unhashable available": (PlayerError, lambda each: each.propose([["a"], "b"])),
-    "available a string": (PlayerError, lambda each: each.propose("abc")),
-    "available a number": (PlayerError, lambda each: each.propose(3)),
-    "join twice": (PlayerError, lambda each: each.join("a")),
-    "join None": (PlayerError, lambda each: each.join(None)),
-    "join a list": (PlayerError, lambda each: each.join(["a"])),
-    "leave unknown": (PlayerError, lambda each: each.leave("nobody")),
-    "leave a list": (PlayerError, lambda each: each.leave(["a"])),
-    "unknown player": (PlayerError, lambda each: each.observe([("a", "nobody")], [True])),
-    "never proposed": (ObservationError, lambda each: each.observe([("x", "y")], [True])),
-    "too few": (ObservationError, lambda each: each.observe([("a", "b")], [])),
-    "too many": (ObservationError, lambda each: each.observe([("a", "b")], [True, True])),
-    "no list": (ObservationError, lambda each: each.observe([("a", "b")], True)),
-    "twice": (ObservationError, lambda each: each.observe([("a", "b")] * 2, [True] * 2)),
-    "second bad": (
-        ObservationError,
-        lambda each: each.observe([("a", "b"), ("x", "y")], [True, False]),
-    ),
-    "an integer": (ObservationError, lambda each: each.observe([("a", "b")], [1])),
-    "nothing": (ObservationError, lambda each: each.observe([("a", "b")], [None])),
-    "a word": (ObservationError, lambda each: each.observe([("a", "b")], ["True"])),
-    "not in matching": (
-        ObservationError,
-        lambda each: each.observe([("a", "b")], {("x", "y"): True}),
-    ),
-    "both orders": (
-        ObservationError,
-        lambda each: each.observe([("a", "b")], {("a", "b"): True, ("b", "a"): True}),
-    ),
-    "bad in mapping": (
-        ObservationError,
-        lambda each: each.observe([("a", "b")], {("a", "b"): "yes"}),
-    ),
-    "no couple in mapping": (MatchingError, lambda each: each.observe([("a", "b")], {"ab": True})),
-    "no matching": (MatchingError, lambda each: each.observe(None, [True])),
-    "a string": (MatchingError, lambda each: each.observe("ab", [True, True])),
-    "with itself": (MatchingError, lambda each: each.observe([("a", "a")], [True])),
-    "three": (MatchingError, lambda each: each.observe([("a", "b", "x")], [True])),
-}
-
-
-def test_an_error_leaves_the_learner_unchanged(variant):
-    learner = variant.learner("abxy")
-    play(learner, 30)
-    learner.propose(["a", "b"])
-    before = learner.to_bytes()
-    for name, (kind, call) in BAD_CALLS.items():
-        with pytest.raises(PairupError) as caught:
-            call(learner)
-        assert caught.type is kind, name
-        assert learner.to_bytes() == before, name
-    assert_same_future(learner, Learner.from_bytes(before))

@@ -247,7 +247,7 @@ def test_an_interrupt_ends_it_promptly(pool):
             child.kill()
 
 
-def most_memory():
+def peak_memory():
     """Peak of the memory that the process ever had, in bytes."""
     scale = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
@@ -257,14 +257,14 @@ def most_memory():
 def test_memory_does_not_grow_with_the_rounds(policy):
     problem, peaks = Problem.from_zero(4, 0.1), []
     simulate(problem, policy, 10_000, 1)
-    before = most_memory()
+    before = peak_memory()
     for rounds in (10_000, 1_000_000):
         tracemalloc.start()
         simulate(problem, policy, rounds, 1, checkpoints=[rounds])
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < peaks[0] + 2**15
-    assert most_memory() < before + 2**23
+    assert peak_memory() < before + 2**23
 
 
 # Mean final regret at a million rounds of 20 replications, as measured independently of this code

@@ -60,7 +60,7 @@ import numpy as np
     SCALE,            # the bonus scale now
     LATER,            # ... and in the last round of the stretch
     BEST_INDEX,
-    LEAST_INVERSE,    # of all couples
+    MIN_INVERSE,      # of all couples
     CAP,              # the greatest inverse allowed in a branch
     # ESCB, approximate.
     CERTIFIED,        # sum of certified ratios

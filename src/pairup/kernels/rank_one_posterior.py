@@ -27,7 +27,7 @@ LANES = 4  # sums over couples are four sums side by side, so rows are a multipl
 
 _REFIT = 1.1  # the reach of moves is fitted again when this many times more is known
 _REACH = 4.3  # makes a move of about 2.4 standard deviations, the best in one dimension
-_LEAST_RATE = 1e-30
+_MIN_RATE = 1e-30
 _TAME = 0.1  # up to here the series below reaches the last bit
 _T1, _T2, _T3, _T4, _T5, _T6, _T7 = 2 / 3, 2 / 5, 2 / 7, 2 / 9, 2 / 11, 2 / 13, 2 / 15
 
@@ -79,7 +79,7 @@ def _move_player(state, i):
     """A Metropolis move of one rate."""
     shift, luck = state.reach[i] * (2.0 * _uniform(state) - 1.0), _uniform(state)
     rate = state.rates[i] * ((1.0 + shift) / (1.0 - shift))
-    if not _LEAST_RATE < rate < 1.0:
+    if not _MIN_RATE < rate < 1.0:
         return
     state.moved[i] = rate
     # The logarithm of a rate that is uniform has its own rate as density: hence one more.
@@ -95,7 +95,7 @@ def _move_couple(state, i, j):
     shift, luck = state.couple_reach[i] * (2.0 * _uniform(state) - 1.0), _uniform(state)
     factor = (1.0 + shift) / (1.0 - shift)
     up, down = state.rates[i] * factor, state.rates[j] / factor
-    if not (_LEAST_RATE < up < 1.0 and _LEAST_RATE < down < 1.0):
+    if not (_MIN_RATE < up < 1.0 and _MIN_RATE < down < 1.0):
         return
     state.moved[i], state.moved[j] = up, down
     missed = state.missed[i, j]

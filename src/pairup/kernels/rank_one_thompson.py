@@ -19,9 +19,9 @@ from pairup.kernels.runtime.randomness import word
 
 ACCEPTED, DECLINED = 1, 0  # answers of players; below 0: not known
 
-# A player is refreshed KEEN / (outcomes known of it) times per round: at least LEAST times, at most
-# EAGER / players times, yet once where that is less.
-KEEN, LEAST, EAGER = 2_000.0, 0.05, 80.0
+# A player is refreshed _REFRESHES / (outcomes known of it) times per round, within these limits;
+# the upper one is shared by all players, but allows each at least one.
+_REFRESHES, _MIN_REFRESHES, _MAX_REFRESHES = 2_000.0, 0.05, 80.0
 _MEMORY = 20.0  # the means are over about the last twentieth of the draws
 
 
@@ -144,11 +144,11 @@ def _note_usual(state, i, j, tries):
 def _draw(state):
     """Let the chain go on as far as the new information asks for, and take the rates there."""
     state.key[1], state.draws[0] = word(state.key[0], state.now[ROUND]), 0
-    most = max(EAGER / state.now[PRESENT], 1.0)
+    limit = max(_MAX_REFRESHES / state.now[PRESENT], 1.0)
     for x in range(state.now[PRESENT]):
         # By slot: an order that followed the rates would bias them.
         i = slot(state.present[x])
-        due = min(max(KEEN / (state.met[i] + 1.0), LEAST), most)
+        due = min(max(_REFRESHES / (state.met[i] + 1.0), _MIN_REFRESHES), limit)
         state.credit[i] += state.now[PERIOD] * due
         while state.credit[i] >= 1.0:
             state.credit[i] -= 1.0

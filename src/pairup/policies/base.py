@@ -107,7 +107,7 @@ class Policy(ABC):
         """
 
     def needs(self) -> tuple[str, ...]:
-        """Name what it must still be told before it starts: options "horizon" or "rates".
+        """Name the options that it must still be told before it starts: "horizon", "rates".
 
         A simulation tells its own; a live learner is refused until the option is given.
         """
@@ -126,7 +126,7 @@ class Policy(ABC):
         return self.nominal_ns
 
     def regret_bound(self, problem: Problem) -> tuple[str, float] | None:
-        """Return the theorem that bounds its regret and the factor of its ln T, if there is one.
+        """Return the name of the theorem that bounds its regret and the factor of ln T, if any.
 
         The couples of the problem's optimum are in strict order.
         """

@@ -17,18 +17,18 @@ from pairup.states.saved_arrays import Arrays, numbers, require
 
 _GOLDEN = 0.6180339887498949  # its multiples spread evenly: not all are refreshed in one round
 _FEW_DRAWS, _PRIOR_VARIANCE = 10.0, 1 / 12
-_LEAST_GAP = 2.0**-53  # of a rate to 1
+_MIN_GAP = 2.0**-53  # of a rate to 1
 # Arrays of one number per player, and the range in which each of them must lie.
 _OF_PLAYERS = {
     "accepted": (0.0, np.inf),
     "declined": (0.0, np.inf),
-    "rates": (0.0, 1.0 - _LEAST_GAP),
-    "mean": (0.0, 1.0 - _LEAST_GAP),
+    "rates": (0.0, 1.0 - _MIN_GAP),
+    "mean": (0.0, 1.0 - _MIN_GAP),
     "square": (0.0, 1.0),
     "drawn": (0.0, np.inf),
     "credit": (0.0, 1.0),
-    "reach": (0.0, 1.0 - _LEAST_GAP),
-    "couple_reach": (0.0, 1.0 - _LEAST_GAP),
+    "reach": (0.0, 1.0 - _MIN_GAP),
+    "couple_reach": (0.0, 1.0 - _MIN_GAP),
     "fitted": (0.0, np.inf),
 }
 
@@ -196,7 +196,7 @@ def _begin(state: kernel.RankOneState, slot: int) -> None:
     """Put a player of whom nothing is known, in place, into the middle of its prior."""
     state.rates[slot] = state.moved[slot] = state.mean[slot] = 0.5
     state.square[slot] = 1 / 3
-    state.reach[slot] = state.couple_reach[slot] = 1 - _LEAST_GAP
+    state.reach[slot] = state.couple_reach[slot] = 1 - _MIN_GAP
     state.credit[slot] = slot * _GOLDEN % 1
     for name in ("accepted", "declined", "drawn", "fitted"):
         getattr(state, name)[slot] = 0.0

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,49 +86,36 @@ def simulate(
     checked_integer("rounds", rounds, SimulationError, minimum=1, advice="try 100")
     checked_seed(seed)
     marks = _checked_marks(checkpoints, rounds)
-    Playthrough(problem, policy, rounds, seed, numbers[0])  # an impossible policy fails here
-    arguments = (problem, policy, int(rounds), int(seed), marks)
-    with _executor(executor, arguments, numbers) as pool:
-        blocks = _play_all(pool, arguments, numbers, progress)
-    regret, games = (np.concatenate(column) for column in zip(*blocks, strict=True))
+    first = Playthrough(problem, policy, rounds, seed, numbers[0])  # an impossible policy fails
+    if executor is None:
+        first.play_to(1)  # compiled once: threads that find no machine code would each compile it
+    settings = {"seed": int(seed), "checkpoints": marks.tolist()}
+    play = partial(play_replications, problem, policy, int(rounds), **settings)
+    with _threads(len(numbers)) if executor is None else nullcontext(executor) as pool:
+        played = _play_all(pool, play, numbers, progress)
+    regret, games = (np.concatenate(column) for column in zip(*played, strict=True))
     return Run(problem, policy, int(seed), np.array(numbers), marks, regret, games)
 
 
-_Arguments = tuple[Problem, Policy, int, int, NDArray[np.int64]]
-
-
-def _executor(
-    executor: Executor | None, arguments: _Arguments, numbers: range
-) -> AbstractContextManager[Executor]:
-    if executor is not None:
-        return nullcontext(executor)
-    # Compiled here once: threads that all find no machine code would each compile it.
-    problem, policy, _, seed, _ = arguments
-    Playthrough(problem, policy, 1, seed, numbers[0]).play_to(1)
-    return ThreadPoolExecutor(min(os.cpu_count() or 1, len(numbers)))
+def _threads(replications: int) -> Executor:
+    return ThreadPoolExecutor(min(os.cpu_count() or 1, replications))
 
 
 def _play_all(
-    pool: Executor, arguments: _Arguments, numbers: range, progress: bool
+    pool: Executor, play: Callable[..., Numbers], numbers: range, progress: bool
 ) -> list[Numbers]:
     """Play all replications, or stop them all when one fails."""
     stop, futures = threading.Event(), list[Future[Numbers]]()
-    stopper = stop if isinstance(pool, ThreadPoolExecutor) else None  # it cannot travel
+    if isinstance(pool, ThreadPoolExecutor):  # it cannot travel to another process
+        play = partial(play, stop=stop)
     try:
-        futures.extend(pool.submit(_play_one, arguments, number, stopper) for number in numbers)
+        futures.extend(pool.submit(play, range(number, number + 1)) for number in numbers)
         return _gather(futures, progress)
     except BaseException:
         stop.set()
         for future in futures:
             future.cancel()
         raise
-
-
-def _play_one(arguments: _Arguments, number: int, stop: threading.Event | None) -> Numbers:
-    problem, policy, rounds, seed, marks = arguments
-    return play_replications(
-        problem, policy, rounds, range(number, number + 1), seed, marks.tolist(), stop
-    )
 
 
 def _gather(futures: Sequence[Future[Numbers]], progress: bool) -> list[Numbers]:

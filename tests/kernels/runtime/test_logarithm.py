@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pairup.kernels.runtime.logarithm import log
 
-LEAST, MOST = math.ulp(0.0), math.nextafter(math.inf, 0.0)
+SMALLEST, LARGEST = math.ulp(0.0), math.nextafter(math.inf, 0.0)
 
 
 def ulps_off(x):
@@ -17,9 +17,9 @@ def ulps_off(x):
         return float(abs(Decimal(log(x)) - true) / Decimal(math.ulp(float(true))))
 
 
-@given(st.floats(LEAST, MOST))
-@example(LEAST)
-@example(MOST)
+@given(st.floats(SMALLEST, LARGEST))
+@example(SMALLEST)
+@example(LARGEST)
 @example(2.0**-1022)
 @example(math.sqrt(0.5))
 @example(math.nextafter(math.sqrt(0.5), 0.0))
@@ -50,8 +50,8 @@ def test_powers_of_two(exponent):
     assert log(2.0**exponent) == pytest.approx(exponent * math.log(2.0), rel=1e-15)
 
 
-@given(st.floats(LEAST, MOST))
+@given(st.floats(SMALLEST, LARGEST))
 def test_never_falls_beyond_rounding(x):
     after = math.nextafter(x, math.inf)
-    if after <= MOST:
+    if after <= LARGEST:
         assert log(after) >= log(x) - 2 * math.ulp(log(x))

@@ -31,7 +31,7 @@ def kl(p, q):
     return total
 
 
-class World:
+class ConfusedProblem:
     """A problem with its phantom, its matchings and its confusing rates."""
 
     def __init__(self, rates):
@@ -52,7 +52,7 @@ class World:
         return sum(self.rates[i] * self.rates[j] for i, j in matching)
 
     def moves(self):
-        """All (better, worse, who of the last couple may move, if its product is 0)."""
+        """All (better, worse, which player of the last couple may move, if its product is 0)."""
         last, other = self.couples[-1]
         found = []
         for (_, high), (m, low) in itertools.combinations(enumerate(self.couples), 2):
@@ -68,7 +68,7 @@ class World:
         return found
 
     def confused(self, free, mover):
-        """All rates, from one number a couple."""
+        """All rates, from one number per couple."""
         rates = list(self.rates)
         for (i, j), v in zip(self.couples, free, strict=True):
             product = self.rates[i] * self.rates[j]
@@ -80,7 +80,7 @@ class World:
         return rates
 
     def meeting(self, a, b, level):
-        """One number a couple, so that a and b have the rate `level` and all others their own."""
+        """One number per couple, so that a and b have the rate `level` and all others their own."""
         free = []
         for couple in self.couples:
             product = self.rates[couple[0]] * self.rates[couple[1]]
@@ -104,9 +104,9 @@ class World:
         return [(low + 1e-9 * (1 - low), 1 - 1e-9 * (1 - low)) for low in lows]
 
 
-def cheapest(world, rows):
+def cheapest(problem, rows):
     """Least regret that tells the confusing rates of all rows, and how often each matching."""
-    scale = np.array(world.losses)
+    scale = np.array(problem.losses)
     found = linprog(
         np.ones(len(scale)), A_ub=-np.array(rows) / scale, b_ub=-np.ones(len(rows)), method="highs"
     )
@@ -116,31 +116,31 @@ def cheapest(world, rows):
 
 def lower_on_a_grid(rates, points):
     """The constant from below: only confusing rates on a grid must be told; two couples."""
-    world = World(rates)
-    assert len(world.couples) == 2
+    problem = ConfusedProblem(rates)
+    assert len(problem.couples) == 2
     rows = []
-    for a, b, mover in world.moves():
-        (low, high), _ = world.box()
+    for a, b, mover in problem.moves():
+        (low, high), _ = problem.box()
         for level in np.linspace(low, high, points):
-            rates = world.confused(world.meeting(a, b, level), mover)
+            rates = problem.confused(problem.meeting(a, b, level), mover)
             assert abs(rates[a] - rates[b]) < 1e-12
-            rows.append([world.told(rates, matching) for matching in world.matchings])
-    return cheapest(world, rows)[0]
+            rows.append([problem.told(rates, matching) for matching in problem.matchings])
+    return cheapest(problem, rows)[0]
 
 
-def hardest(world, often, move, starts):
+def hardest(problem, often, move, starts):
     """Least information over the rates in which b overtakes a, by a generic solver."""
     a, b, mover = move
-    box = world.box()
-    low, high = next(ends for ends, couple in zip(box, world.couples, strict=True) if a in couple)
-    meeting = np.clip(world.meeting(a, b, (low + high) / 2), *np.array(box).T)
+    box = problem.box()
+    low, high = next(ends for ends, couple in zip(box, problem.couples, strict=True) if a in couple)
+    meeting = np.clip(problem.meeting(a, b, (low + high) / 2), *np.array(box).T)
 
     def total(free):
-        rates = world.confused(free, mover)
-        return sum(n * world.told(rates, each) for n, each in often)
+        rates = problem.confused(free, mover)
+        return sum(n * problem.told(rates, each) for n, each in often)
 
     def overtaken(free):
-        rates = world.confused(free, mover)
+        rates = problem.confused(free, mover)
         return rates[b] - rates[a]
 
     best = (math.inf, None)
@@ -167,14 +167,16 @@ def both_ends(rates, exploration, seed=0):
     confusing rates that it tells least well suffice to make it so dear: a bound from below, over
     all matchings.
     """
-    world, rng = World(rates), np.random.default_rng(seed)
-    low, high = np.array(world.box()).T
+    problem, rng = ConfusedProblem(rates), np.random.default_rng(seed)
+    low, high = np.array(problem.box()).T
     starts = [0.5 * (low + high), low + (high - low) * rng.random(len(low))]
-    starts.append(np.clip([world.rates[i] for i, _ in world.couples], low, high))
-    found = [(hardest(world, exploration, move, starts), move[2]) for move in world.moves()]
-    spent = sum(n * (world.games(world.couples) - world.games(each)) for n, each in exploration)
+    starts.append(np.clip([problem.rates[i] for i, _ in problem.couples], low, high))
+    found = [(hardest(problem, exploration, move, starts), move[2]) for move in problem.moves()]
+    spent = sum(
+        n * (problem.games(problem.couples) - problem.games(each)) for n, each in exploration
+    )
     rows = []
     for free, mover in [(free, mover) for (value, free), mover in found if value < 1.1]:
-        seen = world.confused(free, mover)
-        rows.append([world.told(seen, matching) for matching in world.matchings])
-    return cheapest(world, rows)[0], spent / min(value for (value, _), _ in found)
+        seen = problem.confused(free, mover)
+        rows.append([problem.told(seen, matching) for matching in problem.matchings])
+    return cheapest(problem, rows)[0], spent / min(value for (value, _), _ in found)

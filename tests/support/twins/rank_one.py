@@ -30,7 +30,7 @@ import math
 
 from tests.support.twins import streams
 
-LEAST_RATE = 1e-30
+MIN_RATE = 1e-30
 
 
 class RankOneThompson:
@@ -141,7 +141,7 @@ class RankOneThompson:
         rates[i] *= factor
         if against is not None:
             rates[against] /= factor
-        if not all(LEAST_RATE < rate < 1 for rate in rates):
+        if not all(MIN_RATE < rate < 1 for rate in rates):
             return
         if math.log(luck) < self.log_posterior(rates) - self.log_posterior(self.rates):
             self.rates = rates

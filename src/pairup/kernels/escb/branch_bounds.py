@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels.counters import CAP, LEAST_INVERSE, new_figures
+from pairup.kernels.counters import CAP, MIN_INVERSE, new_figures
 from pairup.kernels.escb.prices import Assignment, new_assignment, price
 from pairup.kernels.runtime.compilation import kernel
 
@@ -91,7 +91,7 @@ def set_prices(tree, players, scale, threshold):
     False when no matching can reach the threshold.
     """
     figures = tree.figures
-    low = math.sqrt(0.5 * figures[CAP] + (players // 2 - 1) * figures[LEAST_INVERSE])
+    low = math.sqrt(0.5 * figures[CAP] + (players // 2 - 1) * figures[MIN_INVERSE])
     high = math.sqrt(players // 2 * figures[CAP])
     _spread(tree, low, high)
     tree.sums[0] = 0.0
@@ -145,7 +145,7 @@ def is_promising(tree, depth, couple, left, scale, threshold):
     if tree.line[depth, k] - tree.short[i, j, k] + tree.peak[k] < threshold:
         return False
     total = tree.sums[depth] + tree.inverse[i, j]
-    low = math.sqrt(total + left * tree.figures[LEAST_INVERSE])
+    low = math.sqrt(total + left * tree.figures[MIN_INVERSE])
     high = math.sqrt(total + left * tree.figures[CAP])
     before = 0.0
     for k in range(GRID):

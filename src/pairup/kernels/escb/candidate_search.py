@@ -16,7 +16,7 @@ from pairup.kernels.counters import (
     CUSHION,
     LAST_ROUND,
     LATER,
-    LEAST_INVERSE,
+    MIN_INVERSE,
     RAREST,
     RISEN,
     SCALE,
@@ -79,7 +79,7 @@ def _load(candidates, terms):
             tree.value[x, y] = tree.value[y, x] = terms.value[couple]
             tree.inverse[x, y] = tree.inverse[y, x] = terms.inverse[couple]
             least = min(least, terms.inverse[couple])
-    tree.figures[LEAST_INVERSE] = least
+    tree.figures[MIN_INVERSE] = least
 
 
 @kernel

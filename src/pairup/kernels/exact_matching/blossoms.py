@@ -57,7 +57,7 @@ def _forget_tree(work, vertices):
 def _next_event(work, vertices):
     """The time of the next event, and the player at which it happens.
 
-    A free player is reached, an even node meets another, an odd blossom is worn away: nodes of the
+    A free player is reached, an even node meets another, an odd blossom dissolves: nodes of the
     tree keep their time at their base.
     """
     time, where = np.inf, 0
@@ -148,8 +148,8 @@ def _shrink(work, vertices, node):
     work.join[blossom], work.thickness[blossom] = work.clock[0], 0.0
     work.size[blossom] = 0
     work.near[blossom, :vertices] = np.inf
-    for k in range(work.kid_count[blossom]):
-        _adopt(work, vertices, blossom, work.kids[blossom, k])
+    for k in range(work.child_count[blossom]):
+        _adopt(work, vertices, blossom, work.children[blossom, k])
     _find_meeting(work, vertices, blossom)
 
 
@@ -174,48 +174,48 @@ def _fork(work, node, other):
 @kernel
 def _close_cycle(work, blossom, u, v, fork, depth):
     """List the nodes from the fork to that of `u`, then from that of `v` back to the fork."""
-    kids = work.kids[blossom]
+    children = work.children[blossom]
     x = work.top[u]
     for k in range(2 * depth, 0, -2):
         odd = _odd_above(work, x)
-        kids[k], kids[k - 1] = x, odd
+        children[k], children[k - 1] = x, odd
         _set_link(work, blossom, k - 1, work.mate[work.base[x]], work.base[x])
         _set_link(work, blossom, k - 2, work.entry_from[odd], work.entry_to[odd])
         x = _even_above(work, x)
-    kids[0], k = fork, 2 * depth
+    children[0], k = fork, 2 * depth
     _set_link(work, blossom, k, u, v)
     x = work.top[v]
     while x != fork:
         odd = _odd_above(work, x)
-        kids[k + 1], kids[k + 2] = x, odd
+        children[k + 1], children[k + 2] = x, odd
         _set_link(work, blossom, k + 1, work.base[x], work.mate[work.base[x]])
         _set_link(work, blossom, k + 2, work.entry_to[odd], work.entry_from[odd])
         k += 2
         x = _even_above(work, x)
-    work.kid_count[blossom] = k + 1
+    work.child_count[blossom] = k + 1
 
 
 @kernel
 def _set_link(work, blossom, k, source, target):
-    """Kid `k` of a blossom is joined to the next one by the edge from `source` to `target`."""
+    """Child `k` of a blossom is joined to the next one by the edge from `source` to `target`."""
     work.link_from[blossom, k], work.link_to[blossom, k] = source, target
 
 
 @kernel
-def _adopt(work, vertices, blossom, kid):
+def _adopt(work, vertices, blossom, child):
     """Make a node of the tree, even or odd, a part of a new blossom, which is even."""
     clock = work.clock[0]
-    even = work.side[work.base[kid]] == EVEN
-    work.parent[kid], work.due[work.base[kid]] = blossom, np.inf
-    work.thickness[kid] += 2.0 * (clock - work.join[kid]) * (1.0 if even else -1.0)
+    even = work.side[work.base[child]] == EVEN
+    work.parent[child], work.due[work.base[child]] = blossom, np.inf
+    work.thickness[child] += 2.0 * (clock - work.join[child]) * (1.0 if even else -1.0)
     if even:
         for v in range(vertices):
             near, near_from = work.near[blossom, v], work.near_from[blossom, v]
-            other, other_from = work.near[kid, v], work.near_from[kid, v]
+            other, other_from = work.near[child, v], work.near_from[child, v]
             work.near[blossom, v] = other if other < near else near
             work.near_from[blossom, v] = other_from if other < near else near_from
-    for x in range(work.size[kid]):
-        u = work.members[kid, x]
+    for x in range(work.size[child]):
+        u = work.members[child, x]
         work.members[blossom, work.size[blossom]] = u
         work.size[blossom] += 1
         work.top[u] = blossom
@@ -227,35 +227,35 @@ def _adopt(work, vertices, blossom, kid):
 
 @kernel
 def _expand(work, vertices, blossom):
-    """An odd blossom is worn away: its kids on the even way to its base stay in the tree."""
-    kids, count = work.kids[blossom], work.kid_count[blossom]
+    """An odd blossom dissolves: its children on the even way to its base stay in the tree."""
+    children, count = work.children[blossom], work.child_count[blossom]
     source, target = work.entry_from[blossom], work.entry_to[blossom]
     for k in range(count):
-        _let_go(work, kids[k])
+        _let_go(work, children[k])
     k, step = 0, 1
-    while kids[k] != work.top[target]:
+    while children[k] != work.top[target]:
         k += 1
     if k % 2 == 0:
         step = -1
     work.size[blossom] = 0
-    _make_odd(work, vertices, kids[k], source, target)
+    _make_odd(work, vertices, children[k], source, target)
     while k != 0:
         even, k = k + step, (k + 2 * step) % count
         if step > 0:
             source, target = work.link_from[blossom, even], work.link_to[blossom, even]
         else:
             source, target = work.link_to[blossom, k], work.link_from[blossom, k]
-        _make_even(work, vertices, kids[even])
-        _make_odd(work, vertices, kids[k], source, target)
+        _make_even(work, vertices, children[even])
+        _make_odd(work, vertices, children[k], source, target)
 
 
 @kernel
-def _let_go(work, kid):
+def _let_go(work, child):
     """A node leaves an odd blossom and the tree."""
-    work.parent[kid] = NOBODY
-    for x in range(work.size[kid]):
-        u = work.members[kid, x]
-        work.top[u], work.side[u], work.due[u] = kid, FREE, np.inf
+    work.parent[child] = NOBODY
+    for x in range(work.size[child]):
+        u = work.members[child, x]
+        work.top[u], work.side[u], work.due[u] = child, FREE, np.inf
         work.dual[u] += work.clock[0]
 
 
@@ -288,7 +288,7 @@ def _augment(work, u, v):
 
 @kernel
 def _move_base(work, node, base):
-    """Make `base` the player of a node who is coupled outside it, and the blossoms in it alike."""
+    """Make `base` the player of a node who is coupled outside it, and of the blossoms in it too."""
     stack, waiting = work.stack, 0
     stack[0, 0], stack[0, 1] = node, base
     while waiting >= 0:
@@ -296,32 +296,32 @@ def _move_base(work, node, base):
         waiting -= 1
         if work.base[node] == base:
             continue
-        kid = base
-        while work.parent[kid] != node:
-            kid = work.parent[kid]
-        _turn(work, node, kid)
+        child = base
+        while work.parent[child] != node:
+            child = work.parent[child]
+        _turn(work, node, child)
         work.base[node] = base
         waiting += 1
-        stack[waiting, 0], stack[waiting, 1] = kid, base
-        for k in range(1, work.kid_count[node], 2):
+        stack[waiting, 0], stack[waiting, 1] = child, base
+        for k in range(1, work.child_count[node], 2):
             u, v = work.link_from[node, k], work.link_to[node, k]
             work.mate[u], work.mate[v] = v, u
-            stack[waiting + 1, 0], stack[waiting + 1, 1] = work.kids[node, k], u
-            stack[waiting + 2, 0], stack[waiting + 2, 1] = work.kids[node, k + 1], v
+            stack[waiting + 1, 0], stack[waiting + 1, 1] = work.children[node, k], u
+            stack[waiting + 2, 0], stack[waiting + 2, 1] = work.children[node, k + 1], v
             waiting += 2
 
 
 @kernel
 def _turn(work, blossom, first):
     """Turn the cycle of a blossom so that `first` comes first."""
-    count, spare = work.kid_count[blossom], work.spare
+    count, spare = work.child_count[blossom], work.spare
     start = 0
-    while work.kids[blossom, start] != first:
+    while work.children[blossom, start] != first:
         start += 1
     for k in range(count):
-        spare[0, k] = work.kids[blossom, k]
+        spare[0, k] = work.children[blossom, k]
         spare[1, k], spare[2, k] = work.link_from[blossom, k], work.link_to[blossom, k]
     for k in range(count):
         old = (start + k) % count
-        work.kids[blossom, k] = spare[0, old]
+        work.children[blossom, k] = spare[0, old]
         _set_link(work, blossom, k, spare[1, old], spare[2, old])

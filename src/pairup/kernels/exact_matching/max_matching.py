@@ -57,8 +57,8 @@ class MatchingWorkspace(NamedTuple):
     near_from: np.ndarray
     meet_at: np.ndarray  # where an even node meets another
     mark: np.ndarray
-    kid_count: np.ndarray  # the nodes of a blossom, in a cycle that begins at the base
-    kids: np.ndarray
+    child_count: np.ndarray  # the nodes of a blossom, in a cycle that begins at the base
+    children: np.ndarray
     link_from: np.ndarray
     link_to: np.ndarray
     stack: np.ndarray
@@ -97,8 +97,8 @@ def new_matching_workspace(slots):
         near_from=indices(nodes, slots),
         meet_at=indices(nodes),
         mark=indices(nodes),
-        kid_count=np.zeros(nodes, np.int64),
-        kids=indices(nodes, slots),
+        child_count=np.zeros(nodes, np.int64),
+        children=indices(nodes, slots),
         link_from=indices(nodes, slots),
         link_to=indices(nodes, slots),
         stack=indices(nodes + 1, 2),
@@ -217,7 +217,7 @@ def _fit_duals(work, vertices):
     for a in range(vertices):
         b = work.mate[a]
         if b == NOBODY:
-            asked = _least_dual(work, vertices, a)
+            asked = _min_dual(work, vertices, a)
         elif a < b:
             asked = _fit_couple(work, vertices, a, b)
         if abs(asked) == np.inf:
@@ -232,23 +232,23 @@ def _fit_couple(work, vertices, a, b):
     """Returns +inf if a weight is, -inf if a player has no couple left."""
     weight = work.weight[a, b]
     work.weight[a, b] = work.weight[b, a] = -np.inf
-    least_a, least_b = _least_duals(work, vertices, a, b)
+    min_a, min_b = _min_duals(work, vertices, a, b)
     work.weight[a, b] = work.weight[b, a] = weight
-    if max(weight, least_a, least_b) == np.inf:
+    if max(weight, min_a, min_b) == np.inf:
         return np.inf
     # Two equal sums may differ by their rounding; that is not a reason to separate.
-    if least_a + least_b <= weight + _ROUNDING * (abs(least_a) + abs(least_b) + abs(weight)):
+    if min_a + min_b <= weight + _ROUNDING * (abs(min_a) + abs(min_b) + abs(weight)):
         middle = 0.5 * (work.dual[a] + weight - work.dual[b])
-        work.dual[a] = max(min(middle, weight - least_b), least_a)
+        work.dual[a] = max(min(middle, weight - min_b), min_a)
         work.dual[b] = weight - work.dual[a]
     else:
         work.mate[a] = work.mate[b] = NOBODY
-        work.dual[a], work.dual[b] = least_a, least_b
+        work.dual[a], work.dual[b] = min_a, min_b
     return min(work.dual[a], work.dual[b])
 
 
 @kernel
-def _least_dual(work, vertices, a):
+def _min_dual(work, vertices, a):
     """The least dual of `a` that fits the duals of all others."""
     least = -np.inf
     for c in range(vertices):
@@ -258,8 +258,8 @@ def _least_dual(work, vertices, a):
 
 
 @kernel
-def _least_duals(work, vertices, a, b):
-    """`_least_dual` of two players; four chains of comparisons hide each other's latency."""
+def _min_duals(work, vertices, a, b):
+    """`_min_dual` of two players; four chains of comparisons hide each other's latency."""
     even_a = even_b = odd_a = odd_b = -np.inf
     for c in range(0, vertices, 2):  # vertices are even
         asked_a, asked_b = work.weight[a, c] - work.dual[c], work.weight[b, c] - work.dual[c]

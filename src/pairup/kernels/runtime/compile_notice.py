@@ -20,8 +20,8 @@ class CompileNotice(event.Listener):  # type: ignore[misc] # Numba is not annota
         self._silent = True
         if sys.stderr.isatty():
             print(
-                "pairup: compiling its kernels, once on this machine: a minute at most "
-                f"(kept in {self._folder})",
+                "pairup: compiling kernels, which takes up to a minute once on this machine "
+                f"(they are kept in {self._folder})",
                 file=sys.stderr,
             )
 
