@@ -1,0 +1,80 @@
+"""Rules of the house: the size of files, and turns of phrase to avoid.
+
+English in docstrings, messages and documentation is natural and technical, as in the documentation
+of NumPy or PostgreSQL. The patterns below catch what has crept in before.
+"""
+
+import re
+
+import pytest
+
+from tests.support.paths import ROOT
+
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+MAX_LINES = 400  # of a file, unless its docstring gives the reason
+
+TEXTS = [
+    *SOURCES,
+    *sorted((ROOT / "benchmarks").glob("*.py")),
+    *sorted((ROOT / "src").rglob("*.html")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "Makefile")),
+]
+
+UNIT = "(?:ns|us|µs|ms|nanoseconds|microseconds|bytes|one)"
+THING = "(?:round|player|couple|pool|policy|core|second|block|replication|problem|line|file|row)"
+COMPARED = r"(?:longer|more|less|fewer|other|one|\w+er than)\b"
+
+# Each pattern with what to write instead.
+AVOIDED = {
+    r"\banew\b": "again, from scratch",
+    r"\bfor ever\b": "forever",
+    r"\bin vain\b": "without effect",
+    r"\bof old\b": "earlier",
+    r"\blest\b": "so that ... not",
+    r"\ba plenty\b": "many, enough",
+    r"\b(?:is|are|be|remain|those) awaited\b(?<!to be awaited)": "pending",
+    rf"(?<!here )\b(?:is|are|was|were) no (?!{COMPARED})[a-z]": "is not a ...",
+    r"(?<!here )\b(?:is|are|was|were) none\b": "is not one of ...",
+    rf"\b{UNIT} a {THING}\b(?! takes| costs)": "per ...",
+    r", say\b(?=[.,;:)]|$)": "for example",
+    r"\b(?:most|least)_(?!common)[a-z]{3,}(?= ?[=:(])": "max_..., min_...",
+}
+
+
+@pytest.mark.parametrize("pattern", AVOIDED, ids=lambda pattern: AVOIDED[pattern])
+def test_english_is_natural(pattern):
+    found = [
+        f"{file.relative_to(ROOT)}:{number}: {line.strip()}"
+        for file in TEXTS
+        for number, line in enumerate(file.read_text().splitlines(), 1)
+        if re.search(pattern, re.sub("{%.*?%}", "", line))  # Jinja has words of its own
+    ]
+    assert not found, f"write {AVOIDED[pattern]!r} instead:\n" + "\n".join(found)
+
+
+def test_a_long_file_gives_its_reason():
+    """Its docstring says "in one file because ..."."""
+    long = {file: len(file.read_text().splitlines()) for file in SOURCES}
+    unexplained = {
+        str(file.relative_to(ROOT)): lines
+        for file, lines in long.items()
+        if lines > MAX_LINES and "one file because" not in _docstring(file)
+    }
+    assert unexplained == {}
+
+
+def _docstring(file):
+    found = re.match(r'\s*r?"""(.*?)"""', file.read_text(), re.S)
+    return " ".join(found[1].split()) if found else ""
+
+
+def test_benchmarks_that_pages_name_exist():
+    named = {
+        name
+        for file in TEXTS
+        for name in re.findall(r"python -m benchmarks[. ]([a-z_]+)", file.read_text())
+    }
+    missing = [each for each in named if not (ROOT / "benchmarks" / f"{each}.py").exists()]
+    assert named
+    assert missing == []
