@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.learning import Learner, Rate
-from pairup.service.domain.forecast import least_deviation, mean_of_couples
+from pairup.service.domain.forecast import mean_of_couples, min_deviation
 
 _TWO_SIDED = 1.959963984540054  # 95%
 _STEPS = 60
@@ -69,7 +69,7 @@ def _widened(told: Rate, met: int) -> RateEstimate:
 
     A policy may estimate deviations from few draws; after a single one it sees no spread at all.
     """
-    least = float(least_deviation(np.float64(told.rate), met))
+    least = float(min_deviation(np.float64(told.rate), met))
     return RateEstimate(str(told.player), told.rate, max(told.deviation, least))
 
 

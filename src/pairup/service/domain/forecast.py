@@ -37,7 +37,7 @@ def forecast_pairings(learner: Learner, met: Mapping[str, int], players: Sequenc
     outcomes = np.array([met[str(each.player)] for each in own])
     deviations = np.array([each.deviation for each in own])
     random, slopes = mean_of_couples(rates)
-    spread = slopes * np.maximum(deviations, least_deviation(rates, outcomes))
+    spread = slopes * np.maximum(deviations, min_deviation(rates, outcomes))
     # Estimates start at 1/2 and are still drawn there, all of them alike: as by two outcomes more.
     pull = slopes @ (2 * (rates - 0.5) / np.maximum(outcomes, 1))
     deviation = math.hypot(float(np.sqrt((spread**2).sum())), float(pull))
@@ -66,7 +66,7 @@ def best_pairing(rates: NDArray[np.float64]) -> float:
     return float((ordered[0:even:2] * ordered[1:even:2]).mean())
 
 
-def least_deviation(rates: Any, met: Any) -> Any:
+def min_deviation(rates: Any, met: Any) -> Any:
     """Return the deviation of rates that so many answers show: of one rate, or of an array."""
     share = (rates * met + 1) / (met + 2)
     return np.sqrt(share * (1 - share) / (met + 3))
