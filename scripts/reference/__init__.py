@@ -5,8 +5,9 @@ what is committed with what would be written.
 """
 
 from collections.abc import Callable
+from functools import partial
 
-from scripts.reference import cli, events, metrics, rest, settings
+from scripts.reference import api, cli, events, metrics, rest, settings
 
 PAGES: dict[str, Callable[[], str]] = {
     "cli.md": cli.page,
@@ -14,4 +15,5 @@ PAGES: dict[str, Callable[[], str]] = {
     "metrics.md": metrics.page,
     "rest.md": rest.page,
     "settings.md": settings.page,
+    **{f"api/{name}.md": partial(api.page, name) for name in api.PAGES},
 }

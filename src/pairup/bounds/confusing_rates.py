@@ -54,7 +54,7 @@ class HardestRates:
     coefficients
         Information of one play of each couple, shape (pairs of players, couples).
     rates
-        The confusing rates, shape (pairs of players, places).
+        The confusing rates, shape (pairs of players, seats).
     """
 
     information: Floats
