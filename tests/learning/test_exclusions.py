@@ -86,7 +86,7 @@ def test_an_empty_list_of_forbidden_couples_changes_nothing():
     one, other = Unimodal().learner("abcdef"), Unimodal().learner("abcdef")
     for _ in range(20):
         matching = one.propose()
-        assert matching.couples == other.propose(forbidden=[]).couples
+        assert matching.couples == other.propose(apart=[]).couples
         for each in (one, other):
             each.observe(matching, [True, False, True])
     assert one.to_bytes() == other.to_bytes()
@@ -95,22 +95,22 @@ def test_an_empty_list_of_forbidden_couples_changes_nothing():
 def test_players_without_an_allowed_partner_wait():
     learner = Unimodal().learner("abc")
     forbidden = [("a", "b"), ("a", "c")]
-    assert learner.propose(forbidden=forbidden) == Matching([("b", "c")], ["a"])
+    assert learner.propose(apart=forbidden) == Matching([("b", "c")], ["a"])
     assert learner.pending == {("b", "c"): 1}
     assert learner.propose(["a", "b"], forbidden) == Matching([], ["a", "b"])
 
 
 @pytest.mark.parametrize(
-    ("forbidden", "error", "says"),
+    ("apart", "error", "says"),
     [
-        ("ab", MatchingError, "forbidden must be a list of couples, got 'ab'"),
+        ("ab", MatchingError, "apart must be a list of couples, got 'ab'"),
         ([("a", "a")], MatchingError, "'a' with itself"),
         ([("a", "x")], PlayerError, "'x' is not present"),
     ],
 )
-def test_bad_forbidden_couples_are_refused_before_anything_is_proposed(forbidden, error, says):
+def test_bad_forbidden_couples_are_refused_before_anything_is_proposed(apart, error, says):
     learner = Unimodal().learner("abcd")
     before = learner.to_bytes()
     with pytest.raises(error, match=says):
-        learner.propose(forbidden=forbidden)
+        learner.propose(apart=apart)
     assert learner.to_bytes() == before

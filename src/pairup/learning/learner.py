@@ -78,7 +78,7 @@ class Learner:
     def propose(
         self,
         available: Iterable[Hashable] | None = None,
-        forbidden: Iterable[Iterable[Hashable]] = (),
+        apart: Iterable[Iterable[Hashable]] = (),
     ) -> Matching:
         """Propose a matching of the players available now, by default of all players present.
 
@@ -88,7 +88,7 @@ class Learner:
         ----------
         available
             Some of the players present.
-        forbidden
+        apart
             Couples that must not meet now. They are replaced in what the policy proposes: other
             couples are kept as far as possible, and players without a partner stay waiting.
 
@@ -96,11 +96,11 @@ class Learner:
         --------
         >>> from pairup import Uniform
         >>> learner = Uniform().learner(["ann", "bob", "cyd", "dan"])
-        >>> learner.propose(forbidden=[("ann", "bob"), ("ann", "cyd")])
+        >>> learner.propose(apart=[("ann", "bob"), ("ann", "cyd")])
         Matching(ann-dan, bob-cyd)
         """
         slots = self._slots(available)
-        excluded = set(self._roster.slot_couples("forbidden", forbidden))
+        excluded = set(self._roster.slot_couples("apart", apart))
         if len(slots) < 2:
             return self._matching([], slots)
         couples = self._running.propose(slots)

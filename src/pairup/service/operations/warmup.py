@@ -23,7 +23,7 @@ def warm_up(policy: Policy) -> None:
     learner = policy.learner(list("abcdef"))
     matching = learner.propose()
     learner.observe(matching, [True, False, False], accepted={matching[0][0]: True})
-    mended = learner.propose(list("abcde"), forbidden=[matching[0]])
+    mended = learner.propose(list("abcde"), apart=[matching[0]])
     learner.observe(mended, [True] * len(mended))
     learner.withdraw(learner.propose(list("abcd")))
     learner.leave("f")
