@@ -1,4 +1,4 @@
-"""The commands of the service: it is served, its keys are made, its log is verified."""
+"""Commands of the service: to serve pools, to manage API keys, to verify the log."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pairup.cli.output import print_rows
 from pairup.errors import PairupError, ServiceError
 
 Database = Annotated[
-    str | None, typer.Option(help="A file of SQLite, or postgresql://...; pairup.db.")
+    str | None, typer.Option(help="Database: a file of SQLite, or postgresql://...; pairup.db.")
 ]
 keys_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(keys_app, name="keys", help="Make, list and revoke API keys of the service.")
@@ -24,12 +24,14 @@ def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on, 127.0.0.1.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on, 8000.")] = None,
     database: Database = None,
-    workers: Annotated[int | None, typer.Option(help="Processes, 1; more need PostgreSQL.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Number of processes, 1; more need PostgreSQL.")
+    ] = None,
 ) -> None:
     """Serve pools of live players over HTTP; see docs/how-to/serve-pools.md.
 
-    Every setting can also be given in the environment, as PAIRUP_PORT and the like. Exit code 2: it
-    cannot start as asked, and nothing in the database was changed.
+    Every setting can also be given in the environment, for example as PAIRUP_PORT. Exit code 2: the
+    service cannot start as asked, and nothing in the database was changed.
 
     Example: pairup serve --database pools.db
     """
@@ -42,7 +44,7 @@ def serve(
 
 @app.command()
 def verify(database: Database = None, as_json: AsJson = False) -> None:
-    """Replay the log of every pool, and compare all that follows from it; changes nothing.
+    """Replay the log of every pool, and compare what is stored beside it; changes nothing.
 
     Exit code 1: something differs.
 
@@ -60,9 +62,10 @@ def verify(database: Database = None, as_json: AsJson = False) -> None:
 
 @keys_app.command("create")
 def create_key(
-    name: Annotated[str, typer.Argument(help="What it is for.")],
+    name: Annotated[str, typer.Argument(help="Name of the key, for example that of its user.")],
     scope: Annotated[
-        list[str], typer.Option(help="POOL:SCOPE, read, write or admin; * is every pool.")
+        list[str],
+        typer.Option(help="Scope: POOL:read, POOL:write or POOL:admin; * is every pool."),
     ],
     database: Database = None,
 ) -> None:
@@ -81,7 +84,7 @@ def create_key(
 
 @keys_app.command("list")
 def list_keys(database: Database = None, as_json: AsJson = False) -> None:
-    """List API keys, without what is secret.
+    """List API keys, without their secrets.
 
     Example: pairup keys list
     """
@@ -95,7 +98,7 @@ def list_keys(database: Database = None, as_json: AsJson = False) -> None:
 
 @keys_app.command("revoke")
 def revoke_key(
-    key: Annotated[str, typer.Argument(help="Its id, as `pairup keys list` shows it.")],
+    key: Annotated[str, typer.Argument(help="Id of the key, as `pairup keys list` shows it.")],
     database: Database = None,
 ) -> None:
     """Revoke an API key, from the next request on.
@@ -112,7 +115,7 @@ def revoke_key(
 
 @contextmanager
 def _serving() -> Iterator[None]:
-    """Turn what hinders the service from starting into a line and exit code 2."""
+    """Turn what keeps the service from starting into one line and exit code 2."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -15,7 +15,7 @@ from tests.support.paths import SOURCES
 
 
 def free_port():
-    """Return a port that is none of those which the system gives to connections.
+    """Return a port outside the range from which the system chooses those of connections.
 
     A client that tries to reach a port again and again while nobody listens would sooner or later
     be given that very port for its own end, and meet itself.

@@ -50,7 +50,7 @@ def test_the_migrations_make_the_tables(store):
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
 
 
-def test_several_may_start_at_once(database):
+def test_several_processes_may_start_at_once(database):
     opened, failed = [], []
 
     def start():
@@ -82,7 +82,7 @@ def test_an_older_schema_is_migrated_and_told(store, database, monkeypatch, caps
     assert "migrated" in capsys.readouterr().out
 
 
-def test_what_is_written_is_read(store, database):
+def test_events_are_read_as_they_were_written(store, database):
     enter(store)
     again = Store(database)
     with again.reading() as transaction:
@@ -183,7 +183,7 @@ def test_writers_of_a_pool_take_turns(store):
     assert order == ["first in", "first out", "second in", "second out"]
 
 
-def test_nobody_waits_for_ever_on_postgresql(postgres):
+def test_waiting_for_locks_is_limited_on_postgresql(postgres):
     store = Store(postgres.new_database())
     with store._begin(writes=False) as connection:
         shown = {
@@ -282,7 +282,7 @@ def test_a_full_disk_is_told_and_nothing_is_lost(tmp_path):
         ("sqlite://", ServiceError, "in memory loses everything"),
     ],
 )
-def test_a_database_that_cannot_be_used(database, error, says):
+def test_an_unusable_database_is_refused_with_the_reason(database, error, says):
     with pytest.raises(error, match=says):
         Store(database)
 
@@ -314,7 +314,7 @@ def test_events_of_a_newer_pairup_are_named():
         unpack("p", 7, "invented", "{}")
 
 
-def test_a_replay_that_proposes_others_names_the_event():
+def test_a_replay_that_differs_from_the_log_names_the_event():
     pool = Pool("p")
     for recorded in [*LOG, Recorded(4, 13, happened.Joined("c", "waiting"))]:
         pool.apply(recorded)

@@ -37,7 +37,7 @@ def test_without_a_key_nothing_is_told(guarded):
         guarded("GET", path, 200)
 
 
-def test_scopes(guarded):
+def test_a_key_allows_what_its_scopes_say(guarded):
     admin, writer = bearer(guarded, "*:admin"), bearer(guarded, "chess:write", "go:read")
     for name in ("chess", "go", "secret"):
         guarded("POST", "/v1/pools", 403, json={"name": name}, headers=writer)
@@ -57,7 +57,7 @@ def test_scopes(guarded):
     guarded("DELETE", "/v1/pools/chess", 403, headers=writer)
 
 
-def test_games_and_matchings_of_pools_that_one_may_not_read_do_not_exist(guarded):
+def test_games_of_pools_that_a_key_may_not_read_do_not_exist_for_it(guarded):
     admin, other = bearer(guarded, "*:admin"), bearer(guarded, "go:admin")
     reader = bearer(guarded, "chess:read")
     guarded("POST", "/v1/pools", 201, json={"name": "chess"}, headers=admin)
@@ -73,7 +73,7 @@ def test_games_and_matchings_of_pools_that_one_may_not_read_do_not_exist(guarded
         guarded("POST", f"/v1/matchings/{matching['id']}/release", done, headers=headers)
 
 
-def test_a_revoked_key_is_none(guarded):
+def test_a_revoked_key_allows_nothing(guarded):
     store = guarded.service.store
     id, key = keys.create(store, "test", {"*": "read"}, 0)
     headers = {"Authorization": f"Bearer {key}"}
@@ -82,7 +82,7 @@ def test_a_revoked_key_is_none(guarded):
     guarded("GET", "/v1/pools", 401, headers=headers)
     with pytest.raises(ServiceError, match="no valid key has the id"):
         keys.revoke(store, id, 2)
-    (listed,) = keys.listed(store)
+    (listed,) = keys.list_keys(store)
     assert (listed["id"], listed["name"], listed["scopes"]) == (id, "test", "*:read")
     assert listed["revoked"]
     assert key not in str(listed)

@@ -223,12 +223,12 @@ class Machine(RuleBasedStateMachine):
     @invariant()
     def learnt_exactly_once(self):
         self.tick()
-        couples, answers, awaited = self.api.learner()
+        couples, answers, pending = self.api.learner()
         model = self.model
         assert {couple: tuple(known) for couple, known in couples.items()} == model.couples
         assert answers == {player: model.answers_of(player) for player in model.players}
         open_games = [game.players for game in model.games.values() if game.state == "proposed"]
-        assert sorted(tuple(sorted(couple)) for couple in awaited) == sorted(open_games)
+        assert sorted(tuple(sorted(couple)) for couple in pending) == sorted(open_games)
 
 
 class Ids:

@@ -85,7 +85,7 @@ def test_a_refusal_is_a_problem(lone, method, path, body, status, slug):
         b"null",
     ],
 )
-def test_bytes_that_make_no_sense(lone, body):
+def test_a_body_that_cannot_be_read_is_refused(lone, body):
     answer = lone("POST", "/v1/pools", content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code in (400, 422)
     assert answer.headers["content-type"] == "application/problem+json"
@@ -121,7 +121,7 @@ def small(tmp_path):
     running.stop()
 
 
-def test_limits(small):
+def test_what_exceeds_a_limit_is_refused(small):
     small.pool(players="abc")
     full = small("PUT", "/v1/pools/chess/players/d")
     assert_problem(full, 409, "pool-full")
@@ -136,7 +136,7 @@ def test_limits(small):
     assert len(small.json("GET", "/v1/pools/chess/players")["players"]) == 2
 
 
-def test_a_body_that_is_too_large(small):
+def test_a_body_that_is_too_large_is_refused(small):
     small.pool()
     large = json.dumps({"name": "x" * 1000}).encode()
     assert_problem(small("POST", "/v1/pools", content=large), 413, "too-large")
@@ -172,7 +172,7 @@ def test_a_repeat_gets_the_stored_answer(api):
     assert api.kinds() == ["created", *["joined"] * 4, "proposed", "released"]
 
 
-def test_a_repeat_after_a_restart(api):
+def test_a_repeat_gets_the_stored_answer_after_a_restart(api):
     api.pool(players="ab")
     key = {"Idempotency-Key": "k"}
     first = api("POST", "/v1/pools/chess/matchings", 201, headers=key)
@@ -180,7 +180,7 @@ def test_a_repeat_after_a_restart(api):
     assert api("POST", "/v1/pools/chess/matchings", 201, headers=key).content == first.content
 
 
-def test_a_key_of_another_request(lone):
+def test_a_key_that_another_request_was_sent_with_is_refused(lone):
     lone.pool(players="abcd")
     key = {"Idempotency-Key": "k"}
     lone("POST", "/v1/pools/chess/matchings", 201, json={"available": ["a", "b"]}, headers=key)
@@ -201,7 +201,7 @@ def test_a_refusal_is_not_kept(lone):
     lone("POST", "/v1/pools/chess/matchings", 201, headers=key)
 
 
-def test_answers_are_forgotten(lone):
+def test_stored_answers_are_forgotten_after_a_day(lone):
     lone.pool(players="abcd")
     key = {"Idempotency-Key": "k"}
     path, body = "/v1/pools/chess/matchings", {"available": ["a", "b"]}
@@ -216,7 +216,7 @@ def test_answers_are_forgotten(lone):
 
 
 @pytest.mark.parametrize("key", ["", " ", "a b", "x" * 256, "zoë"])
-def test_keys_that_are_no_keys(lone, key):
+def test_a_malformed_idempotency_key_is_refused(lone, key):
     headers = {"Idempotency-Key": key.encode()}
     answer = lone("POST", "/v1/pools", json={"name": "x"}, headers=headers)
     assert_problem(answer, 422, "invalid-request")
@@ -249,7 +249,7 @@ def test_trouble_with_the_store_leaves_the_pool_as_it_was(lone, monkeypatch, err
     assert f'pairup_store_failures_total{{kind="{slug}"}} 2.0' in lone("GET", "/metrics").text
 
 
-def test_a_commit_of_which_nothing_was_heard(lone, monkeypatch):
+def test_a_commit_whose_confirmation_is_lost_is_not_repeated(lone, monkeypatch):
     """The server may have committed though the connection broke: the log tells."""
     lone.pool(players="abcd")
     writing = lone.service.store.writing
@@ -277,7 +277,7 @@ def test_a_commit_of_which_nothing_was_heard(lone, monkeypatch):
     assert lone.stats()["players"]["proposed"] == 4
 
 
-def test_an_error_of_ours_is_a_problem_and_changes_nothing(lone, monkeypatch):
+def test_a_bug_is_answered_as_a_problem_and_changes_nothing(lone, monkeypatch):
     lone.pool(players="ab")
     with monkeypatch.context() as trouble:
         trouble.setattr("pairup.service.domain.pool.forecast_pairings", lambda *_: 1 / 0)
@@ -288,7 +288,7 @@ def test_an_error_of_ours_is_a_problem_and_changes_nothing(lone, monkeypatch):
     assert len(lone.propose()["games"]) == 1
 
 
-def test_a_page_from_elsewhere_is_refused(lone):
+def test_a_request_for_another_host_is_refused(lone):
     answer = lone("GET", "/v1/pools", headers={"Host": "evil.example"})
     assert_problem(answer, 403, "unknown-host")
     for host in ("localhost:8000", "127.0.0.1:8000", "[::1]:8000"):
@@ -306,7 +306,7 @@ def test_a_page_from_elsewhere_is_refused(lone):
         ({"Forwarded": "for=192.0.2.1"}, "forwarded"),
     ],
 )
-def test_what_other_pages_and_proxies_send_is_refused_without_keys(lone, headers, slug):
+def test_requests_from_other_pages_and_proxies_are_refused_without_keys(lone, headers, slug):
     lone.pool(players="ab")
     told = assert_problem(lone("POST", "/v1/pools/chess/matchings", headers=headers), 403, slug)
     assert "require keys" in told["detail"]
@@ -315,7 +315,7 @@ def test_what_other_pages_and_proxies_send_is_refused_without_keys(lone, headers
     lone("POST", "/v1/pools/chess/matchings", 201, headers=own)
 
 
-def test_where_keys_are_needed_a_proxy_may_pass_requests_on(tmp_path):
+def test_a_proxy_may_forward_requests_where_keys_are_needed(tmp_path):
     api = Api(str(tmp_path / "pools.db"), keys="required")
     headers = {"X-Forwarded-For": "192.0.2.1", "Origin": "https://game.example"}
     try:
@@ -324,7 +324,7 @@ def test_where_keys_are_needed_a_proxy_may_pass_requests_on(tmp_path):
         api.stop()
 
 
-def test_letters_that_no_name_has(api):
+def test_characters_that_no_name_may_have_are_refused(api):
     """PostgreSQL takes no NUL in a text, so none may reach it."""
     api.pool(players="ab")
     game = api.game()

@@ -94,7 +94,7 @@ def test_a_matching_is_proposed_and_shown(api):
     assert api.json("GET", f"/v1/games/{matching['games'][0]['id']}") == matching["games"][0]
 
 
-def test_who_is_proposed_a_game_is_not_proposed_another(api):
+def test_a_player_with_an_open_game_is_not_proposed_another(api):
     api.pool(players="abcd")
     api.propose(available=["a", "b"])
     assert couples_of(api.propose()) == {("c", "d")}
@@ -107,7 +107,7 @@ def test_who_is_proposed_a_game_is_not_proposed_another(api):
     assert refused["players"] == {"a": "proposed", "b": "proposed"}
 
 
-def test_who_is_away_is_proposed_nothing(lone):
+def test_players_who_are_away_are_not_proposed(lone):
     lone.pool(players="abc")
     lone.join("b", status="away")
     assert couples_of(lone.propose()) == {("a", "c")}
@@ -119,7 +119,7 @@ def test_couples_are_kept_apart(lone):
     assert couples_of(lone.propose(apart=apart)) == {("a", "c"), ("b", "d")}
 
 
-def test_nobody_may_meet_anybody(lone):
+def test_a_matching_of_forbidden_couples_only_is_empty(lone):
     lone.pool(players="abc")
     matching = lone.propose(apart=[["a", "b"], ["b", "c"], ["a", "c"]])
     assert (matching["games"], sorted(matching["waiting"])) == ([], ["a", "b", "c"])
@@ -136,13 +136,13 @@ def test_a_release_takes_open_games_back(api):
     assert released == api.json("GET", f"/v1/matchings/{matching['id']}")
     assert released == api.json("POST", f"/v1/matchings/{matching['id']}/release")
     assert api.stats()["players"]["waiting"] == 4
-    couples, _, awaited = api.learner()
+    couples, _, pending = api.learner()
     assert couples == {tuple(sorted(first["players"])): (1, 1)}
-    assert awaited == {}
+    assert pending == {}
     assert api.kinds()[-2:] == ["decided", "released"]
 
 
-def test_who_leaves_takes_its_open_game_along(api):
+def test_the_open_game_of_a_player_who_leaves_is_released(api):
     api.pool(players="ab")
     game = api.game()
     api("DELETE", "/v1/pools/chess/players/a", 204)
@@ -164,7 +164,7 @@ def test_players_play_until_they_wait_again(lone):
     assert lone.stats()["players"]["waiting"] == 2
 
 
-def test_who_goes_away_during_a_game_is_away_after_it(lone):
+def test_a_player_who_goes_away_during_a_game_is_away_after_it(lone):
     lone.pool(players="ab")
     game = lone.game()
     lone.join("a", status="away")
@@ -187,7 +187,7 @@ def test_a_new_policy_knows_the_couples(api):
     api("PATCH", "/v1/pools/chess", 422, json={"policy": "oracle"})
 
 
-def test_estimates(lone):
+def test_estimates_are_ordered_and_limited(lone):
     lone.pool(players="abcd")
     for _ in range(20):
         for game in lone.propose()["games"]:
@@ -257,7 +257,7 @@ def test_metrics_name_no_player_and_no_pool(lone):
     assert f'pairup_requests_total{{method="POST",{route}}} 1.0' in shown
 
 
-def test_health(api):
+def test_a_service_that_is_up_is_healthy_and_ready(api):
     assert api.json("GET", "/healthz") == {"status": "ok"}
     api.wait()
     assert api.json("GET", "/readyz") == {"status": "ok"}

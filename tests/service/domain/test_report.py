@@ -19,7 +19,7 @@ def every():
             continue
 
 
-def test_two_answers_decide():
+def test_two_answers_decide_whether_a_game_was_played():
     for report in every():
         if len(report.answers) == 2:
             assert report.decision is (set(report.answers.values()) == {"accepted"})
@@ -42,7 +42,7 @@ def test_two_reports_contradict_each_other_or_can_be_joined(first):
     assert not first.adds_to(first)
 
 
-def test_missing_is_never_declined():
+def test_a_missing_answer_is_never_a_decline():
     for report, strict in itertools.product(every(), (True, False)):
         heard = report.heard(timeout_declines=strict)
         for player, yes in heard.items():
@@ -53,5 +53,5 @@ def test_missing_is_never_declined():
             assert False in heard.values()
 
 
-def test_nothing_is_heard_of_a_couple_that_was_just_played():
+def test_an_outcome_without_answers_tells_the_learner_no_answers():
     assert Report(True).heard(timeout_declines=True) == {}

@@ -5,12 +5,12 @@ import pytest
 
 def learnt(api):
     """Return how often the only couple was tried and played, and what each player answered."""
-    couples, answers, awaited = api.learner()
+    couples, answers, pending = api.learner()
     assert len(couples) <= 1
-    return (*next(iter(couples.values()), (0, 0)), answers["a"], answers["b"], len(awaited))
+    return (*next(iter(couples.values()), (0, 0)), answers["a"], answers["b"], len(pending))
 
 
-NOTHING = (0, 0, (0, 0), (0, 0), 1)  # tried, played, (accepted, declined) of a and b, awaited
+NOTHING = (0, 0, (0, 0), (0, 0), 1)  # tried, played, (accepted, declined) of a and b, pending
 DISCARDED = (0, 0, (0, 0), (0, 0), 0)
 PLAYED = (1, 1, (1, 0), (1, 0), 0)
 MISSED = (1, 0, (0, 0), (0, 0), 0)  # not played, nobody knows why
@@ -65,7 +65,7 @@ def game(api):
         ),
     ],
 )
-def test_outcomes_in_time(lone, outcome, answers, state, cause, known):
+def test_what_is_learnt_from_a_report_in_time(lone, outcome, answers, state, cause, known):
     lone.pool(players="ab")
     game = lone.game()
     receipt = lone.report(game, outcome, **answers)
@@ -126,7 +126,7 @@ def test_an_answer_after_the_outcome_is_noted(api, game):
     ("outcome", "answers"),
     [("played", {}), ("cancelled", {}), (None, {"a": "accepted", "b": "declined"})],
 )
-def test_twice_the_same_is_learnt_once(api, game, outcome, answers):
+def test_a_report_sent_twice_is_learnt_once(api, game, outcome, answers):
     first = api.report(game, outcome, **answers)
     known = learnt(api)
     for _ in range(2):
@@ -149,7 +149,7 @@ def test_twice_the_same_is_learnt_once(api, game, outcome, answers):
         ((None, {"a": "accepted", "b": "declined"}), (None, {"b": "accepted"})),
     ],
 )
-def test_twice_contradicting_is_refused_with_what_is_stored(api, game, first, second):
+def test_a_contradicting_report_is_refused_with_what_is_stored(api, game, first, second):
     api.report(game, first[0], **first[1])
     known = learnt(api)
     stored = api.json("GET", f"/v1/games/{game['id']}")
@@ -179,13 +179,13 @@ def test_an_acceptance_that_makes_a_cancelled_game_played_contradicts(api, game)
         (None, {"a": "perhaps"}),
     ],
 )
-def test_a_report_that_makes_no_sense_is_refused(api, game, outcome, answers):
+def test_an_inconsistent_report_is_refused(api, game, outcome, answers):
     assert api.report(game, outcome, 422, **answers)["type"] == "/problems/invalid-request"
     assert learnt(api) == NOTHING
     assert api.kinds()[-1] == "proposed"
 
 
-def test_expired_without_report_is_discarded(api, game):
+def test_a_game_that_expires_without_report_is_discarded(api, game):
     api.clock.advance(59.999)
     assert api.status("a") == "proposed"
     api.clock.advance(0.001)
@@ -196,7 +196,7 @@ def test_expired_without_report_is_discarded(api, game):
     assert api.stats()["games"]["expired"] == api.stats()["feedback"]["missing"] == 1
 
 
-def test_expired_without_report_may_count_as_cancelled(api):
+def test_a_game_that_expires_without_report_may_count_as_cancelled(api):
     api.pool(players="ab", unreported="cancelled")
     game = api.game()
     api.clock.advance(61)
@@ -214,7 +214,7 @@ def test_a_proposal_expires_by_the_rules_under_which_it_was_made(api, game):
     assert api.status("a") == "proposed"
 
 
-def test_late_is_stored_counted_and_not_learnt(api, game):
+def test_a_late_report_is_stored_and_counted_but_not_learnt(api, game):
     api.clock.advance(60)
     late = api.report(game, "played")
     assert (late["result"], late["state"], late["learnt"]) == ("late", "expired", False)
@@ -234,7 +234,7 @@ def test_late_is_stored_counted_and_not_learnt(api, game):
     assert learnt(api) == DISCARDED
 
 
-def test_late_in_parts(api, game):
+def test_a_late_report_completes_an_early_one(api, game):
     api.report(game, None, a="accepted")
     api.clock.advance(60)
     late = api.report(game, None, b="accepted")
@@ -299,9 +299,9 @@ def test_a_batch_answers_each_report(api):
     ]
     problems = [each["problem"]["status"] for each in results if each["result"] == "refused"]
     assert problems == [409, 404, 404, 422]
-    couples, answers, awaited = api.learner()
+    couples, answers, pending = api.learner()
     assert couples == {("c", "d"): (1, 1), ("e", "f"): (1, 0)}
-    assert (answers["e"], answers["f"], awaited) == ((1, 0), (0, 1), {})
+    assert (answers["e"], answers["f"], pending) == ((1, 0), (0, 1), {})
     assert api.learner("go")[0] == {}
 
 
@@ -312,7 +312,7 @@ def test_outcomes_of_a_deleted_pool_are_unknown(lone):
     assert lone.report(game, "played", 404)["type"] == "/problems/no-such-game"
 
 
-def test_time_does_not_run_backwards(lone):
+def test_times_in_the_log_never_decrease(lone):
     lone.pool(players="abcd")
     lone.game(available=["a", "b"])
     lone.clock.advance(-1000)

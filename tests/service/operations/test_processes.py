@@ -75,7 +75,7 @@ def begin(client, players):
         assert client.put(f"/v1/pools/chess/players/{player}").status_code == 201
 
 
-def test_a_life_in_order(tmp_path):
+def test_a_process_serves_streams_and_stops_in_order(tmp_path):
     database = str(tmp_path / "pools.db")
     with serving(database) as process:
         begin(process.client, "abcde")
@@ -218,7 +218,7 @@ def run(monkeypatch, capsys):
     return command
 
 
-def test_what_cannot_start_says_why(run, tmp_path):
+def test_a_service_that_cannot_start_says_why(run, tmp_path):
     text = tmp_path / "letter.txt"
     text.write_text("Dear reader, " * 100)
     before = text.read_bytes()
@@ -247,7 +247,7 @@ def test_what_cannot_start_says_why(run, tmp_path):
     assert text.read_bytes() == before
 
 
-def test_only_what_makes_a_database_makes_one(run, tmp_path):
+def test_commands_that_read_do_not_make_a_database(run, tmp_path):
     database = tmp_path / "x.db"
     for command in (["verify"], ["keys", "list"], ["keys", "revoke", "0"]):
         done = run(*command, "--database", database)
@@ -256,7 +256,7 @@ def test_only_what_makes_a_database_makes_one(run, tmp_path):
         assert not database.exists()
 
 
-def test_keys_on_the_command_line(run, tmp_path):
+def test_keys_are_made_listed_and_revoked_on_the_command_line(run, tmp_path):
     database = ["--database", tmp_path / "x.db"]
     made = run("keys", "create", "backend", "--scope", "chess:write", *database)
     assert made.returncode == 0, made.stderr

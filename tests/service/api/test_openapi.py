@@ -106,14 +106,14 @@ def sweep(url, description, mode, checks, parts=None):
     return swept
 
 
-def test_answers_to_what_is_valid(url, description):
+def test_valid_requests_get_documented_answers(url, description):
     assert sweep(url, description, GenerationMode.POSITIVE, CHECKS) >= 20
 
 
-def test_answers_to_what_is_not_valid(url, description):
+def test_invalid_requests_are_refused_as_documented(url, description):
     checks = [*CHECKS, negative_data_rejection]
     assert sweep(url, description, GenerationMode.NEGATIVE, checks) >= 15
 
 
-def test_answers_where_there_is_something(url, description, known):
+def test_requests_about_existing_things_get_documented_answers(url, description, known):
     assert sweep(url, description, GenerationMode.POSITIVE, CHECKS, known) >= 20

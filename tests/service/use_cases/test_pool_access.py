@@ -68,7 +68,7 @@ def test_games_expire_though_nobody_asks(lone):
     assert _stored_kinds(lone)[-1] == "expired"
 
 
-def test_a_clock_that_was_ahead_keeps_no_game_open(lone):
+def test_a_clock_that_was_ahead_does_not_keep_games_open(lone):
     lone.pool(players="ab")
     lone.clock.advance(86_400)
     lone.join("c")
@@ -80,7 +80,7 @@ def test_a_clock_that_was_ahead_keeps_no_game_open(lone):
     assert [event["at"] for event in events] == sorted(event["at"] for event in events)
 
 
-def test_a_pool_deleted_by_another_process_is_let_go(postgres):
+def test_a_pool_deleted_by_another_process_leaves_the_cache(postgres):
     database = postgres.new_database()
     one, other = Api(database), Api(database)
     try:
@@ -123,7 +123,7 @@ def test_one_slow_pool_does_not_stop_the_others(tmp_path):
         api.stop()
 
 
-def test_a_key_that_is_reused_costs_the_pool_nothing(lone):
+def test_a_reused_key_leaves_the_pool_in_memory(lone):
     lone.pool(players="abcd")
     key = {"Idempotency-Key": "k"}
     lone("POST", "/v1/pools/chess/matchings", 201, headers=key)
@@ -155,7 +155,7 @@ def test_it_is_ready_when_all_is_compiled_and_read(lone, monkeypatch):
     assert [cached.pool.seq for cached in lone.service.pools.cache] == [6]
 
 
-def test_old_answers_are_forgotten_some_at_a_time(lone):
+def test_old_answers_are_forgotten_in_portions(lone):
     with lone.service.store.writing() as transaction:
         for number in range(2_500):
             answer = StoredAnswer("d" * 64, "{}")
@@ -188,7 +188,7 @@ def test_pools_make_room_for_each_other(tmp_path):
         api.stop()
 
 
-def test_a_damaged_snapshot_is_made_anew_from_the_log(api):
+def test_a_pool_with_a_damaged_snapshot_is_read_from_its_log(api):
     api.pool(players="abcd")
     api.report(api.game(), "played")
     before = api.json("GET", "/v1/pools/chess/digest")

@@ -89,7 +89,7 @@ def do(statement):
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_what_is_damaged_is_not_touched(file, monkeypatch, capsys, damage, says):
+def test_a_damaged_database_is_not_touched(file, monkeypatch, capsys, damage, says):
     damage(file)
     before = file.read_bytes()
     said = start(file, monkeypatch, capsys)
@@ -182,7 +182,7 @@ except Exception as error:
 
 
 @needs_mounts
-def test_a_disk_that_is_really_full(tmp_path):
+def test_a_service_on_a_full_disk_recovers_when_there_is_room(tmp_path):
     out = run_python(SMALL_DISK, tmp_path, before=own_mounts()).splitlines()
     assert out[0] == "507 /problems/store-full True"
     assert out[1:4] == ["507", "True", "201"]

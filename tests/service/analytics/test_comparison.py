@@ -99,7 +99,7 @@ def test_the_course_sums_up_what_the_log_tells(lone):
     assert found["gain"]["estimate"] == pytest.approx(found["played"]["estimate"] - found["random"])
 
 
-def test_other_players_than_before_are_no_gain(lone):
+def test_a_change_of_players_is_not_a_gain(lone):
     evening = Evening(lone)
     evening.come("good", [0.95] * 8)
     evening.play(60)
@@ -114,7 +114,7 @@ def test_other_players_than_before_are_no_gain(lone):
 
 
 @pytest.mark.parametrize("rate", [0.2, 0.5, 0.8, 0.95])
-def test_where_all_are_alike_hardly_ever_is_a_gain_claimed(rate):
+def test_a_gain_is_rarely_claimed_where_all_players_are_alike(rate):
     """Nobody gains there; that 1/2 is guessed of players at first must not look like it."""
     claims = 0
     for seed in range(20):
@@ -140,7 +140,7 @@ def _alike(rate, seed, rounds):
     return counters
 
 
-def test_where_players_differ_a_gain_is_shown(lone):
+def test_a_gain_is_shown_where_players_differ(lone):
     evening = Evening(lone)
     evening.come("p", [0.95] * 6 + [0.05] * 6)
     stats = evening.play(80)
@@ -160,9 +160,8 @@ def test_a_policy_without_rates_of_players_is_not_compared(lone):
     evening.come("p", [0.9, 0.7, 0.5, 0.3])
     stats = evening.play(5)
     assert stats["compared"] is None
-    assert "Nothing is claimed: policy unimodal" in sentences.verdict(
-        StatsView.model_validate(stats)
-    )
+    said = sentences.verdict(StatsView.model_validate(stats))
+    assert "No comparison: policy unimodal" in said
     assert {each["best"] for each in stats["course"]["buckets"]} == {None}
 
 
@@ -207,7 +206,7 @@ def test_the_latest_games_are_whole_buckets():
     assert latest_games([]).games == 0
 
 
-def test_reports_are_counted(lone):
+def test_every_readable_report_is_counted(lone):
     lone.pool(players="abcd", lifetime_s=10)
     one, other = lone.propose()["games"]
     lone.report(one, "played")

@@ -125,7 +125,7 @@ def compare_with_the_log(api):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_served_is_replayed(api, seed):
+def test_a_replay_gives_what_is_served(api, seed):
     history = History(api, seed, unreported="cancelled" if seed else "discard")
     history.go_on(150)
     compare_with_the_log(api)
@@ -162,7 +162,7 @@ def test_a_restart_reads_the_end_of_the_log_only(tmp_path, monkeypatch):
         api.stop()
 
 
-def test_another_policy_midway(lone):
+def test_a_replay_gives_what_is_served_after_changes_of_policy(lone):
     history = History(lone, 2)
     for policy in ("unimodal", "rank_one_thompson", "epsilon_greedy"):
         history.go_on(25)
