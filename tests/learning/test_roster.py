@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pairup import ArchiveError, MatchingError, PlayerError
+from pairup import MatchingError, PlayerError
 from pairup.learning.roster import Roster
 
 
@@ -19,8 +19,8 @@ def test_slots_stay_few_and_distinct(moves):
         assert all(slot < most for slot in present.values())
         assert roster.players == tuple(sorted(present, key=present.__getitem__))
         assert all(roster.slot(player) == slot for player, slot in present.items())
-        assert all(roster.name(slot) == player for player, slot in present.items())
-    assert Roster.unpacked(roster.packed(), most).players == roster.players
+        assert all(roster.names[slot] == player for player, slot in present.items())
+    assert roster.copy().names == roster.names
 
 
 def test_a_couple_has_its_lower_slot_first():
@@ -49,8 +49,3 @@ def test_a_refused_player_changes_nothing():
         with pytest.raises(PlayerError):
             call()
         assert roster.players == ("a", "b")
-
-
-def test_slots_beyond_the_capacity_are_refused():
-    with pytest.raises(ArchiveError, match="slot 4 is not one of its 4"):
-        Roster.unpacked([[4, "a"]], 4)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from pairup.learning.running_policy import RunningPolicy
 from pairup.matching import Couple
 
 Integers = NDArray[np.int64]
-Name = Callable[[int], Hashable]  # of the player in a slot
+Names = Mapping[int, Hashable]  # of the player in each slot
 
 
 class Estimate(NamedTuple):
@@ -37,42 +37,31 @@ class Rate(NamedTuple):
 
 
 def couple_estimates(
-    tries: Integers, games: Integers, name: Name, limit: int | None = None
+    tries: Integers, games: Integers, names: Names, limit: int | None = None
 ) -> list[Estimate]:
-    """List the couples with known outcomes, the best rate first.
+    """List at most `limit` of the couples with known outcomes, those proposed most often.
 
-    Parameters
-    ----------
-    tries, games
-        How often each couple was proposed with known outcome, and played, as upper triangles.
-    name
-        Function that returns the name of the player in a slot.
-    limit
-        Number of couples to list at most, those proposed most often; all by default.
-
-    Examples
-    --------
-    >>> couple_estimates(np.array([[0, 4], [0, 0]]), np.array([[0, 3], [0, 0]]), "ab".__getitem__)
-    [Estimate(couple=('a', 'b'), proposed=4, played=3)]
+    `tries` and `games`, how often each couple was proposed with known outcome and played, are upper
+    triangles. The best rate comes first.
     """
     i, j = np.nonzero(tries)
     if limit is not None and limit < len(i):
         picked = np.sort(_tried_most(tries[i, j], games[i, j], limit))
         i, j = i[picked], j[picked]
     estimates = [
-        Estimate((name(i), name(j)), int(tries[i, j]), int(games[i, j]))
+        Estimate((names[i], names[j]), int(tries[i, j]), int(games[i, j]))
         for i, j in zip(i.tolist(), j.tolist(), strict=True)
     ]
     return sorted(estimates, key=lambda estimate: estimate.rate, reverse=True)
 
 
-def player_estimates(running: RunningPolicy, name: Name) -> list[Rate]:
+def player_estimates(running: RunningPolicy, names: Names) -> list[Rate]:
     """List the players present with their estimated rates, the best first, if there are any."""
     estimated = running.player_rates
     if estimated is None:
         return []
     rates, deviations = estimated
-    known = [Rate(name(i), float(rates[i]), float(deviations[i])) for i in running.present]
+    known = [Rate(names[i], float(rates[i]), float(deviations[i])) for i in running.present]
     return sorted(known, key=lambda rate: rate.rate, reverse=True)
 
 
@@ -82,12 +71,8 @@ def play_probabilities(
     """Estimate how likely couples are to play, given the slots of their players.
 
     The product of the players' rates if the policy estimates those. Otherwise, from p proposals
-    of which g were played, (g + 1) / (p + 2), the mean under a uniform prior.
-
-    Returns
-    -------
-    ndarray of float64 or None
-        Of the shape to which `one` and `other` broadcast; None if the policy counts nothing.
+    of which g were played, (g + 1) / (p + 2), the mean under a uniform prior; None if the policy
+    counts nothing. The result has the shape to which `one` and `other` broadcast.
     """
     estimated = running.player_rates
     if estimated is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from pairup.best_matching import best_matching
 from pairup.learning.roster import SlotCouple
 
-Worth = Callable[[NDArray[np.int64]], NDArray[np.float64]]  # of all couples among some slots
+Worth = Callable[[NDArray[np.int64]], NDArray[np.float64]]  # of couples among some slots
 _FIRST_BREAKS = 4  # couples to break first; each time that is not enough, twice as many
 
 
@@ -24,21 +25,8 @@ def replace_forbidden(
     forbidden couples and the players who wait are matched again. Only if some of them are left
     over, couples that were allowed are broken, in their order.
 
-    Parameters
-    ----------
-    couples
-        The matching as it was proposed, couples of slots (i, j) with i < j.
-    players
-        The slots of all available players.
-    forbidden
-        The couples that must not meet, as above.
-    worth
-        Function that returns how good each couple among some slots is, in [0, 1].
-
-    Returns
-    -------
-    list of couples
-        The couples kept, in their order, then the new ones.
+    `players` are the slots of all available players; `worth` is in [0, 1]. The couples kept come
+    first, in their order, then the new ones.
 
     Examples
     --------
@@ -66,13 +54,8 @@ def replace_forbidden(
 
 def _with_partners(loose: list[int], players: list[int], forbidden: set[SlotCouple]) -> list[int]:
     """Pick the players who may meet anyone at all: the others must wait."""
-    barred = dict.fromkeys(loose, 0)
     present = set(players)
-    for i, j in forbidden:
-        if i in present and j in present:
-            for slot in (i, j):
-                if slot in barred:
-                    barred[slot] += 1
+    barred = Counter(slot for couple in forbidden if present.issuperset(couple) for slot in couple)
     return [slot for slot in loose if barred[slot] < len(players) - 1]
 
 

@@ -5,16 +5,17 @@ The public face of live learning; the work is done in the modules beside it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.learning import estimates, saved_learner
+from pairup.errors import ObservationError
+from pairup.learning import estimates, serialization
 from pairup.learning.estimates import Estimate, Rate
 from pairup.learning.exclusions import replace_forbidden
 from pairup.learning.observation import Accepted, Played, read_observation
-from pairup.learning.pending import PendingOutcomes
 from pairup.learning.roster import Roster, SlotCouple
 from pairup.learning.running_policy import RunningPolicy
 from pairup.matching import Couple, Matching
@@ -55,12 +56,12 @@ class Learner:
 
     def __init__(self, policy: Policy, players: Iterable[Hashable], seed: int = 0) -> None:
         self._roster = Roster(players)
-        self._pending = PendingOutcomes()
+        self._pending = Counter[SlotCouple]()
         self._running = RunningPolicy(policy, seed, capacity=len(self._roster.players))
         self._running.set_present(self._roster.slots)
 
     @classmethod
-    def _of(cls, roster: Roster, pending: PendingOutcomes, running: RunningPolicy) -> Learner:
+    def _of(cls, roster: Roster, pending: Counter[SlotCouple], running: RunningPolicy) -> Learner:
         learner = cls.__new__(cls)
         learner._roster, learner._pending, learner._running = roster, pending, running
         return learner
@@ -106,7 +107,7 @@ class Learner:
         couples = self._running.propose(slots)
         if excluded:
             couples = replace_forbidden(couples, slots.tolist(), excluded, self._worth)
-        self._pending.add(couples)
+        self._pending.update(couples)
         return self._matching(couples, slots)
 
     @property
@@ -130,8 +131,8 @@ class Learner:
     @property
     def pending(self) -> dict[Couple, int]:
         """The couples proposed whose outcomes are not known yet, and how many are to come."""
-        name = self._roster.name
-        return {(name(i), name(j)): count for (i, j), count in self._pending.counts.items()}
+        names = self._roster.names
+        return {(names[i], names[j]): count for (i, j), count in self._pending.items()}
 
     def withdraw(self, matching: Iterable[Iterable[Hashable]]) -> None:
         """Take back couples that were proposed: nothing is learnt, no outcome stays pending.
@@ -144,7 +145,21 @@ class Learner:
         >>> learner.pending
         {}
         """
-        self._pending.settle(self._roster.slot_couples("a matching", matching), self._roster)
+        self._settle(self._roster.slot_couples("a matching", matching))
+
+    def _settle(self, couples: Iterable[SlotCouple]) -> None:
+        """Strike off couples whose outcomes are known or withdrawn, all of them or none."""
+        settled = Counter(couples)
+        for couple, times in settled.items():
+            if self._pending[couple] < times:
+                raise ObservationError(
+                    f"no outcome of {self._roster.describe(couple)} is pending: observe a couple "
+                    "once for each time it was proposed"
+                )
+        for couple, times in settled.items():
+            self._pending[couple] -= times
+            if not self._pending[couple]:
+                del self._pending[couple]
 
     def observe(
         self,
@@ -176,7 +191,7 @@ class Learner:
         0.0
         """
         observed = read_observation(self._roster, matching, played, accepted)
-        self._pending.settle((couple for couple, _ in observed), self._roster)
+        self._settle(couple for couple, _ in observed)
         self._running.observe(observed)
 
     def join(self, player: Hashable) -> None:
@@ -191,8 +206,9 @@ class Learner:
     def leave(self, player: Hashable) -> None:
         """Let a player go; what was learnt about it is forgotten, pending outcomes lapse."""
         slot = self._roster.leave(player)
-        self._pending.drop(slot)
-        self._running.forget(slot)
+        for couple in [couple for couple in self._pending if slot in couple]:
+            del self._pending[couple]
+        self.policy.forget(self._running.state, slot)
         self._running.set_present(self._roster.slots)
 
     def estimates(self, limit: int | None = None) -> list[Estimate]:
@@ -206,7 +222,7 @@ class Learner:
         statistics = self._running.statistics
         if statistics is None:
             return []
-        return estimates.couple_estimates(*statistics, self._roster.name, limit)
+        return estimates.couple_estimates(*statistics, self._roster.names, limit)
 
     @property
     def observed_couple_count(self) -> int:
@@ -216,7 +232,7 @@ class Learner:
 
     def rates(self) -> list[Rate]:
         """List each player's estimated rate, the best first; empty if only couples have one."""
-        return estimates.player_estimates(self._running, self._roster.name)
+        return estimates.player_estimates(self._running, self._roster.names)
 
     def play_probabilities(self, couples: Iterable[Iterable[Hashable]]) -> list[float | None]:
         """Estimate how likely each couple is to play.
@@ -255,14 +271,14 @@ class Learner:
         statistics = self._running.statistics
         if statistics is not None:
             running.observe_counts(*statistics)
-        return self._of(self._roster.copy(), PendingOutcomes(self._pending.counts), running)
+        return self._of(self._roster.copy(), self._pending.copy(), running)
 
     def to_bytes(self) -> bytes:
         """Save the learner in a portable, versioned form; see `from_bytes`.
 
         Players' names must be strings, integers or tuples of those.
         """
-        return saved_learner.save(self._roster, self._pending, self._running)
+        return serialization.save(self._roster, self._pending, self._running)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Learner:
@@ -273,7 +289,7 @@ class Learner:
         ArchiveError
             The bytes are not a saved learner, are damaged, or of another version.
         """
-        return cls._of(*saved_learner.load(data))
+        return cls._of(*serialization.load(data))
 
     def _slots(self, available: Iterable[Hashable] | None) -> Slots:
         return self._running.present if available is None else self._roster.slots_of(available)
@@ -285,13 +301,13 @@ class Learner:
 
     def _matching(self, couples: list[SlotCouple], slots: Slots) -> Matching:
         """Name the players of `couples`; the other players of `slots` wait."""
-        name = self._roster.name
+        names = self._roster.names
         coupled = {slot for couple in couples for slot in couple}
-        waiting = [name(slot) for slot in slots.tolist() if slot not in coupled]
-        return Matching([(name(i), name(j)) for i, j in couples], waiting)
+        waiting = [names[slot] for slot in slots.tolist() if slot not in coupled]
+        return Matching([(names[i], names[j]) for i, j in couples], waiting)
 
     def __repr__(self) -> str:
-        counts = f"{len(self.players)} players, {self._pending.total} outcomes pending"
+        counts = f"{len(self.players)} players, {self._pending.total()} outcomes pending"
         statistics = self._running.statistics
         if statistics is not None:
             counts += f", {int(statistics[0].sum())} learnt"

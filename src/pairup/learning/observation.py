@@ -12,8 +12,7 @@ from pairup.learning.roster import Roster, SlotCouple
 
 Played = Iterable[bool] | Mapping[tuple[Hashable, Hashable], bool] | None
 Accepted = Mapping[Hashable, bool] | None
-Observed = tuple[SlotCouple, CoupleFeedback]
-Observation = list[Observed]
+Observation = list[tuple[SlotCouple, CoupleFeedback]]
 Outcome = tuple[SlotCouple, bool | None]
 
 
@@ -38,15 +37,13 @@ def read_observation(
     else:
         outcomes = _in_order(roster, couples, played)
     observed = []
-    for couple, outcome in outcomes:
-        one, other = couple
+    for (one, other), outcome in outcomes:
         feedback = CoupleFeedback((answers.get(one), answers.get(other)), outcome)
-        observed.append((couple, feedback.checked(roster.describe(couple))))
+        observed.append(((one, other), feedback.checked(roster.describe((one, other)))))
     return [(couple, feedback) for couple, feedback in observed if feedback.decision is not None]
 
 
 def _answers(roster: Roster, couples: list[SlotCouple], accepted: Accepted) -> dict[int, bool]:
-    """Return the answers by slots."""
     if not isinstance(accepted, Mapping | None):
         raise ObservationError(
             f"answers are a mapping from players to True or False, got {accepted!r}: write "

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairup.checks import checked_list
 from pairup.errors import MatchingError, PlayerError, did_you_mean
-from pairup.learning import serialization
 from pairup.matching import as_couple
-from pairup.states.saved_arrays import require
 
 SlotCouple = tuple[int, int]  # a couple by the slots of its players, ascending
 
@@ -20,12 +17,8 @@ SlotCouple = tuple[int, int]  # a couple by the slots of its players, ascending
 class Roster:
     """The players present by their names, each in a slot of its own.
 
-    A player who joins gets the first free slot, so that slots stay few.
-
-    Parameters
-    ----------
-    players
-        Hashable names other than None, each once; they get the slots 0, 1, ... in this order.
+    A player who joins gets the first free slot, so that slots stay few. `names` has the player in
+    each slot.
 
     Examples
     --------
@@ -38,37 +31,33 @@ class Roster:
 
     def __init__(self, players: Iterable[Hashable]) -> None:
         self._slot: dict[Hashable, int] = {}
-        self._name: dict[int, Hashable] = {}
+        self.names: dict[int, Hashable] = {}
         if not isinstance(players, str):  # "abcd" stands for four players
             players = checked_list("players", players, PlayerError, items="players")
         for slot, player in enumerate(players):
-            self._enter(player, slot)
+            self.enter(player, slot)
 
     @property
     def players(self) -> tuple[Hashable, ...]:
         """The players in the order of their slots."""
-        return tuple(self._name[slot] for slot in sorted(self._name))
+        return tuple(self.names[slot] for slot in sorted(self.names))
 
     @property
     def slots(self) -> NDArray[np.int64]:
         """The slots taken, ascending."""
-        return np.array(sorted(self._name), np.int64)
+        return np.array(sorted(self.names), np.int64)
 
     def join(self, player: Hashable) -> int:
         """Let a player in, and return its slot, the first that is free."""
-        slot = next(slot for slot in range(len(self._name) + 1) if slot not in self._name)
-        self._enter(player, slot)
+        slot = next(slot for slot in range(len(self.names) + 1) if slot not in self.names)
+        self.enter(player, slot)
         return slot
 
     def leave(self, player: Hashable) -> int:
         """Let a player go, and return the slot it had."""
         slot = self.slot(player)
-        del self._slot[player], self._name[slot]
+        del self._slot[player], self.names[slot]
         return slot
-
-    def name(self, slot: int) -> Hashable:
-        """Return the player in a slot."""
-        return self._name[slot]
 
     def slot(self, player: Hashable) -> int:
         """Return the slot of a player, or refuse a player who is not present."""
@@ -99,30 +88,16 @@ class Roster:
 
     def describe(self, couple: SlotCouple) -> str:
         """Name the players of a couple, for a message."""
-        return f"{self._name[couple[0]]!r} and {self._name[couple[1]]!r}"
+        return f"{self.names[couple[0]]!r} and {self.names[couple[1]]!r}"
 
     def copy(self) -> Roster:
         """Return a roster with the same players in the same slots."""
         copy = Roster(())
-        copy._slot, copy._name = dict(self._slot), dict(self._name)
+        copy._slot, copy.names = dict(self._slot), dict(self.names)
         return copy
 
-    def packed(self) -> list[list[Any]]:
-        """Turn the roster into JSON; see `unpacked`."""
-        return [[slot, serialization.pack_name(name)] for slot, name in sorted(self._name.items())]
-
-    @classmethod
-    def unpacked(cls, packed: list[list[Any]], capacity: int) -> Roster:
-        """Turn JSON back into a roster of at most `capacity` slots."""
-        roster = cls(())
-        for slot, stored in packed:
-            fits = isinstance(slot, int) and 0 <= slot < capacity
-            require(fits, f"slot {slot} is not one of its {capacity}")
-            require(slot not in roster._name, f"two players have slot {slot}")
-            roster._enter(serialization.unpack_name(stored), slot)
-        return roster
-
-    def _enter(self, player: Hashable, slot: int) -> None:
+    def enter(self, player: Hashable, slot: int) -> None:
+        """Give a player a slot that is free."""
         if player is None:
             raise PlayerError("a player cannot be called None: give any other hashable name")
         try:
@@ -133,4 +108,4 @@ class Roster:
             ) from None
         if known:
             raise PlayerError(f"player {player!r} is present already: give each its own name")
-        self._slot[player], self._name[slot] = slot, player
+        self._slot[player], self.names[slot] = slot, player

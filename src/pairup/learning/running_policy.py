@@ -30,14 +30,7 @@ _ANSWER_CODES = {True: 1, False: 0, None: -1}  # of the compiled steps
 class RunningPolicy:
     """A policy at work on the players in some slots. It knows slots, not names.
 
-    Parameters
-    ----------
-    policy
-        The rule to follow.
-    seed
-        Seed of the policy's own random draws.
-    capacity
-        Number of slots there is room for. It grows with the players present.
+    `capacity`, the number of slots there is room for, grows with the players present.
 
     Examples
     --------
@@ -69,10 +62,6 @@ class RunningPolicy:
             raise
         self.present, self._available = present, None
 
-    def forget(self, slot: int) -> None:
-        """Erase what was learnt about the player in a slot, who left."""
-        self.policy.forget(self.state, slot)
-
     def propose(self, available: Slots) -> list[SlotCouple]:
         """Couple the players in the slots `available`, at least two, but for an odd one out."""
         self._set_available(available)
@@ -97,14 +86,15 @@ class RunningPolicy:
             answered = self.policy.learns_from_answers and feedback.accepted != (None, None)
             (by_answers if answered else by_outcome).append((couple, feedback))
         if by_outcome:
-            played = [feedback.decision for _, feedback in by_outcome]
-            step = for_state(observe_step, self.state)
-            step(self.state, _slots(by_outcome), np.array(played, np.bool_))
+            couples = np.array([couple for couple, _ in by_outcome], np.int64)
+            played = np.array([feedback.decision for _, feedback in by_outcome], np.bool_)
+            for_state(observe_step, self.state)(self.state, couples, played)
         if by_answers:
+            couples = np.array([couple for couple, _ in by_answers], np.int64)
             answers = [feedback.completed.accepted for _, feedback in by_answers]
             codes = [[_ANSWER_CODES[one], _ANSWER_CODES[other]] for one, other in answers]
             step = for_state(observe_answers_step, self.state)
-            step(self.state, _slots(by_answers), np.array(codes, np.int64))
+            step(self.state, couples, np.array(codes, np.int64))
 
     def observe_counts(self, tries: NDArray[np.int64], games: NDArray[np.int64]) -> None:
         """Learn outcomes that were counted elsewhere, couple by couple, games first."""
@@ -126,18 +116,9 @@ class RunningPolicy:
         """Estimated rate of each slot and its standard deviation, if the policy has them."""
         return self.policy.player_rates(self.state)
 
-    def saved(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays of the state, see `load`."""
-        return self.policy.saved(self.state)
-
-    def load(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Replace the state by a saved one of the same players."""
-        self.state = self.policy.load(self.state, arrays)
-
     def _started(self, capacity: int) -> Any:
-        return self.policy.start(
-            StartContext(capacity, np.uint64(stream_key(self.seed, 0, POLICY)))
-        )
+        key = np.uint64(stream_key(self.seed, 0, POLICY))
+        return self.policy.start(StartContext(capacity, key))
 
     def _set_available(self, available: Slots) -> None:
         if self._available is None or not np.array_equal(available, self._available):
@@ -151,7 +132,3 @@ class RunningPolicy:
         self.policy.set_present(larger, self.present)
         self.state = self.policy.load(larger, self.policy.saved(self.state))
         self.capacity = capacity
-
-
-def _slots(observed: Observation) -> NDArray[np.int64]:
-    return np.array([couple for couple, _ in observed], np.int64)

@@ -14,6 +14,7 @@ import math
 import struct
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Hashable
 from typing import Any
 
@@ -22,6 +23,9 @@ from numpy.typing import NDArray
 
 from pairup.checks import is_integer
 from pairup.errors import ArchiveError
+from pairup.learning.roster import Roster, SlotCouple
+from pairup.learning.running_policy import RunningPolicy
+from pairup.policies.base import get_policy
 from pairup.states.saved_arrays import reading, require
 
 VERSION = 1
@@ -30,9 +34,57 @@ _PREFIX = struct.Struct("<HQQ")  # version, bytes of the header, bytes of the wh
 _DIGEST = 32
 
 
+def save(roster: Roster, pending: Counter[SlotCouple], running: RunningPolicy) -> bytes:
+    """Make the bytes of a learner from its players, the outcomes pending and its policy."""
+    header = {
+        "policy": running.policy.name,
+        "options": running.policy.options,
+        "seed": running.seed,
+        "capacity": running.capacity,
+        "players": [[slot, _pack_name(name)] for slot, name in sorted(roster.names.items())],
+        "awaited": [[*couple, count] for couple, count in sorted(pending.items())],
+    }
+    return pack(header, running.policy.saved(running.state))
+
+
+def load(data: bytes) -> tuple[Roster, Counter[SlotCouple], RunningPolicy]:
+    """Read the parts of a learner back, or refuse the bytes with an `ArchiveError`."""
+    header, arrays = unpack(data)
+    with reading():
+        policy = get_policy(header["policy"], **header["options"])
+        roster = _roster(header["players"], header["capacity"])
+        pending = Counter({(i, j): count for i, j, count in header["awaited"]})
+        running = RunningPolicy(policy, header["seed"], header["capacity"])
+        running.set_present(roster.slots)
+        running.state = policy.load(running.state, arrays)
+        _check_players(pending, running)
+        return roster, pending, running
+
+
+def _roster(players: list[list[Any]], capacity: int) -> Roster:
+    roster = Roster(())
+    for slot, stored in players:
+        fits = isinstance(slot, int) and 0 <= slot < capacity
+        require(fits, f"slot {slot} is not one of its {capacity}")
+        require(slot not in roster.names, f"two players have slot {slot}")
+        roster.enter(_unpack_name(stored), slot)
+    return roster
+
+
+def _check_players(pending: Counter[SlotCouple], running: RunningPolicy) -> None:
+    """Refuse a saved learner that knows players who are not present."""
+    present = set(running.present.tolist())
+    for (i, j), count in pending.items():
+        fits = i < j and {i, j} <= present and count > 0
+        require(fits, f"it has {count} outcomes pending for slots {i} and {j}")
+    tries, _ = running.statistics or (np.zeros((0, 0)),) * 2
+    known = set(np.flatnonzero(tries.any(axis=0) | tries.any(axis=1)).tolist())
+    require(known <= present, "it knows players who are not present")
+
+
 def pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
-    """Make the bytes."""
-    stored = {name: _little_endian(array) for name, array in arrays.items()}
+    """Make the bytes of a header and arrays."""
+    stored = {name: array.astype(array.dtype.newbyteorder("<")) for name, array in arrays.items()}
     listed = [[name, array.dtype.str, list(array.shape)] for name, array in stored.items()]
     text = json.dumps(header | {"arrays": listed}, sort_keys=True).encode()
     body = text + b"".join(array.tobytes() for array in stored.values())
@@ -81,10 +133,8 @@ def _arrays(listed: list[Any], data: bytes) -> dict[str, NDArray[Any]]:
     arrays, start = {}, 0
     for name, code, shape in listed:
         dtype = np.dtype(code)
-        require(
-            dtype.kind in "biuf" and min(shape, default=0) >= 0,
-            f"{name} is not an array of numbers",
-        )
+        numeric = dtype.kind in "biuf" and min(shape, default=0) >= 0
+        require(numeric, f"{name} is not an array of numbers")
         size = dtype.itemsize * math.prod(shape)
         array = np.frombuffer(data[start : start + size], dtype).reshape(shape)
         arrays[name] = array.astype(dtype.newbyteorder("="))
@@ -93,25 +143,19 @@ def _arrays(listed: list[Any], data: bytes) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def _little_endian(array: NDArray[Any]) -> NDArray[Any]:
-    array = np.asarray(array)
-    return array.astype(array.dtype.newbyteorder("<"))
-
-
-def pack_name(name: Hashable) -> Any:
+def _pack_name(name: Hashable) -> Any:
     """Turn a player's name into JSON: a string or integer as it is, a tuple as a list."""
     if isinstance(name, str):
         return name
     if is_integer(name):
         return int(name)
     if isinstance(name, tuple):
-        return [pack_name(part) for part in name]
+        return [_pack_name(part) for part in name]
     raise ArchiveError(
         f"player {name!r} cannot be saved: a saved player's name is a string, an integer or a "
         f"tuple of those, not a {type(name).__name__}"
     )
 
 
-def unpack_name(stored: Any) -> Hashable:
-    """Turn JSON back into a player's name."""
-    return tuple(unpack_name(part) for part in stored) if isinstance(stored, list) else stored
+def _unpack_name(stored: Any) -> Hashable:
+    return tuple(_unpack_name(part) for part in stored) if isinstance(stored, list) else stored
