@@ -66,16 +66,15 @@ def _solved(weights: Weights) -> NDArray[np.int64]:
     """Return the partner of each player."""
     workspace, players = new_matching_workspace(len(weights)), np.arange(len(weights))
     if solve(workspace, _scaled(weights), players) != SOLVED:
+        alone = np.flatnonzero(np.all(weights == -np.inf, axis=1))
+        where = (
+            f"for all couples of player {alone[0]}" if len(alone) else "in every perfect matching"
+        )
         raise MatchingError(
-            f"some perfect matching must be allowed, got weights of -inf {_culprit(weights)}: "
+            f"some perfect matching must be allowed, got weights of -inf {where}: "
             "allow more couples, or ask for perfect=False"
         )
     return workspace.kept_mate
-
-
-def _culprit(weights: Weights) -> str:
-    alone = np.flatnonzero(np.all(weights == -np.inf, axis=1))
-    return f"for all couples of player {alone[0]}" if len(alone) else "in every perfect matching"
 
 
 def _scaled(weights: Weights) -> Weights:
@@ -110,11 +109,6 @@ def _checked(weights: ArrayLike) -> Weights:
         raise MatchingError(f"{rule}, got {table.dtype} such as {table.flat[0]!r}: give floats")
     table = table.astype(np.float64)
     np.fill_diagonal(table, -np.inf)
-    _check_couples(table)
-    return table
-
-
-def _check_couples(table: Weights) -> None:
     for i, j in np.argwhere(np.isnan(table)):
         raise MatchingError(
             f"weights must be numbers, got nan for players {i} and {j}: "
@@ -125,3 +119,4 @@ def _check_couples(table: Weights) -> None:
             f"weights must be symmetric, got {table[i, j]} for players {i} and {j} but "
             f"{table[j, i]} for {j} and {i}: try (weights + weights.T) / 2"
         )
+    return table

@@ -16,24 +16,12 @@ from pairup.errors import PairupError, PolicyError, did_you_mean
 
 
 def is_integer(value: object) -> TypeGuard[int]:
-    """Whether a value is an integer of Python or NumPy; True and False are not.
-
-    Examples
-    --------
-    >>> is_integer(np.int8(1)), is_integer(1.0), is_integer(True)
-    (True, False, False)
-    """
+    """Whether a value is an integer of Python or NumPy; True and False are not."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether a value is a real number, NaN included; True and False are not.
-
-    Examples
-    --------
-    >>> is_number(1), is_number("0.5")
-    (True, False)
-    """
+    """Whether a value is a real number, NaN included; True and False are not."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
@@ -46,21 +34,10 @@ def checked_integer(
     max_bits: int | None = None,
     advice: str = "",
 ) -> int:
-    """Return a value as a Python integer, or refuse it.
-
-    Parameters
-    ----------
-    minimum
-        The least value allowed.
-    max_bits
-        Number of bits that the value may have; any by default.
-    advice
-        The way out; by default to try the minimum.
+    """Return a value as a Python integer, or refuse it; the default advice is to try the minimum.
 
     Examples
     --------
-    >>> checked_integer("pairs", np.int64(7), PolicyError, minimum=2)
-    7
     >>> checked_integer("pairs", 1, PolicyError, minimum=2)
     Traceback (most recent call last):
     ...
@@ -83,15 +60,7 @@ def checked_seed(
 
 
 def check_number(what: str, value: object, error: type[PairupError], *, advice: str) -> None:
-    """Refuse a value that is not a real number.
-
-    Examples
-    --------
-    >>> check_number("gap", "0.1", PolicyError, advice="try 0.1")
-    Traceback (most recent call last):
-    ...
-    pairup.errors.PolicyError: gap must be a number, got '0.1': try 0.1
-    """
+    """Refuse a value that is not a real number."""
     if not is_number(value):
         raise error(f"{what} must be a number, got {value!r}: {advice}")
 
@@ -136,13 +105,6 @@ def checked_list(
     """Return the values of an iterable as a list, or refuse it.
 
     A string is refused too: it would pass for a list of its letters.
-
-    Parameters
-    ----------
-    items
-        What the list is of, for the message.
-    advice
-        The way out; by default to write a list of the value.
 
     Examples
     --------

@@ -71,29 +71,14 @@ class ClientError(PairupError, ValueError):
 
 
 def did_you_mean(name: object, known: Iterable[object]) -> str:
-    """End an error message about an unknown name.
+    """End a message about an unknown name with the nearest known one, or a dozen of them.
 
-    Parameters
-    ----------
-    name
-        What was asked for. Only a string is compared with the known names: numbers that look
-        alike are not typing errors.
-    known
-        What could have been asked for.
-
-    Returns
-    -------
-    str
-        Begins with a semicolon: the nearest known name, or where none is near, the known names
-        (the first dozen of them).
+    Only a string is compared with the known names: numbers that look alike are not typing errors.
 
     Examples
     --------
-    >>> from pairup.errors import did_you_mean
     >>> print("no policy is called sma" + did_you_mean("sma", ["sam", "unimodal"]))
     no policy is called sma; did you mean "sam"?
-    >>> did_you_mean("x", ["sam", "unimodal"])
-    '; known: "sam", "unimodal"'
     """
     names = list(known)
     if isinstance(name, str):

@@ -53,9 +53,7 @@ class Matching(Sequence[Couple]):
     def __init__(
         self, couples: Iterable[Iterable[Hashable]], waiting: Iterable[Hashable] = ()
     ) -> None:
-        self._couples = tuple(
-            as_couple(each) for each in checked_list("couples", couples, MatchingError)
-        )
+        self._couples = tuple(map(as_couple, checked_list("couples", couples, MatchingError)))
         self._waiting = tuple(checked_list("waiting", waiting, MatchingError))
         self._partners = {}
         for one, other in self._couples:
@@ -84,59 +82,26 @@ class Matching(Sequence[Couple]):
 
     @property
     def couples(self) -> tuple[Couple, ...]:
-        """The couples, each a tuple of two players, in the given order.
-
-        Examples
-        --------
-        >>> Matching([(0, 3), (2, 1)]).couples
-        ((0, 3), (2, 1))
-        """
+        """The couples, each a tuple of two players, in the given order."""
         return self._couples
 
     @property
     def waiting(self) -> tuple[Any, ...]:
-        """The players without a partner, in the given order.
-
-        Examples
-        --------
-        >>> Matching([(0, 1)], waiting=[2]).waiting
-        (2,)
-        """
+        """The players without a partner, in the given order."""
         return self._waiting
 
     @property
     def players(self) -> tuple[Any, ...]:
-        """All players: couple by couple, then the players who wait.
-
-        Examples
-        --------
-        >>> Matching([(0, 3), (2, 1)], waiting=[4]).players
-        (0, 3, 2, 1, 4)
-        """
+        """All players: couple by couple, then the players who wait."""
         return tuple(self._partners)
 
     def partner(self, player: Hashable) -> Any:
-        """Return the partner of a player.
-
-        Parameters
-        ----------
-        player
-            A player of this matching.
-
-        Returns
-        -------
-        Any
-            The other player of the couple; None if `player` waits.
+        """Return the partner of a player of this matching, None if the player waits.
 
         Raises
         ------
         MatchingError
             The player is not in this matching.
-
-        Examples
-        --------
-        >>> Matching([(0, 3), (2, 1)]).partner(3)
-        0
         """
         try:
             return self._partners[player]
@@ -183,13 +148,7 @@ class Matching(Sequence[Couple]):
 
 
 def as_couple(players: Iterable[Hashable]) -> Couple:
-    """Make a couple of two distinct players, or refuse them.
-
-    Examples
-    --------
-    >>> as_couple(["ann", "bob"])
-    ('ann', 'bob')
-    """
+    """Make a couple of two distinct players, or refuse them."""
     rule = "a couple is exactly two distinct players"
     # A string of two letters would pass for a couple of them.
     if isinstance(players, str | bytes) or not isinstance(players, Iterable):

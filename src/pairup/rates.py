@@ -17,13 +17,7 @@ _DECIMALS = 12  # the families are rounded, so that 3 * 0.1 is the 0.3 that a re
 
 
 def rates_from_zero(pairs: int, gap: float) -> Floats:
-    """Return the rates of couples `gap` apart down to 0, see `Problem.from_zero`.
-
-    Examples
-    --------
-    >>> rates_from_zero(2, 0.1)
-    array([0.1, 0.1, 0. , 0. ])
-    """
+    """Return the rates of couples `gap` apart down to 0, see `Problem.from_zero`."""
     count = checked_integer("pairs", pairs, ProblemError, minimum=2, advice="try 4")
     check_number("gap", gap, ProblemError, advice="try 0.1")
     top = round((count - 1) * gap, _DECIMALS)
@@ -36,13 +30,7 @@ def rates_from_zero(pairs: int, gap: float) -> Floats:
 
 
 def rates_around(mean: float, pairs: int, gap: float) -> Floats:
-    """Return the rates of couples `gap` apart around a mean, see `Problem.around`.
-
-    Examples
-    --------
-    >>> rates_around(0.5, 2, 0.1)
-    array([0.55, 0.55, 0.45, 0.45])
-    """
+    """Return the rates of couples `gap` apart around a mean, see `Problem.around`."""
     count = checked_integer("pairs", pairs, ProblemError, minimum=1, advice="try 4")
     check_number("mean", mean, ProblemError, advice="try 0.5")
     check_number("gap", gap, ProblemError, advice="try 0.1")
@@ -63,26 +51,23 @@ def rates_around(mean: float, pairs: int, gap: float) -> Floats:
 
 
 def random_rates(players: int, seed: int, law: tuple[float, float]) -> Floats:
-    """Draw rates independently from a Beta law, see `Problem.random`.
-
-    Examples
-    --------
-    >>> random_rates(3, seed=0, law=(1, 1)).shape
-    (3,)
-    """
+    """Draw rates independently from a Beta law, see `Problem.random`."""
     count = checked_integer("players", players, ProblemError, minimum=2, advice="try 4")
     checked_integer("seed", seed, ProblemError, minimum=0)
-    return np.random.default_rng(seed).beta(*checked_law(law), count)
+    try:
+        first, second = (float(parameter) for parameter in law)
+    except (TypeError, ValueError):
+        first = second = math.nan
+    if not (0 < first < math.inf and 0 < second < math.inf):  # false for NaN as well
+        raise ProblemError(
+            f"both parameters of the Beta law must be positive, got {law!r}: "
+            "(1, 1) is uniform, (2, 5) favours low rates"
+        )
+    return np.random.default_rng(seed).beta(first, second, count)
 
 
 def checked_rates(rates: ArrayLike) -> Floats:
-    """Return a read-only copy of rates, or refuse rates that are not numbers in [0, 1].
-
-    Examples
-    --------
-    >>> checked_rates([1, 0.5])
-    array([1. , 0.5])
-    """
+    """Return a read-only copy of rates, or refuse rates that are not numbers in [0, 1]."""
     array = _as_numbers(rates)
     if array.ndim != 1 or len(array) < 2:
         raise ProblemError(
@@ -91,8 +76,7 @@ def checked_rates(rates: ArrayLike) -> Floats:
         )
     bad = np.flatnonzero(~((array >= 0) & (array <= 1)))  # NaN compares false, so it is bad
     if len(bad):
-        player = int(bad[0])
-        value = float(array[player])
+        player, value = int(bad[0]), float(array[bad[0]])
         way_out = (
             "leave the player out or give a guess such as 0.5"
             if math.isnan(value)
@@ -120,27 +104,10 @@ def _as_numbers(rates: ArrayLike) -> Floats:
     except ValueError:  # ragged
         raise ProblemError(f"{rule}, got lists of several lengths: give a flat list") from None
     if array.dtype.kind not in "fiu":
-        raise ProblemError(f"{rule}, got {_short(rates)}: give a flat list of floats")
+        text = repr(rates)
+        shown = text if len(text) <= 60 else f"{text[:57]}..."
+        raise ProblemError(f"{rule}, got {shown}: give a flat list of floats")
     return np.array(array, dtype=np.float64)
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def checked_law(law: tuple[float, float]) -> tuple[float, float]:
-    """Return the parameters of a Beta law as floats, or refuse them."""
-    try:
-        first, second = (float(parameter) for parameter in law)
-    except (TypeError, ValueError):
-        first = second = math.nan
-    if not (0 < first < math.inf and 0 < second < math.inf):  # false for NaN as well
-        raise ProblemError(
-            f"both parameters of the Beta law must be positive, got {law!r}: "
-            "(1, 1) is uniform, (2, 5) favours low rates"
-        )
-    return first, second
 
 
 def _steps(pairs: int, bottom: float, gap: float) -> Floats:

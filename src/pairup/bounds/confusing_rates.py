@@ -22,14 +22,14 @@ Rates of 0 and 1, under the strict order of couples:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.bounds.information import Floats, curvature, information, slope
+from pairup.bounds.information import curvature, information, slope
 from pairup.problem import Problem
+from pairup.rates import Floats
 
 Indices: TypeAlias = NDArray[np.intp]
 
@@ -43,40 +43,22 @@ _FLAT = 1e-13  # relative: added to curvatures, for coordinates that an explorat
 
 @dataclass(frozen=True)
 class HardestRates:
-    """For each pair of players, the confusing rates that an exploration is least able to rule out.
+    """For each pair of players, the confusing rates that an exploration can least rule out."""
 
-    Attributes
-    ----------
-    information
-        Information that the exploration gathers against them, shape (pairs of players,).
-    lower_bound
-        Bound from below, by convexity, on the information against any confusing rates.
-    coefficients
-        Information of one play of each couple, shape (pairs of players, couples).
-    rates
-        The confusing rates, shape (pairs of players, seats).
-    """
-
-    information: Floats
-    lower_bound: Floats
-    coefficients: Floats
-    rates: Floats
+    information: Floats  # that the exploration gathers against them, shape (pairs of players,)
+    lower_bound: Floats  # by convexity, of the information against any confusing rates
+    coefficients: Floats  # information of one play of each couple, shape (pairs, couples)
+    rates: Floats  # the confusing rates, shape (pairs of players, places)
 
 
 class ConfusingRates:
     """All confusing rates of a problem whose couples are in strict order.
 
     Players have *places* in the order of their rates, the phantom, if there is one, the last;
-    places 2k and 2k + 1 are couple k of the optimum.
-
-    Attributes
-    ----------
-    players
-        Player in each place; the phantom is player n.
-    first, second
-        Places of each cross couple: two players of different couples of the optimum.
-    better, worse
-        Places of each pair of players in which the worse can overtake the better.
+    places 2k and 2k + 1 are couple k of the optimum. `players` has the player in each place, the
+    phantom as player n. `first` and `second` are the places of each cross couple: two players of
+    different couples of the optimum. `better` and `worse` are the places of each pair of players in
+    which the worse can overtake the better.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -102,8 +84,9 @@ class ConfusingRates:
         """Write the log rate in each place as start + offset + sign * x[column]."""
         rates, pairs, count = self.sorted, len(self.better), len(self.sorted)
         self.start = np.log(np.where(rates > 0, rates, 1.0))
-        free = np.where(rates > 0, 0.0, _NEVER)
-        self.offset = np.tile(free, (pairs, 1))
+        self.rate = rates[self.first] * rates[self.second]  # of each cross couple
+        self.unit = np.exp(self.start[self.first] + self.start[self.second])  # the same, 1 for 0
+        self.offset = np.tile(np.where(rates > 0, 0.0, _NEVER), (pairs, 1))
         self.sign = np.tile(np.tile([1.0, -1.0], count // 2), (pairs, 1))
         if self.open:
             self.sign[:, -1] = 0.0
@@ -132,42 +115,21 @@ class ConfusingRates:
         x[rows, top // 2] = -distance / 2
         self.x = np.clip(x, self.low + margin, self.high - margin)
 
-    @cached_property
-    def rate(self) -> Floats:
-        """Rate of each cross couple."""
-        return self.sorted[self.first] * self.sorted[self.second]
-
-    @cached_property
-    def _unit(self) -> Floats:
-        """Rate of each cross couple before it moves; 1 in place of the rate 0 of a player."""
-        return np.exp(self.start[self.first] + self.start[self.second])
-
     def hardest(self, plays: Floats, enough: float = np.inf) -> HardestRates:
         """Find the confusing rates that an exploration is least able to rule out.
 
-        Parameters
-        ----------
-        plays
-            How often each cross couple is played.
-        enough
-            The search for a pair of players may stop when more information than this is certain.
+        The exploration plays each cross couple `plays` times. The search for a pair of players may
+        stop when more information than `enough` is certain.
         """
         programs = _ConvexPrograms(self, plays)
         self.x = programs.solve(self.x, enough)
-        lower_bound = programs.lower_bound(self.x)
-        shift, other = self._moved(self.x)
-        rates = np.exp(self.start + self.offset + self.sign * self._by_place(self.x))
-        coefficients = information(self.rate, other, shift)
-        return HardestRates(coefficients @ plays, lower_bound, coefficients, rates)
-
-    def _by_place(self, x: Floats) -> Floats:
-        return np.take_along_axis(x, self.column, axis=1)
-
-    def _moved(self, x: Floats) -> tuple[Floats, Floats]:
-        """Move all cross couples: by how much in logarithms, and to which rates."""
-        moved = self.offset + self.sign * self._by_place(x)
+        by_place = np.take_along_axis(self.x, self.column, axis=1)
+        rates = np.exp(self.start + self.offset + self.sign * by_place)
+        moved = self.offset + self.sign * by_place
         shift = moved[:, self.first] + moved[:, self.second]
-        return shift, self._unit * np.exp(shift)
+        coefficients = information(self.rate, self.unit * np.exp(shift), shift)
+        lower_bound = programs.lower_bound(self.x)
+        return HardestRates(coefficients @ plays, lower_bound, coefficients, rates)
 
 
 class _ConvexPrograms:
@@ -178,7 +140,7 @@ class _ConvexPrograms:
         self.played = np.flatnonzero(plays)
         self.plays = plays[self.played]
         self.rate = confusing.rate[self.played]
-        self.unit = confusing._unit[self.played]
+        self.unit = confusing.unit[self.played]
         first, second = confusing.first[self.played], confusing.second[self.played]
         self.offset = confusing.offset[:, first] + confusing.offset[:, second]
         pairs, coordinates = confusing.low.shape

@@ -7,12 +7,9 @@ ln r. It is infinite where r = 1, because p is below 1 here.
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 
-Floats: TypeAlias = NDArray[np.float64]
+from pairup.rates import Floats
 
 _SMALL = 1e-3  # of z / (1 - p): the closed form has lost the digits that the series still has
 
@@ -20,14 +17,8 @@ _SMALL = 1e-3  # of z / (1 - p): the closed form has lost the digits that the se
 def information(rate: Floats, other: Floats, shift: Floats) -> Floats:
     """Return kl(rate, other), accurate also where both are nearly the same.
 
-    Parameters
-    ----------
-    rate
-        Rate of each couple, in [0, 1).
-    other
-        Rate to compare with, in [0, 1]: ``rate * exp(shift)`` where the rate is positive.
-    shift
-        Logarithm of the ratio; not read where the rate is 0.
+    `rate` is in [0, 1), and `other` in [0, 1] is ``rate * exp(shift)`` where the rate is positive;
+    elsewhere `shift` is not read.
 
     Examples
     --------

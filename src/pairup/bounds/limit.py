@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pairup.bounds.confusing_rates import ConfusingRates, HardestRates
-from pairup.bounds.information import Floats
 from pairup.bounds.linear_program import ExplorationProgram
 from pairup.errors import ProblemError
 from pairup.matching import Matching
 from pairup.problem import Problem
+from pairup.rates import Floats
 
 _ACCURACY = 1e-7  # relative, of the constant; a tenth of what is promised
 _ROUNDS = 200
@@ -151,20 +151,16 @@ def lower(problem: Problem) -> LowerBound:
     if problem.players == 2:
         return LowerBound(0.0, 0.0, reason=_EQUAL)
     if not problem.strict_order:
-        return _tied(problem)
+        rates = np.sort(np.append(problem.rates, np.zeros(problem.players % 2)))
+        if rates[0] == rates[-2] or rates[1] == rates[-1]:  # all but one are the same
+            return LowerBound(0.0, 0.0, reason=_EQUAL)
+        return LowerBound(math.nan, math.nan, reason=_TIES)
     if problem.gap < np.finfo(float).tiny:
         return LowerBound(math.nan, math.nan, reason=_TINY)
     confusing = ConfusingRates(problem)
     if not len(confusing.better):
         return LowerBound(0.0, 0.0, reason=_SURE)
     return _CuttingPlanes(ExplorationProgram(confusing)).run()
-
-
-def _tied(problem: Problem) -> LowerBound:
-    rates = np.sort(np.append(problem.rates, np.zeros(problem.players % 2)))
-    if rates[0] == rates[-2] or rates[1] == rates[-1]:  # all but one are the same
-        return LowerBound(0.0, 0.0, reason=_EQUAL)
-    return LowerBound(math.nan, math.nan, reason=_TIES)
 
 
 class _CuttingPlanes:
@@ -221,7 +217,6 @@ class _CuttingPlanes:
         rates = rates[: len(rates) - confusing.phantom]
         rates.setflags(write=False)
         information = self.hardest.information[worst] / self.hardest.lower_bound[worst]
-        better, worse = (
-            int(confusing.players[places[worst]]) for places in (confusing.better, confusing.worse)
-        )
+        places = confusing.better[worst], confusing.worse[worst]
+        better, worse = confusing.players[list(places)].tolist()
         return Certificate(float(information), rates, (better, worse))

@@ -8,8 +8,8 @@ import numpy as np
 
 from pairup.best_matching import best_matching
 from pairup.bounds.confusing_rates import ConfusingRates
-from pairup.bounds.information import Floats
 from pairup.matching import Couple, Matching
+from pairup.rates import Floats
 
 _MIN_GAIN = 1e-10  # relative: how much better a matching must be than the known ones
 _TOLERANCE = 1e-10
@@ -48,10 +48,7 @@ class ExplorationProgram:
 
     def begin(self) -> Floats:
         """Spend a regret of 1 on every neighbour of the optimum: that rules out all other rates."""
-        near = [
-            max(couple[1] // 2 - couple[0] // 2 for couple in couples) == 1
-            for couples in self.matchings
-        ]
+        near = [max(j // 2 - i // 2 for i, j in couples) == 1 for couples in self.matchings]
         return np.array(near, float)
 
     def plays(self, spent: Floats) -> Floats:
@@ -63,16 +60,10 @@ class ExplorationProgram:
         from scipy.optimize import linprog  # a third of a second, which few users need
 
         told = self.cuts @ np.array(self.shares).T
-        found = linprog(
-            np.ones(told.shape[1]),
-            A_ub=-told,
-            b_ub=-np.ones(len(told)),
-            method="highs",
-            options={
-                "primal_feasibility_tolerance": _TOLERANCE,
-                "dual_feasibility_tolerance": _TOLERANCE,
-            },
-        )
+        limits = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
+        options = dict.fromkeys(limits, _TOLERANCE)
+        costs, needed = np.ones(told.shape[1]), np.ones(len(told))
+        found = linprog(costs, A_ub=-told, b_ub=-needed, method="highs", options=options)
         return (found.x, -found.ineqlin.marginals) if found.success else None
 
     def price(self, prices: Floats) -> float:
@@ -91,7 +82,9 @@ class ExplorationProgram:
         while True:
             couples = best_matching(worth - dearest * self.squares)
             cross = [couple for couple in couples if self.number[couple] >= 0]
-            regret = self._regret(couples)
+            moved = {place // 2 for couple in cross for place in couple}
+            lost = sum(self.squares[couple] for couple in cross)
+            regret = float(lost - sum(self.squares[2 * k, 2 * k + 1] for k in moved))
             if not cross or regret <= 0:
                 break
             ratio = float(sum(worth[couple] for couple in cross)) / regret
@@ -100,12 +93,6 @@ class ExplorationProgram:
             self._add(cross, regret)
             dearest = ratio
         return float(prices.sum() / dearest)
-
-    def _regret(self, couples: Matching) -> float:
-        """Return the regret of a matching, from the couples that differ from the optimum."""
-        moved = {place // 2 for couple in couples if self.number[couple] >= 0 for place in couple}
-        lost = sum(self.squares[couple] for couple in couples if self.number[couple] >= 0)
-        return float(lost - sum(self.squares[2 * k, 2 * k + 1] for k in moved))
 
     def matching(self, index: int) -> Matching:
         """Return a known matching of players, not of places."""
