@@ -43,11 +43,8 @@ def best_matching(weights: ArrayLike, *, perfect: bool = True) -> Matching:
     Examples
     --------
     >>> from pairup import best_matching
-    >>> weights = [[0, 9, 7, 0], [9, 0, 6, 3], [7, 6, 0, 0], [0, 3, 0, 0]]
-    >>> best_matching(weights)
+    >>> best_matching([[0, 9, 7, 0], [9, 0, 6, 3], [7, 6, 0, 0], [0, 3, 0, 0]])
     Matching(0-2, 1-3)
-    >>> best_matching([[0, 5, -1], [5, 0, -4], [-1, -4, 0]])
-    Matching(0-1; waiting 2)
     >>> best_matching([[0, -1], [-1, 0]], perfect=False)
     Matching(waiting 0, 1)
     """

@@ -13,7 +13,6 @@ import math
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,16 +35,10 @@ class Problem:
     Parameters
     ----------
     rates : array_like of float, shape (n,)
-        Acceptance rate of each player, in [0, 1], in any order; n is at least 2. Copied.
+        Acceptance rate of each player, in [0, 1], in any order; n is at least 2. The attribute
+        `rates` is a read-only copy, an array of float64.
     name : str
         Name of the problem in tables and figures.
-
-    Attributes
-    ----------
-    rates : ndarray of float64, shape (n,)
-        Rate of each player, in the given order; read-only.
-    name : str
-        The name, as given.
 
     Raises
     ------
@@ -169,18 +162,15 @@ class Problem:
         return self.games(self.optimum)
 
     def games(self, matching: Iterable[Iterable[Hashable]]) -> float:
-        """Return the expected number of games of a matching in one round.
+        """Return the expected number of games of a matching in one round, at most `best_games`.
+
+        The order of the couples does not change a bit of it.
 
         Parameters
         ----------
         matching
             A `Matching` or any couples of player indices. It need not be full: a player in no
             couple plays no game.
-
-        Returns
-        -------
-        float
-            Between 0 and `best_games`. The order of the couples does not change a bit of it.
 
         Raises
         ------
@@ -195,18 +185,15 @@ class Problem:
         if not isinstance(matching, Matching):
             matching = Matching(matching)
         for player in matching.players:
-            self._check_player(player)
+            # A negative index is an element to NumPy, but not a player.
+            if not is_integer(player) or not 0 <= player < self.players:
+                raise MatchingError(
+                    f"players of this problem are the integers 0 to {self.players - 1}, "
+                    f"got {player!r}: use the index of the player in `rates`"
+                )
         couples = np.array(matching.couples, dtype=np.intp).reshape(-1, 2)
         # fsum rounds once, so that every order of the couples gives the same float.
         return math.fsum(self.rates[couples[:, 0]] * self.rates[couples[:, 1]])
-
-    def _check_player(self, player: Any) -> None:
-        # A negative index is an element to NumPy, but not a player.
-        if not is_integer(player) or not 0 <= player < self.players:
-            raise MatchingError(
-                f"players of this problem are the integers 0 to {self.players - 1}, "
-                f"got {player!r}: use the index of the player in `rates`"
-            )
 
     def regret(self, matching: Iterable[Iterable[Hashable]]) -> float:
         """Return the expected number of games that a matching loses in one round.
@@ -278,11 +265,8 @@ class Problem:
         still be better than the leader's {i, i'}. Their true gaps are i(i' - j') and i'(i - j);
         both couples are played together, so the smaller gap decides how often.
 
-        Returns
-        -------
-        ndarray of float64
-            min(i(i' - j'), i'(i - j)) for each neighbour, in the order of `neighbour_gaps`;
-            read-only. A couple with the phantom is never the smaller one.
+        The array has min(i(i' - j'), i'(i - j)) for each neighbour, in the order of
+        `neighbour_gaps`; it is read-only. A couple with the phantom is never the smaller one.
 
         Examples
         --------

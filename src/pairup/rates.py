@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from pairup.checks import check_number, checked_integer
 from pairup.errors import ProblemError
 
-Floats: TypeAlias = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 _DECIMALS = 12  # the families are rounded, so that 3 * 0.1 is the 0.3 that a reader expects
 

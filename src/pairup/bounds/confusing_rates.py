@@ -22,7 +22,6 @@ Rates of 0 and 1, under the strict order of couples:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +30,7 @@ from pairup.bounds.information import curvature, information, slope
 from pairup.problem import Problem
 from pairup.rates import Floats
 
-Indices: TypeAlias = NDArray[np.intp]
+Indices = NDArray[np.intp]
 
 _NEVER = -1e4  # in place of ln 0: e to it is 0 exactly, and it can be added up
 _INSIDE = 1e-10  # share of its range that a coordinate keeps from the ends, for finite information
@@ -85,7 +84,8 @@ class ConfusingRates:
         rates, pairs, count = self.sorted, len(self.better), len(self.sorted)
         self.start = np.log(np.where(rates > 0, rates, 1.0))
         self.rate = rates[self.first] * rates[self.second]  # of each cross couple
-        self.unit = np.exp(self.start[self.first] + self.start[self.second])  # the same, 1 for 0
+        # The same, with 1 in place of the rate 0 of a player.
+        self.unit = np.exp(self.start[self.first] + self.start[self.second])
         self.offset = np.tile(np.where(rates > 0, 0.0, _NEVER), (pairs, 1))
         self.sign = np.tile(np.tile([1.0, -1.0], count // 2), (pairs, 1))
         if self.open:

@@ -98,18 +98,7 @@ class LowerBound:
         return 0.0 if self.certified == 0 else (self.certified - self.constant) / self.certified
 
     def regret(self, rounds: ArrayLike) -> Floats | float:
-        """Return ``constant * ln(rounds)``.
-
-        Parameters
-        ----------
-        rounds
-            Number of rounds, or an array of such numbers; at least 1.
-
-        Returns
-        -------
-        float or ndarray of float64
-            Of the shape of `rounds`.
-        """
+        """Return ``constant * ln(rounds)`` for a number of rounds, or for each one in an array."""
         array = np.asarray(rounds, dtype=np.float64)
         if not np.all(array >= 1):  # false for NaN as well
             raise ProblemError(f"rounds must be at least 1, got {rounds!r}: count from 1")
@@ -206,9 +195,8 @@ class _CuttingPlanes:
             (self.program.matching(index), float(self.spent[index] / self.program.regret[index]))
             for index in np.flatnonzero(self.spent).tolist()
         ]
-        explored = sorted(often, key=lambda each: -each[1])
-        constant = min(self.low, self.high)
-        return LowerBound(constant, self.high, tuple(explored), self._certificate())
+        explored = tuple(sorted(often, key=lambda each: -each[1]))
+        return LowerBound(min(self.low, self.high), self.high, explored, self._certificate())
 
     def _certificate(self) -> Certificate:
         confusing, worst = self.program.confusing, int(self.hardest.lower_bound.argmin())

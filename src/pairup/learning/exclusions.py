@@ -39,8 +39,10 @@ def replace_forbidden(
     if len(kept) == len(couples):
         return couples
     coupled = {slot for couple in kept for slot in couple}
-    alone = [slot for slot in players if slot not in coupled]
-    loose = _with_partners(alone, players, forbidden)
+    present = set(players)
+    barred = Counter(slot for couple in forbidden if present.issuperset(couple) for slot in couple)
+    # Players who may meet nobody at all must wait.
+    loose = [i for i in players if i not in coupled and barred[i] < len(players) - 1]
     broken = 0
     while True:
         again = sorted([*loose, *(slot for couple in kept[:broken] for slot in couple)])
@@ -50,13 +52,6 @@ def replace_forbidden(
             still = set(made) | set(kept[broken:])
             return [couple for couple in kept if couple in still] + new
         broken = max(_FIRST_BREAKS, 2 * broken)
-
-
-def _with_partners(loose: list[int], players: list[int], forbidden: set[SlotCouple]) -> list[int]:
-    """Pick the players who may meet anyone at all: the others must wait."""
-    present = set(players)
-    barred = Counter(slot for couple in forbidden if present.issuperset(couple) for slot in couple)
-    return [slot for slot in loose if barred[slot] < len(players) - 1]
 
 
 def _matched(

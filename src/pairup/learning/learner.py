@@ -116,14 +116,7 @@ class Learner:
         return self.leader_among()
 
     def leader_among(self, available: Iterable[Hashable] | None = None) -> Matching | None:
-        """Return the matching of some of the players that looks best now, best couple first.
-
-        Examples
-        --------
-        >>> from pairup import Unimodal
-        >>> len(Unimodal().learner("abcd").leader_among(["b", "d"]))
-        1
-        """
+        """Return the matching of some of the players that looks best now, best couple first."""
         slots = self._slots(available)
         couples = self._running.leader(slots)
         return None if couples is None else self._matching(couples, slots)

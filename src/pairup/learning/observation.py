@@ -19,15 +19,7 @@ Outcome = tuple[SlotCouple, bool | None]
 def read_observation(
     roster: Roster, matching: Iterable[Iterable[Hashable]], played: Played, accepted: Accepted
 ) -> Observation:
-    """List the couples that were decided, with what is known of each, or refuse what was given.
-
-    Examples
-    --------
-    >>> roster = Roster(["ann", "bob", "cyd", "dan"])
-    >>> couples = [("ann", "bob"), ("cyd", "dan")]
-    >>> read_observation(roster, couples, None, {"ann": True, "cyd": False})
-    [((2, 3), CoupleFeedback(accepted=(False, None), played=None))]
-    """
+    """List the couples that were decided, with what is known of each, or refuse what was given."""
     couples = roster.slot_couples("a matching", matching)
     answers = _answers(roster, couples, accepted)
     if played is None and accepted is not None:

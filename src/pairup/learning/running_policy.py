@@ -31,14 +31,6 @@ class RunningPolicy:
     """A policy at work on the players in some slots. It knows slots, not names.
 
     `capacity`, the number of slots there is room for, grows with the players present.
-
-    Examples
-    --------
-    >>> from pairup import Unimodal
-    >>> running = RunningPolicy(Unimodal(), seed=0, capacity=2)
-    >>> running.set_present(np.arange(2))
-    >>> running.propose(np.arange(2))
-    [(0, 1)]
     """
 
     def __init__(self, policy: Policy, seed: int, capacity: int) -> None:
