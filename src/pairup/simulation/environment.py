@@ -4,8 +4,6 @@ Importing this module registers it. An agent meets the very players that `simula
 policies meet: episode r after ``reset(seed=s)`` is replication r of seed s, bit for bit.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, TypeAlias
@@ -98,13 +96,8 @@ class MatchingEnvironment(gymnasium.Env[Observation, Action]):
     ) -> tuple[Observation, dict[str, Any]]:
         """Start an episode: the first replication of a new seed, or the next of the same one.
 
-        Parameters
-        ----------
-        seed
-            As in `simulate`. Without one the next replication begins, of a seed drawn from the
-            system when there was none before.
-        options
-            ``{"replication": r}`` begins replication r instead.
+        Without any seed so far, one is drawn from the system. The option ``{"replication": r}``
+        begins replication r instead.
         """
         if seed is not None:
             checked_seed(seed)
@@ -124,12 +117,7 @@ class MatchingEnvironment(gymnasium.Env[Observation, Action]):
     def step(self, action: Action) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Propose the matching of `action` for one round.
 
-        Raises
-        ------
-        MatchingError
-            The action is not in the action space.
-        SimulationError
-            No round is left.
+        `MatchingError`: it is not in the action space. `SimulationError`: no round is left.
         """
         if self._round >= self.rounds:
             raise SimulationError(
@@ -142,7 +130,10 @@ class MatchingEnvironment(gymnasium.Env[Observation, Action]):
         happened = [couple for couple in couples if accepted[couple].all()]
         played = np.zeros(self.problem.players, np.int8)
         played[happened] = 1
-        info = self._costs(couples) | {"round": self._round}
+        rates = self._replication.rates.tolist()
+        games = math.fsum(rates[i] * rates[j] for i, j in couples)
+        regret = max(0.0, self.problem.best_games - games)
+        info = {"regret": regret, "expected_games": games, "round": self._round}
         return played, float(len(happened)), False, self._round == self.rounds, info
 
     def encode(self, matching: Matching | Iterable[Iterable[Hashable]]) -> Action:
@@ -153,7 +144,7 @@ class MatchingEnvironment(gymnasium.Env[Observation, Action]):
         >>> MatchingEnvironment([0.9, 0.8, 0.3, 0.2]).encode([(1, 2), (0, 3)])
         array([2, 0])
         """
-        matching = Matching(matching) if not isinstance(matching, Matching) else matching
+        matching = matching if isinstance(matching, Matching) else Matching(matching)
         self.problem.games(matching)  # refuses other players
         if len(matching) != self.problem.pairs:
             raise MatchingError(
@@ -201,11 +192,6 @@ class MatchingEnvironment(gymnasium.Env[Observation, Action]):
             return False
         whole = choices.dtype.kind in "iu" and choices.shape == self._choices.shape
         return whole and bool(np.all((choices >= 0) & (choices < self._choices)))
-
-    def _costs(self, couples: list[list[int]]) -> dict[str, float]:
-        rates = self._replication.rates.tolist()
-        games = math.fsum(rates[i] * rates[j] for i, j in couples)
-        return {"regret": max(0.0, self.problem.best_games - games), "expected_games": games}
 
 
 gymnasium.register(ID, entry_point=f"{__name__}:{MatchingEnvironment.__name__}")

@@ -1,7 +1,5 @@
 """A policy plays a replication of a problem from its first round on."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 
@@ -23,19 +21,10 @@ Numbers = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 
 class Playthrough:
-    """One replication of a policy on a problem, played as far as asked.
+    """Replication `number` of a policy on a problem, played as far as asked.
 
-    Parameters
-    ----------
-    problem, policy, rounds, seed
-        As in `simulate`; `rounds` is the horizon that the policy is told.
-    number
-        Of the replication.
-
-    Attributes
-    ----------
-    totals
-        Rounds and games played so far, and their regret.
+    The arguments are those of `simulate`; `rounds` is the horizon that the policy is told. `totals`
+    has the rounds and games played so far, and their regret.
 
     Examples
     --------
@@ -80,31 +69,10 @@ def play_replications(
     checkpoints: Sequence[int],
     stop: threading.Event | None = None,
 ) -> Numbers:
-    """Play some replications one after the other, here and in this thread.
+    """Play replications one after the other, in this thread; returns regret and games as in `Run`.
 
-    The result depends on the arguments alone, and all of them but `stop` can travel to another
-    process. The arguments are those of `simulate`.
-
-    Parameters
-    ----------
-    checkpoints
-        Ascending, in (0, rounds].
-    stop
-        When it is set, the call ends within a hundredth of a second with a `SimulationError`.
-
-    Returns
-    -------
-    regret, games : ndarray, shape (replications, checkpoints)
-        As in `Run`.
-
-    Examples
-    --------
-    >>> from pairup import Problem, Unimodal, simulate
-    >>> problem = Problem.from_zero(4, 0.1)
-    >>> regret, games = play_replications(problem, Unimodal(), 100, range(2, 5), 7, [10, 100])
-    >>> run = simulate(problem, Unimodal(), 100, range(2, 5), 7, [10, 100])
-    >>> bool((run.regret == regret).all() and (run.games == games).all())
-    True
+    The arguments are those of `simulate`, and all of them but `stop` can travel to another process.
+    When `stop` is set, the call ends within a hundredth of a second with a `SimulationError`.
     """
     shape = len(replications), len(checkpoints)
     regret, games = np.zeros(shape), np.zeros(shape, np.int64)

@@ -1,10 +1,4 @@
-"""A replication: the players under shuffled labels, and their acceptances.
-
-The simulator and the environment make it here, so that a policy and an agent from elsewhere meet
-the same players on the same days.
-"""
-
-from __future__ import annotations
+"""A replication, as the simulator and the environment for agents from elsewhere play it."""
 
 import numpy as np
 
@@ -14,28 +8,9 @@ from pairup.problem import Problem
 
 
 def new_replication(problem: Problem, seed: int, number: int) -> Replication:
-    """Make one replication of a problem.
+    """Make one replication of a problem; all its draws follow from the seed and the number.
 
-    Parameters
-    ----------
-    problem
-        Who plays. Player i of the replication is player ``labels[i]`` of the problem, for a shuffle
-        drawn from the seed and the number.
-    seed, number
-        Both at least 0; all draws of the replication follow from them.
-
-    Returns
-    -------
-    Replication
-        Rates by the players' labels, the key of their acceptances, and the best games per round.
-
-    Examples
-    --------
-    >>> from pairup import Problem
-    >>> problem = Problem.from_zero(4, 0.1)
-    >>> replication = new_replication(problem, seed=7, number=0)
-    >>> sorted(replication.rates) == sorted(problem.rates)
-    True
+    Player i is player ``labels[i]`` of the problem, for a shuffle that is drawn from them too.
     """
     labels = np.arange(problem.players)
     shuffle(np.uint64(stream_key(seed, number, LABELS)), labels)

@@ -1,7 +1,5 @@
 """Run: what a simulation measured."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from numbers import Real
 from typing import Literal

@@ -1,7 +1,5 @@
 """Simulation: a policy plays a problem, again and again, on common random numbers."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -91,14 +89,11 @@ def simulate(
         first.play_to(1)  # compiled once: threads that find no machine code would each compile it
     settings = {"seed": int(seed), "checkpoints": marks.tolist()}
     play = partial(play_replications, problem, policy, int(rounds), **settings)
-    with _threads(len(numbers)) if executor is None else nullcontext(executor) as pool:
+    threads = min(os.cpu_count() or 1, len(numbers))
+    with ThreadPoolExecutor(threads) if executor is None else nullcontext(executor) as pool:
         played = _play_all(pool, play, numbers, progress)
     regret, games = (np.concatenate(column) for column in zip(*played, strict=True))
     return Run(problem, policy, int(seed), np.array(numbers), marks, regret, games)
-
-
-def _threads(replications: int) -> Executor:
-    return ThreadPoolExecutor(min(os.cpu_count() or 1, replications))
 
 
 def _play_all(
@@ -163,12 +158,11 @@ def _checked_marks(checkpoints: Iterable[int] | None, rounds: int) -> NDArray[np
 
 
 def _checked_replications(replications: int | range) -> range:
-    if isinstance(replications, range):
-        if len(replications) == 0 or min(replications) < 0:
-            raise SimulationError(
-                f"replications must be numbers of at least 0, got {replications!r}: try range(20)"
-            )
-        return replications
-    return range(
-        checked_integer("replications", replications, SimulationError, minimum=1, advice="try 100")
-    )
+    if not isinstance(replications, range):
+        name, advice = "replications", "try 100"
+        return range(checked_integer(name, replications, SimulationError, minimum=1, advice=advice))
+    if len(replications) == 0 or min(replications) < 0:
+        raise SimulationError(
+            f"replications must be numbers of at least 0, got {replications!r}: try range(20)"
+        )
+    return replications

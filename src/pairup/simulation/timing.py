@@ -1,7 +1,5 @@
 """The time that a policy takes per round."""
 
-from __future__ import annotations
-
 import time
 
 from pairup.policies.base import Policy
@@ -12,24 +10,11 @@ from pairup.simulation.playthrough import Playthrough
 def time_rounds(
     problem: Problem, policy: Policy, rounds: int, seed: int = 0, seconds: float = 0.1
 ) -> tuple[float, int]:
-    """Time the first replication from its first round on, in this thread.
+    """Time the first replication; returns nanoseconds per round, and how many rounds were timed.
 
-    Compilation and the making of the policy's state are not timed. The clock is that of the
-    thread, so that other work on the machine counts little.
-
-    Parameters
-    ----------
-    problem, policy, rounds, seed
-        As in `simulate`.
-    seconds
-        About when to stop, where the replication takes longer.
-
-    Returns
-    -------
-    nanoseconds : float
-        Processor time per round, over the rounds timed.
-    played : int
-        Rounds timed.
+    It plays in this thread from the first round on, for about `seconds` at most. Compilation and
+    the making of the policy's state are not timed. The clock is that of the thread, so that other
+    work on the machine counts little.
 
     Examples
     --------
