@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels.counters import GAUSSIAN, ROUND
+from pairup.kernels.counters import GAUSSIAN, MEMBERS, ROUND
 from pairup.kernels.couple_statistics import CoupleStatistics, record
+from pairup.kernels.couples import set_members, write_mates
 from pairup.kernels.exact_matching.max_matching import MatchingWorkspace, solve_loaded
-from pairup.kernels.exact_matching.participants import Participants, set_participants, write_couples
 from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.dispatch import OK, provide
 from pairup.kernels.runtime.distributions import fill_beta, fill_normal
@@ -27,7 +27,7 @@ class CombThompsonState(NamedTuple):
 
     stats: CoupleStatistics
     workspace: MatchingWorkspace
-    participants: Participants
+    players: np.ndarray  # the first `now[MEMBERS]` are to be matched
     now: np.ndarray
     key: np.ndarray
     first: np.ndarray
@@ -36,27 +36,16 @@ class CombThompsonState(NamedTuple):
     draws: np.ndarray
 
 
-def set_available(state, players):
-    """See `dispatch.set_available`."""
-    set_participants(state.participants, players, len(state.stats.tries) - 1)
-
-
-def propose(state, couples):
-    """See `dispatch.propose`."""
-    players = state.participants.players[: state.participants.size[0]]
-    key = word(state.key[0], state.now[ROUND])
+def _propose(state, couples):
+    players = state.players[: state.now[MEMBERS]]
+    _draw_weights(state, players, word(state.key[0], state.now[ROUND]))
     state.now[ROUND] += 1
-    if state.now[GAUSSIAN] != 0:
-        _draw_normal(state, players, key)
-    else:
-        _draw_beta(state, players, key)
     solve_loaded(state.workspace, players)
-    write_couples(state.workspace, state.participants, couples)
+    write_mates(state.workspace.kept_mate, players, couples)
     return OK
 
 
-def observe(state, couples, played):
-    """See `dispatch.observe`."""
+def _observe(state, couples, played):
     for c in range(len(played)):
         i, j = slot(couples[c, 0]), slot(couples[c, 1])
         mean = record(state.stats, i, j, played[c])
@@ -69,54 +58,32 @@ def observe(state, couples, played):
             state.second[i, j] += 1.0
 
 
-provide(CombThompsonState, set_available=set_available, propose=propose, observe=observe)
+provide(CombThompsonState, set_available=set_members, propose=_propose, observe=_observe)
 
 
 @kernel
-def _real(state, players):
-    """How many of the participants are real, not the phantom."""
-    count, phantom = len(players), len(state.stats.tries) - 1
-    return count - 1 if count > 0 and players[count - 1] == phantom else count
-
-
-@kernel
-def _draw_normal(state, players, key):
-    """Weigh the couples by normal draws; couples not seen yet have an infinite mean."""
-    weight, real = state.workspace.weight, _real(state, players)
-    draws = state.draws[: real * (real - 1) // 2]
-    fill_normal(key, draws)
-    k = 0
+def _draw_weights(state, players, key):
+    """Weigh the couples by a draw from each posterior; all are worth the same with the phantom."""
+    weight, first, second = state.workspace.weight, state.posteriors[0], state.posteriors[1]
+    real, count = len(players), 0
+    if real > 0 and players[real - 1] == len(state.stats.tries) - 1:
+        real -= 1
     for a in range(real):
         for b in range(a + 1, real):
             i, j = slot(players[a]), slot(players[b])
-            weight[a, b] = weight[b, a] = state.first[i, j] + state.second[i, j] * draws[k]
-            k += 1
-    _weigh_phantom(state, players, real)
-
-
-@kernel
-def _draw_beta(state, players, key):
-    """Weigh the couples by Beta draws."""
-    weight, real = state.workspace.weight, _real(state, players)
-    count, k = real * (real - 1) // 2, 0
-    for a in range(real):
-        for b in range(a + 1, real):
-            i, j = slot(players[a]), slot(players[b])
-            state.posteriors[0, k], state.posteriors[1, k] = state.first[i, j], state.second[i, j]
-            k += 1
+            first[count], second[count] = state.first[i, j], state.second[i, j]
+            count += 1
     draws = state.draws[:count]
-    fill_beta(key, state.posteriors[0, :count], state.posteriors[1, :count], draws)
+    if state.now[GAUSSIAN] != 0:
+        fill_normal(key, draws)
+        for k in range(count):
+            draws[k] = first[k] + second[k] * draws[k]  # infinite where a couple is unseen
+    else:
+        fill_beta(key, first[:count], second[:count], draws)
     k = 0
     for a in range(real):
         for b in range(a + 1, real):
             weight[a, b] = weight[b, a] = draws[k]
             k += 1
-    _weigh_phantom(state, players, real)
-
-
-@kernel
-def _weigh_phantom(state, players, real):
-    """All are worth the same with the phantom, if it takes part."""
-    for phantom in range(real, len(players)):
-        for a in range(real):
-            state.workspace.weight[a, phantom] = state.workspace.weight[phantom, a] = 0.0
+        for phantom in range(real, len(players)):
+            weight[a, phantom] = weight[phantom, a] = 0.0

@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels.counters import KL, ROUND
+from pairup.kernels.counters import KL, MEMBERS, ROUND
 from pairup.kernels.couple_statistics import PHANTOM_MEAN, CoupleStatistics, record
+from pairup.kernels.couples import set_members, write_mates
 from pairup.kernels.exact_matching.max_matching import MatchingWorkspace, solve_loaded
-from pairup.kernels.exact_matching.participants import Participants, set_participants, write_couples
 from pairup.kernels.kl_index import exploration_level, kl_index, slope_at
 from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.dispatch import OK, provide
@@ -34,34 +34,30 @@ class CombUCBState(NamedTuple):
 
     stats: CoupleStatistics
     workspace: MatchingWorkspace
-    participants: Participants
+    players: np.ndarray  # the first `now[MEMBERS]` are to be matched
     now: np.ndarray
     base: np.ndarray  # inf for unseen couples; KL: and for those whose tangent is not known
     slope: np.ndarray
     solved: np.ndarray  # KL: the round in which the index was last solved
 
 
-def set_available(state, players):
-    """See `dispatch.set_available`."""
-    set_participants(state.participants, players, len(state.stats.tries) - 1)
-
-
-def propose(state, couples):
-    """See `dispatch.propose`."""
+def _propose(state, couples):
     state.now[ROUND] += 1
-    players = state.participants.players[: state.participants.size[0]]
-    x = _exploration(state)
+    players = state.players[: state.now[MEMBERS]]
+    if state.now[KL] != 0:
+        x = exploration_level(state.now[ROUND])
+    else:
+        x = math.sqrt(1.5 * log(float(max(state.now[ROUND] - 1, 1))))
     _weigh(state, players, x)
     while True:
         solve_loaded(state.workspace, players)
         if state.now[KL] == 0 or not _refine(state, players, x):
             break
-    write_couples(state.workspace, state.participants, couples)
+    write_mates(state.workspace.kept_mate, players, couples)
     return OK
 
 
-def observe(state, couples, played):
-    """See `dispatch.observe`."""
+def _observe(state, couples, played):
     for c in range(len(played)):
         i, j = slot(couples[c, 0]), slot(couples[c, 1])
         mean = record(state.stats, i, j, played[c])
@@ -71,20 +67,12 @@ def observe(state, couples, played):
             state.base[i, j], state.slope[i, j] = mean, 1.0 / math.sqrt(state.stats.tries[i, j])
 
 
-provide(CombUCBState, set_available=set_available, propose=propose, observe=observe)
-
-
-@kernel
-def _exploration(state):
-    """What the slopes are multiplied by in this round."""
-    if state.now[KL] != 0:
-        return exploration_level(state.now[ROUND])
-    return math.sqrt(1.5 * log(float(max(state.now[ROUND] - 1, 1))))
+provide(CombUCBState, set_available=set_members, propose=_propose, observe=_observe)
 
 
 @kernel
 def _weigh(state, players, x):
-    """Give the couples of the participants their weights: indices, or bounds on them."""
+    """Give the couples of the players their weights: indices, or bounds on them."""
     weight = state.workspace.weight
     for a in range(len(players)):
         for b in range(a + 1, len(players)):

@@ -6,10 +6,9 @@ import numpy as np
 
 from pairup.kernels import greedy_leader
 from pairup.kernels.counters import AVAILABLE, DECAYS, ROUND
-from pairup.kernels.couple_statistics import CoupleStatistics, record
-from pairup.kernels.greedy_leader import Leader, note_mean
+from pairup.kernels.couple_statistics import CoupleStatistics
+from pairup.kernels.greedy_leader import Leader, learn
 from pairup.kernels.neighbours import write
-from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.dispatch import OK, provide
 from pairup.kernels.runtime.randomness import MANTISSA, mantissa, word
 from pairup.kernels.uniform import draw_matching
@@ -27,20 +26,20 @@ class EpsilonGreedyState(NamedTuple):
     shuffled: np.ndarray
 
 
-def set_available(state, players):
-    """See `dispatch.set_available`."""
+def _set_available(state, players):
     state.now[AVAILABLE] = len(players)
     for x in range(len(players)):
         state.players[x] = players[x]
-    greedy_leader.set_players(state.leader, state.stats, players, len(state.leader.place) - 1)
+    greedy_leader.set_players(state.leader, state.stats, players)
 
 
-def propose(state, couples):
-    """See `dispatch.propose`."""
-    now = state.now
+def _propose(state, couples):
+    now, share = state.now, state.epsilon[0]
     now[ROUND] += 1
+    if now[DECAYS]:
+        share = share * (2 * state.leader.couples[0] - 1) / now[ROUND]
     draw = mantissa(word(state.keys[1], now[ROUND]))
-    if np.float64(draw) < _share(state) * MANTISSA:
+    if np.float64(draw) < share * MANTISSA:
         players = state.players[: now[AVAILABLE]]
         draw_matching(word(state.keys[2], now[ROUND]), players, state.shuffled, couples)
     else:
@@ -49,21 +48,4 @@ def propose(state, couples):
     return OK
 
 
-def observe(state, couples, played):
-    """See `dispatch.observe`."""
-    for c in range(len(played)):
-        i, j = slot(couples[c, 0]), slot(couples[c, 1])
-        mean = record(state.stats, i, j, played[c])
-        note_mean(state.leader, state.keys[0], i, j, mean)
-
-
-provide(EpsilonGreedyState, set_available=set_available, propose=propose, observe=observe)
-
-
-@kernel
-def _share(state):
-    """How likely this round is to explore."""
-    epsilon, now = state.epsilon[0], state.now
-    if now[DECAYS]:
-        return epsilon * (2 * state.leader.couples[0] - 1) / now[ROUND]
-    return epsilon
+provide(EpsilonGreedyState, set_available=_set_available, propose=_propose, observe=learn)

@@ -6,11 +6,11 @@ import numpy as np
 
 from pairup.kernels import greedy_leader
 from pairup.kernels.counters import MEMBERS, TURN, TURNS
-from pairup.kernels.couple_statistics import CoupleStatistics, record
-from pairup.kernels.greedy_leader import Leader, note_mean
+from pairup.kernels.couple_statistics import CoupleStatistics
+from pairup.kernels.couples import fill_members
+from pairup.kernels.greedy_leader import Leader, learn
 from pairup.kernels.neighbours import write
-from pairup.kernels.round_robin import next_meeting
-from pairup.kernels.runtime.compilation import kernel, slot
+from pairup.kernels.round_robin import write_meetings
 from pairup.kernels.runtime.dispatch import OK, provide
 from pairup.kernels.runtime.randomness import shuffle
 
@@ -25,21 +25,17 @@ class ExploreThenCommitState(NamedTuple):
     members: np.ndarray
 
 
-def set_available(state, players):
-    """See `dispatch.set_available`."""
-    phantom, available = len(state.leader.place) - 1, len(players)
-    state.now[MEMBERS] = available + available % 2
-    state.members[available] = phantom
-    for x in range(available):
-        state.members[x] = players[x]
-    shuffle(state.keys[1], state.members[:available])
-    greedy_leader.set_players(state.leader, state.stats, players, phantom)
+def _set_available(state, players):
+    phantom = len(state.leader.place) - 1
+    state.now[MEMBERS] = fill_members(state.members, players, phantom)
+    shuffle(state.keys[1], state.members[: len(players)])
+    greedy_leader.set_players(state.leader, state.stats, players)
 
 
-def propose(state, couples):
-    """See `dispatch.propose`."""
+def _propose(state, couples):
     if state.now[TURN] < state.now[TURNS]:
-        _play_turn(state, couples)
+        members, phantom = state.members[: state.now[MEMBERS]], len(state.leader.place) - 1
+        write_meetings(members, state.now[TURN], phantom, couples)
         state.now[TURN] += 1
     else:
         greedy_leader.update(state.leader, state.stats, state.keys[0])
@@ -47,28 +43,5 @@ def propose(state, couples):
     return OK
 
 
-def observe(state, couples, played):
-    """See `dispatch.observe`: all that is seen counts, after the commitment too."""
-    for c in range(len(played)):
-        i, j = slot(couples[c, 0]), slot(couples[c, 1])
-        mean = record(state.stats, i, j, played[c])
-        note_mean(state.leader, state.keys[0], i, j, mean)
-
-
-provide(ExploreThenCommitState, set_available=set_available, propose=propose, observe=observe)
-
-
-@kernel
-def _play_turn(state, couples):
-    """Write the meetings of this turn, less the phantom's."""
-    members, last = state.members, state.now[MEMBERS] - 1
-    phantom, row = len(state.leader.place) - 1, 0
-    up = down = state.now[TURN] % last
-    partner = last
-    for _ in range((last + 1) // 2):
-        i, j = min(members[up], members[partner]), max(members[up], members[partner])
-        if j != phantom:
-            couples[row, 0], couples[row, 1] = i, j
-            row += 1
-        up, down = next_meeting(up, down, last)
-        partner = down
+# What is seen after the commitment counts too.
+provide(ExploreThenCommitState, set_available=_set_available, propose=_propose, observe=learn)

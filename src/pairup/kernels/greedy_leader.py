@@ -13,7 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels.runtime.compilation import kernel
+from pairup.kernels.allocation import new_arrays
+from pairup.kernels.couple_statistics import record
+from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.randomness import word
 
 _STALE = -1  # the blocked pair sank or left: its bound still holds but may be loose
@@ -40,11 +42,18 @@ def new_leader(slots):
     return Leader(
         order=np.zeros(slots + 1, np.int64),
         place=np.full(slots, -1, np.int64),
-        mean=np.zeros(couples),
-        bound=np.zeros(couples),
         blocked=np.full(couples, _STALE, np.int64),
         couples=np.zeros(1, np.int64),
+        **new_arrays("mean bound", couples),
     )
+
+
+def learn(state, couples, played):
+    """The step `observe` of policies with `stats`, a `leader` and the first of `keys` for ties."""
+    for c in range(len(played)):
+        i, j = slot(couples[c, 0]), slot(couples[c, 1])
+        mean = record(state.stats, i, j, played[c])
+        note_mean(state.leader, state.keys[0], i, j, mean)
 
 
 @kernel
@@ -62,10 +71,10 @@ def beats(key, mean, i, j, rival_mean, rival_i, rival_j):
 
 
 @kernel
-def set_players(leader, stats, players, phantom):
+def set_players(leader, stats, players):
     """Couple `players`, and the phantom if they are odd, in any order: an update must follow."""
+    count, phantom = len(players), len(leader.place) - 1
     leader.place[:] = -1
-    count = len(players)
     leader.couples[0] = (count + 1) // 2
     for k in range(leader.couples[0]):
         i = players[2 * k]
@@ -186,10 +195,7 @@ def note_blocked(leader, key, k, i, j, mean):
 
 @kernel
 def _promote(leader, stats, key, k):
-    """Put the best pair of the players from couple `k` on at its place.
-
-    Returns the last couple that changed.
-    """
+    """Put the best pair of the players from couple `k` on there; returns the last that changed."""
     slots = len(leader.place)
     mean, i, j, best = leader.mean[k], leader.order[2 * k], leader.order[2 * k + 1], k
     for c in range(k, leader.couples[0]):
@@ -247,10 +253,7 @@ def _move_up(leader, stats, key, k, c):
 
 @kernel
 def _couple_up(leader, stats, key, k, i, j):
-    """Players `i` and `j` become couple `k`; those they leave are coupled at the later's place.
-
-    Returns that place.
-    """
+    """Players `i` and `j` become couple `k`; returns the later's place, where those left go."""
     if leader.place[i] > leader.place[j]:
         i, j = j, i
     c, d = leader.place[i] >> 1, leader.place[j] >> 1

@@ -16,10 +16,9 @@ _NO_CELL = -1  # the leader changed: its cell in the table must be looked up
 @kernel
 def set_players(state, players):
     """Find the leader of `players`; a state has stats, leader, keys and now."""
-    phantom = len(state.leader.place) - 1
     state.now[AVAILABLE] = len(players)
     state.now[CELL] = _NO_CELL
-    greedy_leader.set_players(state.leader, state.stats, players, phantom)
+    greedy_leader.set_players(state.leader, state.stats, players)
     greedy_leader.update(state.leader, state.stats, state.keys[0])
 
 
@@ -37,27 +36,18 @@ def times_led(state):
     """How often the leader has led before, and count this time; -1 if the table is full."""
     now = state.now
     if now[AVAILABLE] == now[PRESENT]:
-        led = _count_leader(state)
-        if led < 0:
-            return led
+        if now[CELL] == _NO_CELL:
+            key = leader_counts.fingerprint(state.leader.order, state.leader.couples[0])
+            now[CELL] = leader_counts.find(state.counts, key)  # no cell again when it is full
+            if now[CELL] == _NO_CELL:
+                return -1
+        led = state.counts.counts[now[CELL]]
+        state.counts.counts[now[CELL]] = led + 1
     else:
         # When not all are available, the same leader rarely comes twice: by its count, nothing
         # would ever be explored, so the number of proposals stands in for it.
         led = now[ROUND]
     now[ROUND] += 1
-    return led
-
-
-@kernel
-def _count_leader(state):
-    now, leader = state.now, state.leader
-    if now[CELL] == _NO_CELL:
-        key = leader_counts.fingerprint(leader.order, leader.couples[0])
-        now[CELL] = leader_counts.find(state.counts, key)  # no cell again when it is full
-        if now[CELL] == _NO_CELL:
-            return -1
-    led = state.counts.counts[now[CELL]]
-    state.counts.counts[now[CELL]] = led + 1
     return led
 
 

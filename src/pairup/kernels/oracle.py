@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels.couples import couple_in_order
-from pairup.kernels.runtime.dispatch import OK, provide
+from pairup.kernels.couples import couple_in_order, mark_available
+from pairup.kernels.runtime.dispatch import OK, learn_nothing, provide
 
 
 class OracleState(NamedTuple):
@@ -15,21 +15,9 @@ class OracleState(NamedTuple):
     available: np.ndarray
 
 
-def set_available(state, players):
-    """See `dispatch.set_available`."""
-    state.available[:] = False
-    for i in players:
-        state.available[i] = True
-
-
-def propose(state, couples):
-    """See `dispatch.propose`."""
+def _propose(state, couples):
     couple_in_order(state.ranking, state.available, couples)
     return OK
 
 
-def observe(state, couples, played):
-    """See `dispatch.observe`: nothing is learnt."""
-
-
-provide(OracleState, set_available=set_available, propose=propose, observe=observe)
+provide(OracleState, set_available=mark_available, propose=_propose, observe=learn_nothing)

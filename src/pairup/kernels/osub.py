@@ -53,14 +53,12 @@ class OsubState(NamedTuple):
     present: np.ndarray  # the players of every arm, the first `now[PRESENT]`
 
 
-def set_available(state, players):
-    """See `dispatch.set_available`."""
+def _set_available(state, players):
     state.now[AVAILABLE] = len(players)
-    greedy_leader.set_players(state.greedy, state.stats, players, len(state.greedy.place) - 1)
+    greedy_leader.set_players(state.greedy, state.stats, players)
 
 
-def propose(state, couples):
-    """See `dispatch.propose`."""
+def _propose(state, couples):
     now, arms = state.now, state.arms
     now[ROUND] += 1
     if now[AVAILABLE] != now[PRESENT]:
@@ -81,8 +79,7 @@ def propose(state, couples):
     return OK
 
 
-def observe(state, couples, played):
-    """See `dispatch.observe`."""
+def _observe(state, couples, played):
     key, games = _EMPTY, 0
     for c in range(len(played)):
         i, j = slot(couples[c, 0]), slot(couples[c, 1])
@@ -95,7 +92,7 @@ def observe(state, couples, played):
         _reward(state, arm, games, len(played))
 
 
-provide(OsubState, set_available=set_available, propose=propose, observe=observe)
+provide(OsubState, set_available=_set_available, propose=_propose, observe=_observe)
 
 
 @kernel
@@ -242,21 +239,16 @@ def _enter(state, neighbour):
         arms.table.counts[leader_counts.find(arms.table, key | _LAST_BIT)] = arm
         arms.key[arm], arms.mean[arm] = key, UNTRIED
         arms.tries[arm] = arms.games[arm] = arms.led[arm] = 0
-        _store_couples(state, arm, neighbour)
+        order, front = arms.order[arm], state.front
+        for x in range(2 * front.couples[0]):
+            order[x] = front.order[x]
+        if neighbour >= 0:
+            k, swap = neighbour >> 1, neighbour & 1
+            order[2 * k], order[2 * k + 1] = cross_pair(front, k, swap)
+            order[2 * k + 2], order[2 * k + 3] = cross_pair(front, k, 3 - swap)
         if now[TOP] == UNKNOWN or _is_better(state, arm, now[TOP]):
             now[TOP] = arm
     return arm
-
-
-@kernel
-def _store_couples(state, arm, neighbour):
-    order, front = state.arms.order[arm], state.front
-    for x in range(2 * front.couples[0]):
-        order[x] = front.order[x]
-    if neighbour >= 0:
-        k, swap = neighbour >> 1, neighbour & 1
-        order[2 * k], order[2 * k + 1] = cross_pair(front, k, swap)
-        order[2 * k + 2], order[2 * k + 3] = cross_pair(front, k, 3 - swap)
 
 
 @kernel

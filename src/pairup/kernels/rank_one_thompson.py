@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pairup.kernels.counters import ANSWERED, PERIOD, PRESENT, ROUND
-from pairup.kernels.couples import couple_in_order
+from pairup.kernels.couples import couple_in_order, mark_available
 from pairup.kernels.rank_one_posterior import refresh
 from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.dispatch import OK, provide
@@ -59,15 +59,8 @@ class RankOneState(NamedTuple):
     draws: np.ndarray  # made in this round
 
 
-def set_available(state, players):
-    """See `dispatch.set_available`."""
-    state.available[:] = False
-    for i in players:
-        state.available[i] = True
-
-
-def propose(state, couples):
-    """See `dispatch.propose`: neighbours by a draw of the rates, in between by their means."""
+def _propose(state, couples):
+    """Neighbours by a draw of the rates, in between by their means."""
     now = state.now
     if now[ROUND] % now[PERIOD] == 0:
         _draw(state)
@@ -78,8 +71,7 @@ def propose(state, couples):
     return OK
 
 
-def observe(state, couples, played):
-    """See `dispatch.observe`."""
+def _observe(state, couples, played):
     for c in range(len(played)):
         i, j, game = slot(couples[c, 0]), slot(couples[c, 1]), np.int32(played[c])
         _meet(state, i, j)
@@ -90,8 +82,8 @@ def observe(state, couples, played):
         state.missed[i, j] = state.missed[j, i] = missed
 
 
-def observe_answers(state, couples, answers):
-    """See `dispatch.observe_answers`: an answer is evidence only on the player who gave it."""
+def _observe_answers(state, couples, answers):
+    """An answer is evidence only on the player who gave it."""
     state.now[ANSWERED] = 1
     for c in range(len(couples)):
         i, j = slot(couples[c, 0]), slot(couples[c, 1])
@@ -105,10 +97,10 @@ def observe_answers(state, couples, answers):
 
 provide(
     RankOneState,
-    set_available=set_available,
-    propose=propose,
-    observe=observe,
-    observe_answers=observe_answers,
+    set_available=mark_available,
+    propose=_propose,
+    observe=_observe,
+    observe_answers=_observe_answers,
 )
 
 

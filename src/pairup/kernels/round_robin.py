@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pairup.kernels.counters import MEMBERS, UNSEEN, new_counters
+from pairup.kernels.couples import fill_members, mark_available
 from pairup.kernels.runtime.compilation import kernel
 from pairup.kernels.runtime.randomness import shuffle
 
@@ -29,33 +30,17 @@ class RoundRobin(NamedTuple):
 def new_round_robin(slots):
     """Nobody is available."""
     return RoundRobin(
-        order=np.zeros(slots + 1, np.int64),
-        available=np.zeros(slots, np.bool_),
-        now=new_counters(),
+        order=np.zeros(slots + 1, np.int64), available=np.zeros(slots, np.bool_), now=new_counters()
     )
-
-
-@kernel
-def next_meeting(up, down, last):
-    """From the meeting of `up` and `down` to the next; `last` is the number of the last player.
-
-    The first meeting of turn r is that of r and `last`, but one steps on from r and r.
-    """
-    return up + 1 if up + 1 < last else 0, down - 1 if down > 0 else last - 1
 
 
 @kernel
 def set_players(robin, key, tries, players):
     """Make `players` the ones who meet, and count the couples among them that are unseen."""
-    phantom, available = len(robin.available) - 1, len(players)
-    robin.available[:] = False
-    for x in range(available):
-        robin.available[players[x]] = True
-        robin.order[x] = players[x]
+    available = len(players)
+    mark_available(robin, players)
+    robin.now[MEMBERS] = fill_members(robin.order, players, len(robin.available) - 1)
     shuffle(key, robin.order[:available])
-    robin.now[MEMBERS] = available + available % 2
-    if available % 2 == 1:
-        robin.order[available] = phantom
     unseen = 0
     for y in range(available):
         for x in range(y):
@@ -76,34 +61,33 @@ def write_turn(robin, tries, round, couples):
 
     So turns alternate even while outcomes are pending.
     """
-    turns = robin.now[MEMBERS] - 1
+    order, phantom = robin.order[: robin.now[MEMBERS]], len(robin.available) - 1
     best, most = 0, -1
-    for x in range(turns):
-        turn = (round + x) % turns
-        unseen = _unseen(robin, tries, turn)
+    for x in range(len(order) - 1):
+        turn, unseen = (round + x) % (len(order) - 1), 0
+        for y in range(len(order) // 2):
+            i, j = _meeting(order, turn, y)
+            unseen += j != phantom and tries[i, j] == 0
         if unseen > most:
             best, most = turn, unseen
+    write_meetings(order, best, phantom, couples)
+
+
+@kernel
+def write_meetings(order, turn, phantom, couples):
+    """Write the meetings of the players in `order` in a turn, less the phantom's."""
     row = 0
-    for x in range(robin.now[MEMBERS] // 2):
-        i, j = _couple(robin, best, x)
-        if j != len(robin.available) - 1:
+    for x in range(len(order) // 2):
+        i, j = _meeting(order, turn, x)
+        if j != phantom:
             couples[row, 0], couples[row, 1] = i, j
             row += 1
 
 
 @kernel
-def _unseen(robin, tries, turn):
-    phantom, unseen = len(robin.available) - 1, 0
-    for x in range(robin.now[MEMBERS] // 2):
-        i, j = _couple(robin, turn, x)
-        unseen += j != phantom and tries[i, j] == 0
-    return unseen
-
-
-@kernel
-def _couple(robin, turn, x):
+def _meeting(order, turn, x):
     """Couple number `x` of a turn, ascending."""
-    last = robin.now[MEMBERS] - 1
-    i = robin.order[(turn + x) % last]
-    j = robin.order[(turn - x) % last] if x > 0 else robin.order[last]
+    last = len(order) - 1
+    i = order[(turn + x) % last]
+    j = order[(turn - x) % last] if x > 0 else order[last]
     return min(i, j), max(i, j)

@@ -12,8 +12,7 @@ import numpy as np
 
 from pairup.kernels.counters import AWAY, CLUSTERS, MEMBERS
 from pairup.kernels.couple_statistics import CoupleStatistics
-from pairup.kernels.couples import write_couple
-from pairup.kernels.round_robin import next_meeting
+from pairup.kernels.couples import mark_available, write_couple
 from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.dispatch import OK, provide
 
@@ -43,16 +42,12 @@ class SamState(NamedTuple):
     lower: np.ndarray
 
 
-def set_available(state, players):
-    """See `dispatch.set_available`."""
-    state.available[:] = False
-    for i in players:
-        state.available[i] = True
+def _set_available(state, players):
+    mark_available(state, players)
     state.now[AWAY] = state.now[MEMBERS] - len(players)  # the phantom is always away
 
 
-def propose(state, couples):
-    """See `dispatch.propose`."""
+def _propose(state, couples):
     row = c = 0
     while c < state.now[CLUSTERS]:
         start, size = state.start[c], state.start[c + 1] - state.start[c]
@@ -70,8 +65,7 @@ def propose(state, couples):
     return OK
 
 
-def observe(state, couples, played):
-    """See `dispatch.observe`."""
+def _observe(state, couples, played):
     for c in range(len(played)):
         i, j, game = slot(couples[c, 0]), slot(couples[c, 1]), np.int64(played[c])
         below = state.cluster[i] - state.cluster[j]
@@ -85,7 +79,7 @@ def observe(state, couples, played):
             state.new_games[j] += game
 
 
-provide(SamState, set_available=set_available, propose=propose, observe=observe)
+provide(SamState, set_available=_set_available, propose=_propose, observe=_observe)
 
 
 @kernel
@@ -130,26 +124,17 @@ def _rank(state, c):
     """Sort the members of cluster `c` by upper confidence bound, into `ranked`."""
     start, size = state.start[c], state.start[c + 1] - state.start[c]
     for x in range(size):
-        i = state.members[start + x]
-        _bound(state, i)
-        y = x
+        i, y = state.members[start + x], x
+        tries, state.upper[i], state.lower[i] = state.tries[i], np.inf, -np.inf
+        if i == len(state.cluster) - 1:
+            state.upper[i] = -np.inf  # the phantom, which is never observed, ranks last
+        elif tries > 0:
+            mean, width = state.games[i] / tries, math.sqrt(state.log_horizon[0] / tries)
+            state.upper[i], state.lower[i] = mean + width, mean - width
         while y > 0 and state.upper[state.ranked[y - 1]] < state.upper[i]:
             state.ranked[y] = state.ranked[y - 1]
             y -= 1
         state.ranked[y] = i
-
-
-@kernel
-def _bound(state, i):
-    """Confidence bounds of a player; the phantom, which is never observed, ranks last."""
-    tries = state.tries[i]
-    if i == len(state.cluster) - 1:
-        state.upper[i] = state.lower[i] = -np.inf
-    elif tries == 0:
-        state.upper[i], state.lower[i] = np.inf, -np.inf
-    else:
-        mean, width = state.games[i] / tries, math.sqrt(state.log_horizon[0] / tries)
-        state.upper[i], state.lower[i] = mean + width, mean - width
 
 
 @kernel
@@ -166,18 +151,13 @@ def _cut(state, c, cut):
         state.members[x] = state.ranked[x - start]
     for x in range(cut, state.now[MEMBERS]):
         state.cluster[state.members[x]] += 1
-    for x in range(start, cut):
-        _sum_up(state, state.members[x], cut)
-
-
-@kernel
-def _sum_up(state, i, end):
-    """Sum the couples of player `i` with members[:end], its own and the better clusters."""
-    state.tries[i] = state.games[i] = 0
-    for x in range(end):
-        low, high = min(i, state.members[x]), max(i, state.members[x])
-        state.tries[i] += state.stats.tries[low, high]
-        state.games[i] += state.stats.games[low, high]
+    for x in range(start, cut):  # their own and the better clusters are now members[:cut]
+        i = state.members[x]
+        state.tries[i] = state.games[i] = 0
+        for y in range(cut):
+            low, high = min(i, state.members[y]), max(i, state.members[y])
+            state.tries[i] += state.stats.tries[low, high]
+            state.games[i] += state.stats.games[low, high]
 
 
 @kernel
@@ -186,11 +166,11 @@ def _play_turn(state, c, couples, row):
     start, size = state.start[c], state.start[c + 1] - state.start[c]
     last = size - 1
     up = down = state.turn[c]
-    partner = last
+    partner = last  # in the first meeting, but one steps on from `down`
     for _ in range(size // 2):
         row = _write(state, start + up, start + partner, couples, row)
-        up, down = next_meeting(up, down, last)
-        partner = down
+        up = up + 1 if up + 1 < last else 0
+        partner = down = down - 1 if down > 0 else last - 1
     state.turn[c] += 1
     return row
 

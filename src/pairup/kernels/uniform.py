@@ -7,7 +7,7 @@ import numpy as np
 from pairup.kernels.counters import AVAILABLE, ROUND
 from pairup.kernels.couples import write_couple
 from pairup.kernels.runtime.compilation import kernel
-from pairup.kernels.runtime.dispatch import OK, provide
+from pairup.kernels.runtime.dispatch import OK, learn_nothing, provide
 from pairup.kernels.runtime.randomness import shuffle, word
 
 
@@ -20,26 +20,20 @@ class UniformState(NamedTuple):
     key: np.ndarray
 
 
-def set_available(state, players):
-    """See `dispatch.set_available`."""
+def _set_available(state, players):
     state.now[AVAILABLE] = len(players)
     for x in range(len(players)):
         state.players[x] = players[x]
 
 
-def propose(state, couples):
-    """See `dispatch.propose`."""
+def _propose(state, couples):
     players = state.players[: state.now[AVAILABLE]]
     draw_matching(word(state.key[0], state.now[ROUND]), players, state.shuffled, couples)
     state.now[ROUND] += 1
     return OK
 
 
-def observe(state, couples, played):
-    """See `dispatch.observe`: nothing is learnt."""
-
-
-provide(UniformState, set_available=set_available, propose=propose, observe=observe)
+provide(UniformState, set_available=_set_available, propose=_propose, observe=learn_nothing)
 
 
 @kernel

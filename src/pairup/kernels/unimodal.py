@@ -53,14 +53,12 @@ class UnimodalState(NamedTuple):
     figures: np.ndarray  # CLOCK and LEVEL of the next round, most likely
 
 
-def set_available(state, players):
-    """See `dispatch.set_available`."""
+def _set_available(state, players):
     set_players(state, players)
     _load(state, 0, state.leader.couples[0] - 1)
 
 
-def propose(state, couples):
-    """See `dispatch.propose`."""
+def _propose(state, couples):
     update_leader(state)
     led = times_led(state)
     if led < 0:
@@ -69,12 +67,14 @@ def propose(state, couples):
     if led % (2 * state.leader.couples[0] - 1) != 0:
         neighbour = _best_neighbour(state, led + 1)
     write(state.leader, neighbour, couples)
-    _look_ahead(state, led + 1)
+    # Unless the leader falls, this is x in the next round, whose choice waits for what this round
+    # observes: its logarithms now fill that wait.
+    clock = 1 + (state.now[ROUND] if state.now[CLOCK_IS_ROUND] else led + 1)
+    state.figures[CLOCK], state.figures[LEVEL] = clock, _level(state, clock)
     return OK
 
 
-def observe(state, couples, played):
-    """See `dispatch.observe`."""
+def _observe(state, couples, played):
     place, tangents = state.leader.place, state.now[KL] != 0
     for c in range(len(played)):
         i, j = slot(couples[c, 0]), slot(couples[c, 1])
@@ -88,11 +88,18 @@ def observe(state, couples, played):
         if x >> 1 == y >> 1:
             state.leader.mean[x >> 1] = mean
             state.rad[x >> 1] = rad
-        else:
-            _note_cross(state, i, j, mean, rad)
+            continue
+        if x > y:
+            x, y = y, x
+        k = x >> 1
+        note_blocked(state.leader, state.keys[0], k, i, j, mean)
+        if y >> 1 == k + 1:
+            cross = 2 * (x & 1) + (y & 1)
+            state.base[k, cross] = np.inf if tangents else mean
+            state.slope[k, cross] = 0.0 if tangents else rad
 
 
-provide(UnimodalState, set_available=set_available, propose=propose, observe=observe)
+provide(UnimodalState, set_available=_set_available, propose=_propose, observe=_observe)
 
 
 @kernel
@@ -101,19 +108,6 @@ def update_leader(state):
     first, last = neighbours.update_leader(state)
     if first <= last:
         _load(state, first, last)
-
-
-@kernel
-def _note_cross(state, i, j, mean, rad):
-    x, y = state.leader.place[i], state.leader.place[j]
-    if x > y:
-        x, y = y, x
-    k = x >> 1
-    note_blocked(state.leader, state.keys[0], k, i, j, mean)
-    if y >> 1 == k + 1:
-        cross = 2 * (x & 1) + (y & 1)
-        state.base[k, cross] = np.inf if state.now[KL] else mean
-        state.slope[k, cross] = 0.0 if state.now[KL] else rad
 
 
 @kernel
@@ -164,16 +158,6 @@ def _best_neighbour(state, count):
 @kernel
 def _level(state, clock):
     return exploration_level(clock) if state.now[KL] else math.sqrt(2.0 * log(float(clock)))
-
-
-@kernel
-def _look_ahead(state, count):
-    """Work out x for the next round; it stands unless the leader falls.
-
-    The next choice waits for what this round observes: its logarithms now fill that wait.
-    """
-    clock = 1 + (state.now[ROUND] if state.now[CLOCK_IS_ROUND] else count)
-    state.figures[CLOCK], state.figures[LEVEL] = clock, _level(state, clock)
 
 
 @kernel
@@ -247,9 +231,15 @@ def _by_players_kl(state, level):
     best, best_neighbour = 0.0, -1
     for k in range(leader.couples[0] - 1):
         mean, rad = leader.mean[k], state.rad[k]
-        needed = _upper(state, k, level) + _MARGIN - best
-        if needed < lower_bound(mean, rad, level) or _under_leader(mean, rad, needed, level):
+        upper = max(  # no cross pair has an index above this
+            max(_tangent(state, k, 0, level), _tangent(state, k, 1, level)),
+            max(_tangent(state, k, 2, level), _tangent(state, k, 3, level)),
+        )
+        needed = upper + _MARGIN - best
+        if needed < lower_bound(mean, rad, level):
             continue
+        if needed < 1.0 and (needed <= mean or kl(mean, needed) < level * rad * rad):
+            continue  # under the index of the leader's couple
         q = _leader_index(state, k, level)
         for swap in range(2):
             value = max(
@@ -262,23 +252,8 @@ def _by_players_kl(state, level):
 
 
 @kernel
-def _upper(state, k, level):
-    """No cross pair of `k` has an index above this."""
-    return max(
-        max(_tangent(state, k, 0, level), _tangent(state, k, 1, level)),
-        max(_tangent(state, k, 2, level), _tangent(state, k, 3, level)),
-    )
-
-
-@kernel
 def _tangent(state, k, cross, level):
     return state.base[k, cross] + state.slope[k, cross] * level
-
-
-@kernel
-def _under_leader(mean, rad, q, level):
-    """Whether `q` lies under the index of a leader couple, without solving for it."""
-    return q < 1.0 and (q <= mean or kl(mean, q) < level * rad * rad)
 
 
 @kernel
@@ -331,7 +306,6 @@ def _leader_index(state, k, level):
 
 @kernel
 def _index(state, i, j, level):
-    """The exact KL index of a pair."""
     mean, tries = state.stats.mean[i, j], state.stats.tries[i, j]
     if mean == PHANTOM_MEAN:
         return mean
@@ -340,10 +314,7 @@ def _index(state, i, j, level):
 
 @kernel
 def _cross_index(state, k, cross, level, needed):
-    """The exact index of a cross pair, or -inf where it stays below `needed`.
-
-    Its tangent is kept for the rounds to come.
-    """
+    """The exact index of a cross pair, whose tangent is kept; -inf where it is below `needed`."""
     if _tangent(state, k, cross, level) < needed - _MARGIN:
         return -np.inf
     i, j = cross_pair(state.leader, k, cross)

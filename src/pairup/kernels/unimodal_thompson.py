@@ -11,8 +11,8 @@ import numpy as np
 
 from pairup.kernels import neighbours
 from pairup.kernels.counters import BY_PLAYERS, PERIOD, ROUND
-from pairup.kernels.couple_statistics import PHANTOM_MEAN, CoupleStatistics, record
-from pairup.kernels.greedy_leader import Leader, note_mean
+from pairup.kernels.couple_statistics import PHANTOM_MEAN, CoupleStatistics
+from pairup.kernels.greedy_leader import Leader, learn
 from pairup.kernels.leader_counts import LeaderCounts
 from pairup.kernels.neighbours import cross_pair, set_players, times_led, write
 from pairup.kernels.runtime.compilation import kernel, slot
@@ -34,13 +34,7 @@ class UnimodalThompsonState(NamedTuple):
     draw: np.ndarray
 
 
-def set_available(state, players):
-    """See `dispatch.set_available`."""
-    set_players(state, players)
-
-
-def propose(state, couples):
-    """See `dispatch.propose`."""
+def _propose(state, couples):
     neighbours.update_leader(state)
     led = times_led(state)
     if led < 0:
@@ -52,43 +46,27 @@ def propose(state, couples):
     return OK
 
 
-def observe(state, couples, played):
-    """See `dispatch.observe`."""
-    for c in range(len(played)):
-        i, j = slot(couples[c, 0]), slot(couples[c, 1])
-        mean = record(state.stats, i, j, played[c])
-        note_mean(state.leader, state.keys[0], i, j, mean)
-
-
-provide(UnimodalThompsonState, set_available=set_available, propose=propose, observe=observe)
+provide(UnimodalThompsonState, set_available=set_players, propose=_propose, observe=learn)
 
 
 @kernel
 def _best_neighbour(state):
-    """The neighbour to play, or -1 for the leader itself, which wins its ties."""
+    """The neighbour to play, or -1 for the leader itself, which wins its ties.
+
+    By players (V2): how much better a new couple is than the better couple it undoes. By matchings
+    (V1): how many more games the neighbour gives.
+    """
     _draw_all(state)
     players = state.now[BY_PLAYERS] != 0
     best, best_neighbour = 0.0, -1
     for k in range(state.leader.couples[0] - 1):
+        draw = state.draw[5 * k :]
         for swap in range(2):
-            gain = _players_gain(state, k, swap) if players else _matching_gain(state, k, swap)
+            new, other = draw[1 + swap], draw[4 - swap]
+            gain = max(new, other) - draw[0] if players else new + other - (draw[0] + draw[5])
             if gain > best:
                 best, best_neighbour = gain, 2 * k + swap
     return best_neighbour
-
-
-@kernel
-def _players_gain(state, k, swap):
-    """Criterion V2: how much better a new couple is than the better couple it undoes."""
-    draw = state.draw[5 * k :]
-    return max(draw[1 + swap], draw[4 - swap]) - draw[0]
-
-
-@kernel
-def _matching_gain(state, k, swap):
-    """Criterion V1: how many more games the neighbour gives."""
-    draw = state.draw[5 * k :]
-    return draw[1 + swap] + draw[4 - swap] - (draw[0] + draw[5])
 
 
 @kernel
@@ -105,8 +83,11 @@ def _draw_all(state):
     key = word(state.keys[1], state.now[ROUND])
     fill_beta(key, state.alpha[:draws], state.beta[:draws], state.draw[:draws])
     phantom = len(leader.place) - 1
-    if leader.place[phantom] >= 0:
-        _redraw_phantom(state, leader.place[phantom] >> 1)
+    if leader.place[phantom] >= 0:  # it is in the last couple, and in cross pairs with that before
+        state.draw[5 * last] = PHANTOM_MEAN
+        for cross in range(4 if last > 0 else 0):
+            if cross_pair(leader, last - 1, cross)[1] == phantom:
+                state.draw[5 * last - 4 + cross] = PHANTOM_MEAN
 
 
 @kernel
@@ -115,13 +96,3 @@ def _prepare(state, x, i, j):
     tries, games = state.stats.tries[slot(i), slot(j)], state.stats.games[slot(i), slot(j)]
     state.alpha[slot(x)] = 1.0 + games
     state.beta[slot(x)] = 1.0 + (tries - games)
-
-
-@kernel
-def _redraw_phantom(state, last):
-    """Put the phantom's rate in the place of its couples' draws, in the last couple and before."""
-    state.draw[5 * last] = PHANTOM_MEAN
-    if last > 0:
-        for cross in range(4):
-            if cross_pair(state.leader, last - 1, cross)[1] == len(state.leader.place) - 1:
-                state.draw[5 * last - 4 + cross] = PHANTOM_MEAN

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import typing
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -12,8 +13,8 @@ from numpy.typing import NDArray
 
 from pairup.checks import check_choice, checked_integer
 from pairup.errors import PolicyError, did_you_mean
+from pairup.kernels.runtime.randomness import word
 from pairup.problem import Problem
-from pairup.states.couple_statistics import clear_couple_statistics
 from pairup.states.saved_arrays import Arrays
 
 if TYPE_CHECKING:
@@ -28,28 +29,23 @@ _REGISTRY: dict[str, type[Policy]] = {}
 class StartContext:
     """What a policy is told before it starts.
 
-    Attributes
-    ----------
-    capacity
-        Greatest number of players: slots 0 to capacity - 1. One slot more, the last, belongs to the
-        phantom, who takes the odd player out.
-    key
-        Key of the policy's own random stream.
-    horizon
-        Number of rounds to come, if that is known.
-    rates
-        Acceptance rate of each slot, if those are known (to an oracle).
+    Players have the slots 0 to capacity - 1. One slot more, the last, belongs to the phantom, who
+    takes the odd player out.
     """
 
-    capacity: int
-    key: np.uint64
-    horizon: int | None = None
-    rates: NDArray[np.float64] | None = None
+    capacity: int  # greatest number of players
+    key: np.uint64  # of the policy's own random stream
+    horizon: int | None = None  # number of rounds to come, if that is known
+    rates: NDArray[np.float64] | None = None  # of each slot, if those are known (to an oracle)
 
     @property
     def slots(self) -> int:
         """Number of slots, the phantom's included."""
         return self.capacity + 1
+
+    def keys(self, count: int) -> NDArray[np.uint64]:
+        """Return keys of as many streams of the policy's own."""
+        return np.array([word(self.key, purpose) for purpose in range(count)], np.uint64)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,13 +81,19 @@ class Policy(ABC):
     serves_pools: ClassVar[bool] = True
     nominal_ns: ClassVar[int] = 50
 
+    def __post_init__(self) -> None:
+        for option, hint in typing.get_type_hints(type(self)).items():
+            if typing.get_origin(hint) is typing.Literal:
+                what, value = f"{option} of {self.name}", getattr(self, option)
+                check_choice(what, value, typing.get_args(hint), PolicyError)
+
     @abstractmethod
     def start(self, context: StartContext) -> Any:
         """Make the state of a policy that has seen nothing; nobody is present yet."""
 
-    @abstractmethod
     def set_present(self, state: Any, present: Slots) -> None:
         """Note that the players present are now `present` (ascending), in place."""
+        return  # who is available is enough for most policies
 
     @abstractmethod
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
@@ -172,24 +174,9 @@ class Policy(ABC):
         return Learner(self, players, seed)
 
     def __str__(self) -> str:
-        given = [
-            f"{field.name}={getattr(self, field.name)!r}"
-            for field in dataclasses.fields(self)
-            if getattr(self, field.name) != field.default
-        ]
+        defaults = {field.name: field.default for field in dataclasses.fields(self)}
+        given = [f"{k}={value!r}" for k, value in self.options.items() if value != defaults[k]]
         return f"{type(self).__name__}({', '.join(given)})"
-
-
-class CouplePolicy(Policy):
-    """A policy whose state has `stats`, the statistics of couples."""
-
-    def forget(self, state: Any, slot: int) -> None:
-        """See `Policy.forget`."""
-        clear_couple_statistics(state.stats, slot)
-
-    def statistics(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """See `Policy.statistics`."""
-        return state.stats.tries, state.stats.games
 
 
 P = TypeVar("P", bound=type[Policy])
@@ -240,11 +227,6 @@ def describe_policies() -> list[dict[str, str]]:
         about = (_REGISTRY[name].__doc__ or "").partition("\n")[0]
         rows.append({"name": name, "options": options, "about": about})
     return rows
-
-
-def check_choice_option(policy: Policy, option: str, choices: Iterable[str]) -> None:
-    """Refuse a value of an option that is not one of `choices`."""
-    check_choice(f"{option} of {policy.name}", getattr(policy, option), choices, PolicyError)
 
 
 def check_integer_option(policy: Policy, option: str, minimum: int, advice: str = "") -> None:

@@ -1,30 +1,22 @@
 """Combinatorial Thompson sampling: a draw for each couple, and the exact best matching."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairup.kernels import comb_thompson as kernel
-from pairup.kernels.counters import GAUSSIAN, ROUND, new_counters
+from pairup.kernels.counters import GAUSSIAN, new_counters
 from pairup.kernels.couple_statistics import new_couple_statistics
-from pairup.kernels.exact_matching.max_matching import new_matching_workspace, reset
-from pairup.kernels.exact_matching.participants import new_participants
-from pairup.policies.base import CouplePolicy, Slots, StartContext, check_choice_option, register
-from pairup.states.couple_statistics import (
-    load_couple_statistics,
-    saved_couple_statistics,
-)
-from pairup.states.exact_matching import leader_by_means, load_warm_start, saved_warm_start
-from pairup.states.saved_arrays import Arrays, numbers
+from pairup.kernels.exact_matching.max_matching import new_matching_workspace
+from pairup.policies.base import StartContext, register
+from pairup.policies.exact_matching import ExactMatchingPolicy
+from pairup.states.saved_arrays import Arrays
 
 
 @register
 @dataclass(frozen=True)
-class CombThompson(CouplePolicy):
+class CombThompson(ExactMatchingPolicy):
     """Play the best matching by one posterior draw for each couple (Wang and Chen, 2018).
 
     Couples are learnt one by one: that a couple's rate is a product of two players' rates is not
@@ -49,17 +41,13 @@ class CombThompson(CouplePolicy):
     name: ClassVar[str] = "comb_thompson"
     nominal_ns: ClassVar[int] = 450
 
-    def __post_init__(self) -> None:
-        check_choice_option(self, "prior", ("beta", "gaussian"))
-
     def start(self, context: StartContext) -> kernel.CombThompsonState:
-        """See `Policy.start`."""
         shape, couples = (context.slots, context.slots), context.slots * (context.slots - 1) // 2
         first, second = self._unseen
         return kernel.CombThompsonState(
             stats=new_couple_statistics(context.slots),
             workspace=new_matching_workspace(context.slots),
-            participants=new_participants(context.slots),
+            players=np.zeros(context.slots + 1, np.int64),
             now=new_counters({GAUSSIAN: self.prior == "gaussian"}),
             key=np.array([context.key]),
             first=np.full(shape, first),
@@ -73,26 +61,13 @@ class CombThompson(CouplePolicy):
         """The posterior of a couple of which nothing is known."""
         return (1.0, 1.0) if self.prior == "beta" else (np.inf, 0.0)
 
-    def set_present(self, state: Any, present: Slots) -> None:
-        """See `Policy.set_present`."""
-
     def forget(self, state: Any, slot: int) -> None:
-        """See `Policy.forget`."""
         super().forget(state, slot)
         for table, unseen in zip((state.first, state.second), self._unseen, strict=True):
             table[slot, :] = table[:, slot] = unseen
-        reset(state.workspace)
-
-    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        """See `Policy.saved`."""
-        kept = saved_couple_statistics(state.stats) | saved_warm_start(state.workspace)
-        return kept | {"round": state.now[[ROUND]]}
 
     def load(self, state: Any, arrays: Arrays) -> kernel.CombThompsonState:
-        """See `Policy.load`."""
-        load_couple_statistics(state.stats, arrays)
-        load_warm_start(state.workspace, arrays)
-        (state.now[ROUND],) = numbers(arrays, "round")
+        super().load(state, arrays)
         seen = arrays["low"], arrays["high"]
         tries, games = arrays["tries"], arrays["games"]
         if self.prior == "beta":
@@ -100,7 +75,3 @@ class CombThompson(CouplePolicy):
         else:
             state.first[seen], state.second[seen] = games / tries, 0.5 / np.sqrt(tries)
         return state
-
-    def leader(self, state: Any) -> NDArray[np.int64]:
-        """See `Policy.leader`."""
-        return leader_by_means(state.stats, state.participants)

@@ -1,7 +1,5 @@
 """Combinatorial UCB: optimism for each couple, and the exact best matching."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -9,22 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.kernels import comb_ucb as kernel
-from pairup.kernels.counters import KL, ROUND, new_counters
+from pairup.kernels.counters import KL, new_counters
 from pairup.kernels.couple_statistics import PHANTOM_MEAN, new_couple_statistics
-from pairup.kernels.exact_matching.max_matching import new_matching_workspace, reset
-from pairup.kernels.exact_matching.participants import new_participants
-from pairup.policies.base import CouplePolicy, Slots, StartContext, check_choice_option, register
-from pairup.states.couple_statistics import (
-    load_couple_statistics,
-    saved_couple_statistics,
-)
-from pairup.states.exact_matching import leader_by_means, load_warm_start, saved_warm_start
-from pairup.states.saved_arrays import Arrays, numbers, require
+from pairup.kernels.exact_matching.max_matching import new_matching_workspace
+from pairup.policies.base import StartContext, register
+from pairup.policies.exact_matching import ExactMatchingPolicy
+from pairup.states.saved_arrays import Arrays, require
 
 
 @register
 @dataclass(frozen=True)
-class CombUCB(CouplePolicy):
+class CombUCB(ExactMatchingPolicy):
     """Play the matching of greatest total optimism (CombUCB1, Kveton et al., 2015).
 
     Couples are learnt one by one: that a couple's rate is a product of two players' rates is not
@@ -50,51 +43,38 @@ class CombUCB(CouplePolicy):
     draws_at_random: ClassVar[bool] = False
     nominal_ns: ClassVar[int] = 200
 
-    def __post_init__(self) -> None:
-        check_choice_option(self, "index", ("ucb", "kl"))
-
     def nominal_cost(self) -> int:
-        """See `Policy.nominal_cost`; the KL index takes longer than the UCB index."""
+        # The KL index takes longer than the UCB index.
         return self.nominal_ns * (2 if self.index == "kl" else 1)
 
     def start(self, context: StartContext) -> kernel.CombUCBState:
-        """See `Policy.start`."""
         shape = (context.slots, context.slots)
         base = np.full(shape, np.inf)
         base[:, -1] = PHANTOM_MEAN
         return kernel.CombUCBState(
             stats=new_couple_statistics(context.slots),
             workspace=new_matching_workspace(context.slots),
-            participants=new_participants(context.slots),
+            players=np.zeros(context.slots + 1, np.int64),
             now=new_counters({KL: self.index == "kl"}),
             base=base,
             slope=np.zeros(shape),
             solved=np.zeros(shape if self.index == "kl" else (0, 0), np.int64),
         )
 
-    def set_present(self, state: Any, present: Slots) -> None:
-        """See `Policy.set_present`."""
-
     def forget(self, state: Any, slot: int) -> None:
-        """See `Policy.forget`."""
         super().forget(state, slot)
         state.base[slot, :-1] = state.base[:, slot] = np.inf
         state.slope[slot, :-1] = state.slope[:, slot] = 0.0
-        reset(state.workspace)
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        """See `Policy.saved`."""
-        kept = saved_couple_statistics(state.stats) | saved_warm_start(state.workspace)
+        kept = super().saved(state)
         if self.index == "kl":
             seen = kept["low"], kept["high"]
             kept |= {"base": state.base[seen], "slope": state.slope[seen]}
-        return kept | {"round": state.now[[ROUND]]}
+        return kept
 
     def load(self, state: Any, arrays: Arrays) -> kernel.CombUCBState:
-        """See `Policy.load`."""
-        load_couple_statistics(state.stats, arrays)
-        load_warm_start(state.workspace, arrays)
-        (state.now[ROUND],) = numbers(arrays, "round")
+        super().load(state, arrays)
         low, high = arrays["low"], arrays["high"]
         if self.index == "kl":
             base, slope = _checked_tangents(arrays)
@@ -103,10 +83,6 @@ class CombUCB(CouplePolicy):
         state.base[low, high], state.slope[low, high] = base, slope
         return state
 
-    def leader(self, state: Any) -> NDArray[np.int64]:
-        """See `Policy.leader`."""
-        return leader_by_means(state.stats, state.participants)
-
 
 def _checked_tangents(arrays: Arrays) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the tangents of the couples seen: above a mean at level 0, with slopes in [0, 1]."""
@@ -114,8 +90,7 @@ def _checked_tangents(arrays: Arrays) -> tuple[NDArray[np.float64], NDArray[np.f
     for each in (base, slope):
         floats = each.dtype == np.float64 and each.shape == arrays["low"].shape
         require(floats, "its tangents are incomplete")
-    require(
-        np.all((base >= -1) & ((base <= 2) | (base == np.inf))), "its tangents are out of range"
-    )
+    in_range = (base >= -1) & ((base <= 2) | (base == np.inf))
+    require(np.all(in_range), "its tangents are out of range")
     require(np.all((slope >= 0) & (slope <= 1)), "its tangents do not rise as they should")
     return base, slope

@@ -1,24 +1,18 @@
 """Epsilon-greedy, the simplest policy that never stops exploring."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairup.errors import PolicyError
 from pairup.kernels import epsilon_greedy as kernel
-from pairup.kernels.counters import DECAYS, ROUND, new_counters
+from pairup.kernels.counters import DECAYS, new_counters
 from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.greedy_leader import new_leader
-from pairup.kernels.runtime.randomness import word
-from pairup.policies.base import Slots, StartContext, check_choice_option, register
+from pairup.policies.base import StartContext, register
 from pairup.policies.greedy_leader import GreedyLeaderPolicy
-from pairup.states.couple_statistics import load_couple_statistics, saved_couple_statistics
-from pairup.states.saved_arrays import Arrays, numbers
 
 _DEFAULTS = {"decaying": 30.0, "constant": 0.05}
 
@@ -54,14 +48,12 @@ class EpsilonGreedy(GreedyLeaderPolicy):
     nominal_ns: ClassVar[int] = 10
 
     def __post_init__(self) -> None:
-        check_choice_option(self, "schedule", tuple(_DEFAULTS))
-        if self.epsilon is not None:
-            object.__setattr__(self, "epsilon", self._checked_epsilon())
-
-    def _checked_epsilon(self) -> float:
+        super().__post_init__()
+        if self.epsilon is None:
+            return
         max_epsilon = 1.0 if self.schedule == "constant" else math.inf
         try:
-            epsilon = float(self.epsilon or 0)
+            epsilon = float(self.epsilon)
         except (TypeError, ValueError):
             epsilon = math.nan
         if isinstance(self.epsilon, bool) or not 0 < epsilon <= max_epsilon or math.isinf(epsilon):
@@ -70,31 +62,17 @@ class EpsilonGreedy(GreedyLeaderPolicy):
                 f"epsilon of epsilon_greedy, {self.schedule}, must be {rule}, got "
                 f"{self.epsilon!r}: try {_DEFAULTS[self.schedule]:g}"
             )
-        return epsilon
+        object.__setattr__(self, "epsilon", epsilon)
 
     def start(self, context: StartContext) -> kernel.EpsilonGreedyState:
-        """See `Policy.start`."""
         epsilon = _DEFAULTS[self.schedule] if self.epsilon is None else self.epsilon
         players, shuffled = np.zeros((2, context.slots), np.int64)
         return kernel.EpsilonGreedyState(
             stats=new_couple_statistics(context.slots),
             leader=new_leader(context.slots),
-            keys=np.array([word(context.key, purpose) for purpose in range(3)], np.uint64),
+            keys=context.keys(3),
             now=new_counters({DECAYS: self.schedule == "decaying"}),
             epsilon=np.array([epsilon]),
             players=players,
             shuffled=shuffled,
         )
-
-    def set_present(self, state: Any, present: Slots) -> None:
-        """See `Policy.set_present`."""
-
-    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        """See `Policy.saved`."""
-        return saved_couple_statistics(state.stats) | {"round": state.now[[ROUND]]}
-
-    def load(self, state: Any, arrays: Arrays) -> kernel.EpsilonGreedyState:
-        """See `Policy.load`."""
-        load_couple_statistics(state.stats, arrays)
-        (state.now[ROUND],) = numbers(arrays, "round")
-        return state

@@ -1,7 +1,5 @@
 """ESCB: efficient sampling for combinatorial bandits."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -9,24 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.errors import PolicyError
-from pairup.kernels.counters import (
-    CERTIFICATES,
-    CERTIFIED,
-    ROUND,
-    WORST,
-    new_counters,
-)
+from pairup.kernels.counters import CERTIFICATES, CERTIFIED, ROUND, WORST, new_counters
 from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.escb import approximation
 from pairup.kernels.escb import steps as kernel
 from pairup.kernels.escb.candidates import new_candidates
 from pairup.kernels.round_robin import new_round_robin
-from pairup.kernels.runtime.randomness import word
-from pairup.policies.base import CouplePolicy, Slots, StartContext, check_choice_option, register
-from pairup.states.couple_statistics import (
-    load_couple_statistics,
-    saved_couple_statistics,
-)
+from pairup.policies.base import StartContext, register
+from pairup.policies.couples import CouplePolicy
 from pairup.states.saved_arrays import Arrays, numbers, require
 
 MAX_PLAYERS = 16  # of the exact search: beyond, the first rounds take milliseconds each
@@ -70,17 +58,13 @@ class ESCB(CouplePolicy):
     name: ClassVar[str] = "escb"
     nominal_ns: ClassVar[int] = 200
 
-    def __post_init__(self) -> None:
-        check_choice_option(self, "search", ("exact", "approximate"))
-
     def start(self, context: StartContext) -> Any:
-        """See `Policy.start`."""
         slots = context.slots
         shared = {
             "stats": new_couple_statistics(slots),
             "terms": kernel.IndexTerms(np.zeros(slots * slots), np.zeros(slots * slots)),
             "round_robin": new_round_robin(slots),
-            "keys": np.array([word(context.key, 0), word(context.key, 1)], np.uint64),
+            "keys": context.keys(2),
             "now": new_counters(),
         }
         if self.search == "exact":
@@ -89,18 +73,13 @@ class ESCB(CouplePolicy):
         return kernel.ApproximateState(**shared, search=approximation.new_approximate_search(slots))
 
     def check_players(self, count: int) -> None:
-        """See `Policy.check_players`."""
         if self.search == "exact" and count > MAX_PLAYERS:
             raise PolicyError(
                 f"the exact search of escb takes at most {MAX_PLAYERS} players, got {count}: "
                 'take ESCB(search="approximate")'
             )
 
-    def set_present(self, state: Any, present: Slots) -> None:
-        """See `Policy.set_present`."""
-
     def forget(self, state: Any, slot: int) -> None:
-        """See `Policy.forget`."""
         super().forget(state, slot)
         slots = len(state.stats.tries)
         for table in state.terms:
@@ -111,14 +90,11 @@ class ESCB(CouplePolicy):
             state.search.figures[_CERTIFICATES] = 0.0, 1.0, 0.0
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        """See `Policy.saved`."""
-        saved = saved_couple_statistics(state.stats) | {"round": state.now[[ROUND]]}
+        saved = super().saved(state)
         return saved if self.search == "exact" else saved | _saved_search(state.search)
 
     def load(self, state: Any, arrays: Arrays) -> Any:
-        """See `Policy.load`."""
-        load_couple_statistics(state.stats, arrays)
-        (state.now[ROUND],) = numbers(arrays, "round")
+        super().load(state, arrays)
         require(state.now[ROUND] < _MAX_ROUNDS, "it has more rounds than anyone could play")
         slots = len(state.stats.tries)
         for i, j in np.argwhere(state.stats.tries):
@@ -172,10 +148,8 @@ def _load_search(search: approximation.ApproximateSearch, arrays: Arrays) -> Non
     known = mates[-1] != approximation.NOBODY
     for row in mates:
         require(_is_matching(row), "its matchings are not matchings")
-        of_others = np.any((row != approximation.NOBODY) != known) and np.any(
-            row != approximation.NOBODY
-        )
-        require(not of_others, "its matchings are of others")
+        coupled = row != approximation.NOBODY
+        require(not coupled.any() or np.all(coupled == known), "its matchings are of others")
     search.mates[: len(_MATCHINGS) - 1], search.exact.kept_mate[:] = mates[:-1], mates[-1]
 
 

@@ -1,24 +1,19 @@
 """Explore-then-commit, the simplest policy that learns."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairup.errors import PolicyError
 from pairup.kernels import explore_then_commit as kernel
 from pairup.kernels.counters import HORIZON, TURN, TURNS, new_counters
 from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.greedy_leader import new_leader
-from pairup.kernels.runtime.randomness import word
 from pairup.policies.base import Slots, StartContext, check_integer_option, register
 from pairup.policies.greedy_leader import GreedyLeaderPolicy
-from pairup.states.couple_statistics import load_couple_statistics, saved_couple_statistics
-from pairup.states.saved_arrays import Arrays, numbers
 
 
 @register
@@ -58,6 +53,7 @@ class ExploreThenCommit(GreedyLeaderPolicy):
 
     name: ClassVar[str] = "explore_then_commit"
     nominal_ns: ClassVar[int] = 10
+    saved_counters: ClassVar[Mapping[str, int]] = {"turn": TURN}
 
     def __post_init__(self) -> None:
         if self.cycles is not None:
@@ -66,11 +62,9 @@ class ExploreThenCommit(GreedyLeaderPolicy):
             check_integer_option(self, "horizon", 2, "give the number of rounds you expect")
 
     def needs(self) -> tuple[str, ...]:
-        """See `Policy.needs`."""
         return ("horizon",) if self.horizon is None and self.cycles is None else ()
 
     def start(self, context: StartContext) -> kernel.ExploreThenCommitState:
-        """See `Policy.start`."""
         horizon = self.horizon or context.horizon
         if horizon is None and self.cycles is None:
             raise PolicyError(
@@ -80,28 +74,15 @@ class ExploreThenCommit(GreedyLeaderPolicy):
         return kernel.ExploreThenCommitState(
             stats=new_couple_statistics(context.slots),
             leader=new_leader(context.slots),
-            keys=np.array([word(context.key, 0), word(context.key, 1)], np.uint64),
+            keys=context.keys(2),
             now=new_counters({HORIZON: horizon or 0}),
             members=np.zeros(context.slots + 1, np.int64),
         )
 
     def set_present(self, state: Any, present: Slots) -> None:
-        """See `Policy.set_present`; exploration begins again."""
+        # Exploration begins again.
         cycle = max(2 * ((len(present) + 1) // 2) - 1, 1)
-        cycles = self.cycles or _balanced_cycles(int(state.now[HORIZON]), cycle)
+        horizon = max(int(state.now[HORIZON]), 2)
+        balanced = math.ceil((horizon / cycle) ** (2 / 3) * math.log(horizon) ** (1 / 3))
+        cycles = self.cycles or balanced
         state.now[TURN], state.now[TURNS] = 0, cycles * cycle
-
-    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        """See `Policy.saved`."""
-        return saved_couple_statistics(state.stats) | {"turn": state.now[[TURN]]}
-
-    def load(self, state: Any, arrays: Arrays) -> kernel.ExploreThenCommitState:
-        """See `Policy.load`."""
-        load_couple_statistics(state.stats, arrays)
-        (state.now[TURN],) = numbers(arrays, "turn")
-        return state
-
-
-def _balanced_cycles(horizon: int, cycle: int) -> int:
-    horizon = max(horizon, 2)
-    return math.ceil((horizon / cycle) ** (2 / 3) * math.log(horizon) ** (1 / 3))

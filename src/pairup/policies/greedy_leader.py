@@ -1,20 +1,14 @@
 """Policies that keep statistics of couples and their greedy leader."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.kernels import greedy_leader, leader_counts
-from pairup.kernels.counters import PRESENT, ROUND
-from pairup.policies.base import CouplePolicy, Slots
-from pairup.states.couple_statistics import (
-    load_couple_statistics,
-    saved_couple_statistics,
-)
-from pairup.states.leaders import couples_of
+from pairup.kernels import greedy_leader, leader_counts, neighbours
+from pairup.kernels.counters import PRESENT
+from pairup.policies.base import Slots
+from pairup.policies.couples import CouplePolicy, couples_of
 from pairup.states.saved_arrays import Arrays, numbers, require
 
 
@@ -26,7 +20,6 @@ class GreedyLeaderPolicy(CouplePolicy):
         greedy_leader.update(state.leader, state.stats, state.keys[0])
 
     def leader(self, state: Any) -> NDArray[np.int64]:
-        """See `Policy.leader`."""
         self._update_leader(state)
         return couples_of(state.leader)
 
@@ -35,34 +28,28 @@ class LeaderCountingPolicy(GreedyLeaderPolicy):
     """A policy whose state also counts how often each leader has led; see `kernels.neighbours`."""
 
     def set_present(self, state: Any, present: Slots) -> None:
-        """See `Policy.set_present`; leaders of other players no longer count."""
+        # Leaders of other players no longer count.
         state.now[PRESENT] = len(present)
         leader_counts.clear(state.counts)
 
+    def _update_leader(self, state: Any) -> None:
+        neighbours.update_leader(state)
+
     def grow(self, state: Any) -> Any:
-        """See `Policy.grow`."""
         return state._replace(counts=leader_counts.grown(state.counts))
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        """See `Policy.saved`."""
-        return saved_couple_statistics(state.stats) | {
-            "round": state.now[[ROUND]],
-            "leaders": state.counts.keys,
-            "leader_counts": state.counts.counts,
-        }
+        counts = {"leaders": state.counts.keys, "leader_counts": state.counts.counts}
+        return super().saved(state) | counts
 
     def load(self, state: Any, arrays: Arrays) -> Any:
-        """See `Policy.load`."""
-        load_couple_statistics(state.stats, arrays)
-        (state.now[ROUND],) = numbers(arrays, "round")
+        super().load(state, arrays)
         leaders, counts = arrays["leaders"], numbers(arrays, "leader_counts")
         used = np.count_nonzero(leaders)
         require(leaders.dtype == np.uint64, "its leaders are not fingerprints")
         require(leaders.shape == counts.shape, "its leaders have no counts")
         require(np.all(counts < 2**62), "some of its leaders have led too often")
-        require(
-            len(leaders).bit_count() == 1 and 2 * used <= len(leaders),
-            "its table of leaders has a wrong size",
-        )
+        sized = len(leaders).bit_count() == 1 and 2 * used <= len(leaders)
+        require(sized, "its table of leaders has a wrong size")
         table = leader_counts.LeaderCounts(leaders.copy(), counts.copy(), np.array([used]))
         return state._replace(counts=table)

@@ -1,7 +1,5 @@
 """The best matching: what is reached with all knowledge."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,8 +10,8 @@ from numpy.typing import NDArray
 
 from pairup.errors import PolicyError
 from pairup.kernels.oracle import OracleState
-from pairup.policies.base import Policy, Slots, StartContext, register
-from pairup.states.leaders import couples_in_order
+from pairup.policies.base import Policy, StartContext, register
+from pairup.policies.couples import couples_in_order
 from pairup.states.saved_arrays import Arrays, numbers, require
 
 
@@ -48,11 +46,9 @@ class Oracle(Policy):
             object.__setattr__(self, "rates", _checked_rates(self.rates))
 
     def needs(self) -> tuple[str, ...]:
-        """See `Policy.needs`."""
         return ("rates",) if self.rates is None else ()
 
     def start(self, context: StartContext) -> OracleState:
-        """See `Policy.start`."""
         rates = self.rates if context.rates is None else context.rates
         if rates is None:
             raise PolicyError(
@@ -64,20 +60,15 @@ class Oracle(Policy):
         ranking = np.argsort(-known, kind="stable")
         return OracleState(ranking=ranking, available=np.zeros(context.slots, np.bool_))
 
-    def set_present(self, state: Any, present: Slots) -> None:
-        """See `Policy.set_present`."""
-
     def forget(self, state: Any, slot: int) -> None:
-        """See `Policy.forget`; the player who takes the slot next ranks last."""
+        # The player who takes the slot next ranks last.
         place = np.flatnonzero(state.ranking == slot)[0]
         state.ranking[place:] = np.roll(state.ranking[place:], -1)
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        """See `Policy.saved`."""
         return {"ranking": state.ranking}
 
     def load(self, state: Any, arrays: Arrays) -> OracleState:
-        """See `Policy.load`."""
         ranking = numbers(arrays, "ranking")
         slots, capacity = len(ranking), len(state.ranking)
         ranked = np.array_equal(np.sort(ranking), np.arange(slots)) and slots <= capacity
@@ -86,7 +77,6 @@ class Oracle(Policy):
         return state
 
     def leader(self, state: Any) -> NDArray[np.int64]:
-        """See `Policy.leader`."""
         return couples_in_order(state.ranking[state.available[state.ranking]])
 
 

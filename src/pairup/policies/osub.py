@@ -1,7 +1,5 @@
 """Optimal sampling for unimodal bandits, with matchings for arms."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,27 +8,16 @@ from numpy.typing import NDArray
 
 from pairup.kernels import greedy_leader, leader_counts
 from pairup.kernels import osub as kernel
-from pairup.kernels.counters import (
-    ARMS,
-    AVAILABLE,
-    MAX_ARMS,
-    PRESENT,
-    ROUND,
-    TOP,
-    new_counters,
-)
+from pairup.kernels.allocation import new_arrays
+from pairup.kernels.counters import ARMS, AVAILABLE, MAX_ARMS, PRESENT, TOP, new_counters
 from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.greedy_leader import new_leader
-from pairup.kernels.runtime.randomness import word
-from pairup.policies.base import CouplePolicy, Slots, StartContext, register
-from pairup.states.couple_statistics import (
-    load_couple_statistics,
-    saved_couple_statistics,
-)
-from pairup.states.leaders import couples_of
+from pairup.policies.base import Slots, StartContext, register
+from pairup.policies.couples import CouplePolicy, couples_of
 from pairup.states.saved_arrays import Arrays, numbers, require
 
 _ALL_OF_EIGHT = 105  # matchings of eight players
+_SAVED = ("tries", "games", "led", "used")  # of each arm
 _MEMORY = 8  # arms kept of more players, in neighbourhoods of 2L - 1 arms
 
 
@@ -67,19 +54,26 @@ class OSUB(CouplePolicy):
     nominal_ns: ClassVar[int] = 200
 
     def start(self, context: StartContext) -> kernel.OsubState:
-        """See `Policy.start`."""
+        count = max(_max_arms(context.capacity), _ALL_OF_EIGHT)
+        arms = kernel.Arms(
+            table=leader_counts.new_counts(1 << (2 * count).bit_length()),
+            key=np.zeros(count, np.uint64),
+            order=np.zeros((count, context.slots + 1), np.int32),
+            mean=np.zeros(count),
+            **new_arrays(" ".join(_SAVED), count, np.int64),
+        )
         return kernel.OsubState(
             stats=new_couple_statistics(context.slots),
             greedy=new_leader(context.slots),
             front=new_leader(context.slots),
-            arms=_new_arms(max(_max_arms(context.capacity), _ALL_OF_EIGHT), context.slots),
-            keys=np.array([word(context.key, purpose) for purpose in range(3)], np.uint64),
+            arms=arms,
+            keys=context.keys(3),
             now=new_counters({TOP: kernel.UNKNOWN}),
             present=np.zeros(context.slots, np.int64),
         )
 
     def set_present(self, state: Any, present: Slots) -> None:
-        """See `Policy.set_present`; matchings of other players are dropped."""
+        # Matchings of other players are dropped.
         state.now[PRESENT] = len(present)
         state.now[MAX_ARMS] = _max_arms(len(present))
         state.now[ARMS], state.now[TOP] = 0, kernel.UNKNOWN
@@ -87,29 +81,21 @@ class OSUB(CouplePolicy):
         state.present[: len(present)] = present
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        """See `Policy.saved`."""
         arms, count = state.arms, state.now[ARMS]
         couples = (state.now[PRESENT] + 1) // 2
         order = arms.order[:count, : 2 * couples].astype(np.int64)
         # The phantom's slot moves when the capacity grows, so it is saved as -1.
         order = np.where(order == len(state.greedy.place) - 1, -1, order)
-        return saved_couple_statistics(state.stats) | {
-            "round": state.now[[ROUND]],
-            "arms": order.ravel(),
-            "arm_tries": arms.tries[:count],
-            "arm_games": arms.games[:count],
-            "arm_led": arms.led[:count],
-            "arm_used": arms.used[:count],
-        }
+        saved = {f"arm_{name}": getattr(arms, name)[:count] for name in _SAVED}
+        return super().saved(state) | {"arms": order.ravel()} | saved
 
     def load(self, state: Any, arrays: Arrays) -> kernel.OsubState:
-        """See `Policy.load`."""
-        load_couple_statistics(state.stats, arrays)
-        (state.now[ROUND],) = numbers(arrays, "round")
-        tries, games = numbers(arrays, "arm_tries"), numbers(arrays, "arm_games")
-        led, used = numbers(arrays, "arm_led"), numbers(arrays, "arm_used")
+        super().load(state, arrays)
+        saved = {name: numbers(arrays, f"arm_{name}") for name in _SAVED}
+        tries, games = saved["tries"], saved["games"]
         count, present = len(tries), state.now[PRESENT]
-        require(count == len(games) == len(led) == len(used), "its arms are incomplete")
+        complete = all(len(array) == count for array in saved.values())
+        require(complete, "its arms are incomplete")
         require(count <= state.now[MAX_ARMS], "it has more arms than it keeps")
         require(np.all(games <= tries * (present // 2)), "its arms have more games than proposals")
         arms = state.arms
@@ -118,8 +104,8 @@ class OSUB(CouplePolicy):
         self._check_matchings(state, order)
         state.now[ARMS] = count
         arms.order[:count, : order.shape[1]] = order
-        arms.tries[:count], arms.games[:count] = tries, games
-        arms.led[:count], arms.used[:count] = led, used
+        for name, array in saved.items():
+            getattr(arms, name)[:count] = array
         require(kernel.enter_all(state), "two of its arms are the same")
         return state
 
@@ -135,7 +121,7 @@ class OSUB(CouplePolicy):
             require(np.all(order[:, ::2] < order[:, 1::2]), "its arms have couples out of order")
 
     def leader(self, state: Any) -> NDArray[np.int64]:
-        """See `Policy.leader`; for some of the players, who have no arms, the greedy one."""
+        # For some of the players, who have no arms, the greedy one.
         if state.now[AVAILABLE] != state.now[PRESENT]:
             greedy_leader.update(state.greedy, state.stats, state.keys[0])
             return couples_of(state.greedy)
@@ -145,16 +131,3 @@ class OSUB(CouplePolicy):
 
 def _max_arms(players: int) -> int:
     return _ALL_OF_EIGHT if players <= 8 else _MEMORY * (2 * ((players + 1) // 2) - 1)
-
-
-def _new_arms(count: int, slots: int) -> kernel.Arms:
-    return kernel.Arms(
-        table=leader_counts.new_counts(1 << (2 * count).bit_length()),
-        key=np.zeros(count, np.uint64),
-        order=np.zeros((count, slots + 1), np.int32),
-        tries=np.zeros(count, np.int64),
-        games=np.zeros(count, np.int64),
-        mean=np.zeros(count),
-        led=np.zeros(count, np.int64),
-        used=np.zeros(count, np.int64),
-    )

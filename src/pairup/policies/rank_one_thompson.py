@@ -1,7 +1,5 @@
 """Thompson sampling of one rate per player."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.kernels import rank_one_thompson as kernel
+from pairup.kernels.allocation import new_arrays
 from pairup.kernels.counters import ANSWERED, PERIOD, PRESENT, ROUND, USED, new_counters
 from pairup.kernels.rank_one_posterior import LANES
 from pairup.policies.base import Policy, Slots, StartContext, check_integer_option, register
-from pairup.states.leaders import couples_in_order
+from pairup.policies.couples import couples_in_order
 from pairup.states.saved_arrays import Arrays, numbers, require
 
 _GOLDEN = 0.6180339887498949  # its multiples spread evenly: not all are refreshed in one round
@@ -74,25 +73,16 @@ class RankOneThompson(Policy):
         check_integer_option(self, "period", minimum=1, advice="give 1 to draw in every round")
 
     def start(self, context: StartContext) -> kernel.RankOneState:
-        """See `Policy.start`."""
         slots = context.slots
         width = -(-slots // LANES) * LANES
-        tries, games, missed, told = np.zeros((4, slots, width), np.int32)
-        present, by_rate, by_mean = np.zeros((3, slots), np.int64)
         state = kernel.RankOneState(
-            tries=tries,
-            games=games,
-            missed=missed,
-            told=told,
-            **{name: np.zeros(width) for name in _OF_PLAYERS},
+            **new_arrays("tries games missed told", (slots, width), np.int32),
+            **new_arrays(" ".join(_OF_PLAYERS), width),
             met=np.zeros(slots),
             usual=np.full(slots, -1, np.int64),
-            moved=np.zeros(width),
-            present=present,
-            by_rate=by_rate,
-            by_mean=by_mean,
+            **new_arrays("moved terms", width),
+            **new_arrays("present by_rate by_mean", slots, np.int64),
             available=np.zeros(slots, np.bool_),
-            terms=np.zeros(width),
             now=new_counters({PERIOD: self.period}),
             key=np.array([context.key, context.key]),
             draws=np.zeros(1, np.int64),
@@ -102,7 +92,6 @@ class RankOneThompson(Policy):
         return state
 
     def set_present(self, state: Any, present: Slots) -> None:
-        """See `Policy.set_present`."""
         count = state.now[PRESENT] = len(present)
         state.present[:count] = present
         # Capacity doubles when it runs out: without this, up to half of each row would be wasted.
@@ -111,7 +100,7 @@ class RankOneThompson(Policy):
         state.by_mean[:count] = present[np.argsort(-state.mean[present], kind="stable")]
 
     def forget(self, state: Any, slot: int) -> None:
-        """See `Policy.forget`; what others answered remains theirs, their shared outcomes go."""
+        # What others answered remains theirs, their shared outcomes go.
         partners = np.flatnonzero(state.tries[slot, : len(state.met)])
         low, high = np.minimum(partners, slot), np.maximum(partners, slot)
         state.accepted[partners] -= state.games[low, high] - state.told[low, high]
@@ -127,7 +116,6 @@ class RankOneThompson(Policy):
                 _begin(state, i)
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        """See `Policy.saved`."""
         used = state.now[USED]
         rows, columns = np.nonzero(state.tries[:used, :used] > 0)
         low, high = rows[rows < columns], columns[rows < columns]
@@ -138,7 +126,6 @@ class RankOneThompson(Policy):
         return couples | players | {"now": state.now[[ROUND, ANSWERED]]}
 
     def load(self, state: Any, arrays: Arrays) -> kernel.RankOneState:
-        """See `Policy.load`."""
         _load_couples(state, arrays)
         capacity = len(state.met) - 1
         for name, (least, most) in _OF_PLAYERS.items():
@@ -157,17 +144,15 @@ class RankOneThompson(Policy):
         return state
 
     def leader(self, state: Any) -> NDArray[np.int64]:
-        """See `Policy.leader`: neighbours by posterior mean."""
+        # Neighbours by posterior mean.
         order = state.by_mean[: state.now[PRESENT]]
         return couples_in_order(order[state.available[order]])
 
     def statistics(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """See `Policy.statistics`."""
         used = _used(state)
         return np.triu(state.tries[used]), state.games[used]
 
     def player_rates(self, state: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """See `Policy.player_rates`."""
         variance = np.maximum(state.square - state.mean**2, 0.0)
         # A few draws show neither their mean nor their spread: what was observed stands in for the
         # mean, and the prior's variance for theirs.

@@ -1,8 +1,7 @@
 """Simple adaptive matching, the rival that the paper measures."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,15 +10,12 @@ from numpy.typing import NDArray
 
 from pairup.errors import PolicyError
 from pairup.kernels import sam as kernel
+from pairup.kernels.allocation import new_arrays
 from pairup.kernels.counters import CLUSTERS, MEMBERS, new_counters
 from pairup.kernels.couple_statistics import new_couple_statistics
-from pairup.policies.base import CouplePolicy, Slots, StartContext, check_integer_option, register
+from pairup.policies.base import Slots, StartContext, check_integer_option, register
+from pairup.policies.couples import CouplePolicy, couples_in_order
 from pairup.problem import Problem
-from pairup.states.couple_statistics import (
-    load_couple_statistics,
-    saved_couple_statistics,
-)
-from pairup.states.leaders import couples_in_order
 from pairup.states.saved_arrays import Arrays, numbers, require
 
 _SUMS = ("tries", "games", "new_tries", "new_games")
@@ -60,22 +56,20 @@ class SAM(CouplePolicy):
     name: ClassVar[str] = "sam"
     draws_at_random: ClassVar[bool] = False
     nominal_ns: ClassVar[int] = 10
+    saved_counters: ClassVar[Mapping[str, int]] = {}
 
     def __post_init__(self) -> None:
         if self.horizon is not None:
             check_integer_option(self, "horizon", 2, "give the number of rounds you expect")
 
     def needs(self) -> tuple[str, ...]:
-        """See `Policy.needs`."""
         return ("horizon",) if self.horizon is None else ()
 
     def regret_bound(self, problem: Problem) -> tuple[str, float]:
-        """See `Policy.regret_bound`."""
         couples = -(-problem.players // 2)
         return "SAM's theorem", 640 * couples * (math.log(couples) + 2) / problem.gap
 
     def start(self, context: StartContext) -> kernel.SamState:
-        """See `Policy.start`."""
         horizon = self.horizon or context.horizon
         if horizon is None:
             raise PolicyError(
@@ -83,28 +77,19 @@ class SAM(CouplePolicy):
                 "SAM(horizon=1_000_000)"
             )
         slots = context.slots
-        integers = [np.zeros(slots + 1, np.int64) for _ in range(9)]
-        members, start, turn, cluster, tries, games, new_tries, new_games, ranked = integers
+        integers = "members start turn tries games new_tries new_games ranked"
         return kernel.SamState(
             stats=new_couple_statistics(slots),
             now=new_counters(),
             log_horizon=np.array([math.log(max(horizon, 2))]),
-            members=members,
-            start=start,
-            turn=turn,
-            cluster=cluster[:slots],
-            tries=tries,
-            games=games,
-            new_tries=new_tries,
-            new_games=new_games,
+            **new_arrays(integers, slots + 1, np.int64),
+            cluster=np.zeros(slots, np.int64),
             available=np.zeros(slots, np.bool_),
-            ranked=ranked,
-            upper=np.zeros(slots),
-            lower=np.zeros(slots),
+            **new_arrays("upper lower", slots),
         )
 
     def set_present(self, state: Any, present: Slots) -> None:
-        """See `Policy.set_present`; all meet in one cluster."""
+        # All meet in one cluster.
         phantom = len(state.cluster) - 1
         members = np.append(present, phantom) if len(present) % 2 else present
         state.members[: len(members)] = members
@@ -119,26 +104,16 @@ class SAM(CouplePolicy):
         state.games[:slots] = state.stats.games.sum(axis=0) + state.stats.games.sum(axis=1)
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        """See `Policy.saved`."""
         clusters, members = state.now[CLUSTERS], state.now[MEMBERS]
-        saved = {name: getattr(state, name)[: len(state.cluster) - 1] for name in _SUMS}
-        saved = {f"player_{name}": sums for name, sums in saved.items()}
-        slots = state.members[:members]
+        phantom, slots = len(state.cluster) - 1, state.members[:members]
+        sums = {f"player_{name}": getattr(state, name)[:phantom] for name in _SUMS}
         # The phantom's slot moves when the capacity grows, so it is saved as -1.
-        slots = np.where(slots == len(state.cluster) - 1, -1, slots)
-        return (
-            saved_couple_statistics(state.stats)
-            | saved
-            | {
-                "members": slots,
-                "start": state.start[: clusters + 1],
-                "turn": state.turn[:clusters],
-            }
-        )
+        places = {"members": np.where(slots == phantom, -1, slots)}
+        cycles = {"start": state.start[: clusters + 1], "turn": state.turn[:clusters]}
+        return super().saved(state) | sums | places | cycles
 
     def load(self, state: Any, arrays: Arrays) -> kernel.SamState:
-        """See `Policy.load`."""
-        load_couple_statistics(state.stats, arrays)
+        super().load(state, arrays)
         for name in _SUMS:
             sums = numbers(arrays, f"player_{name}")
             getattr(state, name)[: len(sums)] = sums
@@ -160,7 +135,7 @@ class SAM(CouplePolicy):
         return state
 
     def leader(self, state: Any) -> NDArray[np.int64]:
-        """See `Policy.leader`: the available players by cluster, and by mean within each."""
+        # The available players by cluster, and by mean within each.
         means = state.games / np.maximum(state.tries, 1)
         members = state.members[: state.now[MEMBERS]]
         members = members[state.available[members]]

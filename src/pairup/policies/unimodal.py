@@ -1,7 +1,5 @@
 """The paper's two policies."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -9,17 +7,11 @@ import numpy as np
 
 from pairup.kernels import leader_counts
 from pairup.kernels import unimodal as kernel
-from pairup.kernels.counters import (
-    BY_PLAYERS,
-    CLOCK_IS_ROUND,
-    KL,
-    new_counters,
-    new_figures,
-)
+from pairup.kernels.allocation import new_arrays
+from pairup.kernels.counters import BY_PLAYERS, CLOCK_IS_ROUND, KL, new_counters, new_figures
 from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.greedy_leader import new_leader
-from pairup.kernels.runtime.randomness import word
-from pairup.policies.base import StartContext, check_choice_option, register
+from pairup.policies.base import StartContext, register
 from pairup.policies.greedy_leader import LeaderCountingPolicy
 from pairup.problem import Problem
 
@@ -61,25 +53,19 @@ class Unimodal(LeaderCountingPolicy):
     name: ClassVar[str] = "unimodal"
     nominal_ns: ClassVar[int] = 15
 
-    def __post_init__(self) -> None:
-        check_choice_option(self, "compare", ("players", "matchings"))
-        check_choice_option(self, "index", ("kl", "ucb"))
-        check_choice_option(self, "clock", ("leader", "round"))
-
     def nominal_cost(self) -> int:
-        """See `Policy.nominal_cost`; the KL index takes longer than the UCB index."""
+        # The KL index takes longer than the UCB index.
         kl_factor = 2 if self.compare == "players" else 6
         return self.nominal_ns * (kl_factor if self.index == "kl" else 1)
 
     def regret_bound(self, problem: Problem) -> tuple[str, float]:
-        """See `Policy.regret_bound`: the paper's theorems."""
+        # The paper's theorems.
         gaps = problem.neighbour_gaps
         if self.compare == "matchings":
             return "Theorem 1", float((8 / gaps).sum())
         return "Theorem 2", float((8 * gaps / problem.player_gaps**2).sum())
 
     def start(self, context: StartContext) -> kernel.UnimodalState:
-        """See `Policy.start`."""
         couples = context.slots // 2 + 1
         tangents = (context.slots, context.slots) if self.index == "kl" else (0, 0)
         options = {
@@ -91,20 +77,17 @@ class Unimodal(LeaderCountingPolicy):
             stats=new_couple_statistics(context.slots),
             leader=new_leader(context.slots),
             counts=leader_counts.new_counts(),
-            keys=np.array([word(context.key, 0), word(context.key, 1)], np.uint64),
+            keys=context.keys(2),
             now=new_counters(options),
-            rad=np.zeros(couples),
-            lower=np.zeros(couples),
+            **new_arrays("rad lower", couples),
             solved=np.zeros(couples, np.bool_),
-            base=np.zeros((couples, 4)),
-            slope=np.zeros((couples, 4)),
+            **new_arrays("base slope", (couples, 4)),
             tangent_base=np.full(tangents, np.inf),
             tangent_slope=np.zeros(tangents),
             figures=new_figures(),
         )
 
     def forget(self, state: Any, slot: int) -> None:
-        """See `Policy.forget`."""
         super().forget(state, slot)
         if self.index == "kl":
             state.tangent_base[slot, :] = state.tangent_base[:, slot] = np.inf

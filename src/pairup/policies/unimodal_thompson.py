@@ -1,19 +1,17 @@
 """Thompson sampling around the leader."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from pairup.kernels import leader_counts, neighbours
+from pairup.kernels import leader_counts
 from pairup.kernels import unimodal_thompson as kernel
+from pairup.kernels.allocation import new_arrays
 from pairup.kernels.counters import BY_PLAYERS, PERIOD, new_counters
 from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.greedy_leader import new_leader
-from pairup.kernels.runtime.randomness import word
-from pairup.policies.base import StartContext, check_choice_option, check_integer_option, register
+from pairup.policies.base import StartContext, check_integer_option, register
 from pairup.policies.greedy_leader import LeaderCountingPolicy
 
 
@@ -56,22 +54,17 @@ class UnimodalThompson(LeaderCountingPolicy):
     nominal_ns: ClassVar[int] = 40
 
     def __post_init__(self) -> None:
-        check_choice_option(self, "compare", ("players", "matchings"))
+        super().__post_init__()
         check_integer_option(self, "period", minimum=2)
 
     def start(self, context: StartContext) -> kernel.UnimodalThompsonState:
-        """See `Policy.start`."""
         draws = 5 * (context.slots // 2 + 1)
         return kernel.UnimodalThompsonState(
             stats=new_couple_statistics(context.slots),
             leader=new_leader(context.slots),
             counts=leader_counts.new_counts(),
-            keys=np.array([word(context.key, 0), word(context.key, 1)], np.uint64),
+            keys=context.keys(2),
             now=new_counters({BY_PLAYERS: self.compare == "players", PERIOD: self.period}),
-            alpha=np.ones(draws),
-            beta=np.ones(draws),
+            **new_arrays("alpha beta", draws, value=1),
             draw=np.zeros(draws),
         )
-
-    def _update_leader(self, state: Any) -> None:
-        neighbours.update_leader(state)

@@ -1,1 +1,1 @@
-"""Parts that the states of policies are made of: how each is cleared, saved and loaded."""
+"""States of policies as they are saved."""

@@ -1,7 +1,5 @@
 """Arrays of a saved state, checked before compiled steps, which do not check bounds, see them."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

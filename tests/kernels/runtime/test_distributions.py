@@ -34,7 +34,7 @@ def normal(bits):
 
 
 def gamma(key, index, shape):
-    return float(distributions.gamma(np.uint64(key), index, shape))
+    return float(distributions._gamma(np.uint64(word(key, index)), shape))
 
 
 def beta(key, index, a, b):

@@ -16,18 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels.counters import (
-    CERTIFICATES,
-    CERTIFIED,
-    CHANGED,
-    MEMBERS,
-    WORST,
-    new_counters,
-    new_figures,
-)
+from pairup.kernels import counters as at
+from pairup.kernels.counters import new_counters, new_figures
+from pairup.kernels.couples import fill_members
 from pairup.kernels.exact_matching.max_matching import (
     MatchingWorkspace,
     new_matching_workspace,
+    reset,
     solve_loaded,
 )
 from pairup.kernels.runtime.compilation import kernel, outlined
@@ -55,7 +50,7 @@ def new_approximate_search(slots):
         mates=np.full((4, slots), NOBODY, np.int64),
         players=np.zeros(slots + 1, np.int64),
         now=new_counters(),
-        figures=new_figures({WORST: 1.0}),
+        figures=new_figures({at.WORST: 1.0}),
         exact=new_matching_workspace(slots),
     )
 
@@ -63,21 +58,16 @@ def new_approximate_search(slots):
 @kernel
 def set_players(search, players):
     """Match `players` from now on; what is known of others is dropped in the next search."""
-    available, phantom = len(players), search.mates.shape[1] - 1
-    for x in range(available):
-        search.players[x] = players[x]
-    if available % 2 == 1:
-        search.players[available] = phantom
-    search.now[MEMBERS] = available + available % 2
-    search.now[CHANGED] = 1
+    search.now[at.MEMBERS] = fill_members(search.players, players, search.mates.shape[1] - 1)
+    search.now[at.CHANGED] = 1
 
 
 @outlined
 def find_near_best(search, terms, scale):
     """Find a matching with nearly the best index, and write it into the row BEST."""
-    if search.now[CHANGED] == 1:
+    if search.now[at.CHANGED] == 1:
         _forget_others(search)
-        search.now[CHANGED] = 0
+        search.now[at.CHANGED] = 0
     best = _consider(search, terms, FEWER, scale, -np.inf)
     best = _consider(search, terms, MORE, scale, best)
     bound = np.inf
@@ -93,27 +83,29 @@ def find_near_best(search, terms, scale):
         if bound <= best + _ROUNDING:
             break
     best = _climb(search, terms, scale)
-    _certify(search.figures, best, bound)
+    ratio = min(best / bound, 1.0) if bound > 0.0 else 1.0  # to the best index of all, certified
+    search.figures[at.CERTIFIED] += ratio
+    search.figures[at.WORST] = min(search.figures[at.WORST], ratio)
+    search.figures[at.CERTIFICATES] += 1.0
 
 
 @kernel
 def _forget_others(search):
     """Forget the matchings, and how they were found, unless they are of just these players."""
     kept, known = search.exact.kept_mate, 0
-    for x in range(search.now[MEMBERS]):
+    for x in range(search.now[at.MEMBERS]):
         known += kept[search.players[x]] != NOBODY
     others = -known
     for i in range(len(kept)):
         others += kept[i] != NOBODY
-    if known < search.now[MEMBERS] or others > 0:
+    if known < search.now[at.MEMBERS] or others > 0:
         forget_matchings(search)
 
 
 @kernel
 def forget_matchings(search):
     """Start without any guess."""
-    search.exact.kept_dual[:] = 0.0
-    search.exact.kept_mate[:] = NOBODY
+    reset(search.exact)
     search.mates[:, :] = NOBODY
 
 
@@ -139,7 +131,7 @@ def _sums(search, terms, row):
     """A and B of a matching."""
     slots = search.mates.shape[1]
     a = b = 0.0
-    for x in range(search.now[MEMBERS]):
+    for x in range(search.now[at.MEMBERS]):
         i = search.players[x]
         j = search.mates[row, i]
         if i < j:
@@ -173,7 +165,7 @@ def _guess(search, terms, scale):
 @kernel
 def _solve(search, terms, slope):
     """Find the exact matching of greatest A + slope B and write it into the row FOUND."""
-    slots, members = search.mates.shape[1], search.now[MEMBERS]
+    slots, members = search.mates.shape[1], search.now[at.MEMBERS]
     weight = search.exact.weight
     for x in range(members):
         row = search.players[x] * slots
@@ -208,7 +200,7 @@ def _climb(search, terms, scale):
 @kernel
 def _best_swap(search, terms, scale, sums):
     """The two players to couple, so that with their partners coupled too the index is greatest."""
-    slots, members, mates = search.mates.shape[1], search.now[MEMBERS], search.mates
+    slots, members, mates = search.mates.shape[1], search.now[at.MEMBERS], search.mates
     value, inverse = terms.value, terms.inverse
     low, high, best = 0, 0, -np.inf
     for k in range(members):
@@ -228,12 +220,3 @@ def _best_swap(search, terms, scale, sums):
             if index > best:
                 low, high, best = i, j, index
     return low, high, best
-
-
-@kernel
-def _certify(figures, best, bound):
-    """Count the certified ratio of the index to the best index of all."""
-    ratio = min(best / bound, 1.0) if bound > 0.0 else 1.0
-    figures[CERTIFIED] += ratio
-    figures[WORST] = min(figures[WORST], ratio)
-    figures[CERTIFICATES] += 1.0

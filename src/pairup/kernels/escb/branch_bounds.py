@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pairup.kernels.allocation import new_arrays
 from pairup.kernels.counters import CAP, MIN_INVERSE, new_figures
 from pairup.kernels.escb.prices import Assignment, new_assignment, price
 from pairup.kernels.runtime.compilation import kernel
@@ -62,22 +63,16 @@ def new_search_tree(max_players):
     depth = max_players // 2 + 1
     return SearchTree(
         partner=np.full(max_players, NOBODY, np.int64),
-        order=np.zeros(max_players, np.int64),
-        turn=np.zeros(depth, np.int64),
-        first=np.zeros(depth, np.int64),
-        cursor=np.zeros(depth, np.int64),
+        **new_arrays("order choice_counts", max_players, np.int64),
+        **new_arrays("turn first cursor", depth, np.int64),
         sums=np.zeros(depth),
         line=np.zeros((depth, GRID)),
         choices=np.zeros((max_players, max_players), np.int64),
-        choice_counts=np.zeros(max_players, np.int64),
-        value=np.zeros((max_players, max_players)),
-        inverse=np.zeros((max_players, max_players)),
+        **new_arrays("value inverse weight", (max_players, max_players)),
         short=np.zeros((max_players, max_players, GRID)),
-        weight=np.zeros((max_players, max_players)),
         column_price=np.zeros((GRID, max_players + 1)),
         prices=np.zeros(max_players),
-        c=np.zeros(GRID),
-        peak=np.zeros(GRID),
+        **new_arrays("c peak", GRID),
         hint=np.zeros(1, np.int64),
         figures=new_figures(),
         assignment=new_assignment(max_players),

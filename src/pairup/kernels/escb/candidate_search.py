@@ -8,22 +8,7 @@ import math
 
 import numpy as np
 
-from pairup.kernels.counters import (
-    BEST_INDEX,
-    CAP,
-    COUNT,
-    COUPLES,
-    CUSHION,
-    LAST_ROUND,
-    LATER,
-    MIN_INVERSE,
-    RAREST,
-    RISEN,
-    SCALE,
-    SLOTS,
-    STRETCH,
-    THRESHOLD,
-)
+from pairup.kernels import counters as at
 from pairup.kernels.escb.branch_bounds import NOBODY, is_promising, set_prices
 from pairup.kernels.escb.candidates import (
     MARGIN,
@@ -45,27 +30,27 @@ _MIN_GAIN = 1e-9  # less is not a reason to swap
 def search_candidates(candidates, terms, clock):
     """List the candidates again; returns the best one."""
     now, figures = candidates.now, candidates.figures
-    figures[SCALE] = math.sqrt(0.5 * log(float(clock)))
+    figures[at.SCALE] = math.sqrt(0.5 * log(float(clock)))
     _load(candidates, terms)
-    _, figures[BEST_INDEX] = best_candidate(candidates, terms, figures[SCALE])
-    if now[COUNT] == 0:
-        figures[BEST_INDEX] = _climb(candidates)
+    _, figures[at.BEST_INDEX] = best_candidate(candidates, terms, figures[at.SCALE])
+    if now[at.COUNT] == 0:
+        figures[at.BEST_INDEX] = _climb(candidates)
     while True:
-        now[LAST_ROUND] = clock + np.int64(clock * figures[STRETCH])
-        figures[LATER] = math.sqrt(0.5 * log(float(now[LAST_ROUND])))
-        now[COUNT] = 0
+        now[at.LAST_ROUND] = clock + np.int64(clock * figures[at.STRETCH])
+        figures[at.LATER] = math.sqrt(0.5 * log(float(now[at.LAST_ROUND])))
+        now[at.COUNT] = 0
         if _list(candidates, terms):
             break
-        figures[CUSHION] = max(0.25 * figures[CUSHION], _MIN_CUSHION)
-        figures[STRETCH] *= 0.25
+        figures[at.CUSHION] = max(0.25 * figures[at.CUSHION], _MIN_CUSHION)
+        figures[at.STRETCH] *= 0.25
     _drop(candidates, terms)
-    figures[RISEN] = 0.0
+    figures[at.RISEN] = 0.0
     for couple in range(len(candidates.base)):
         candidates.base[couple] = terms.value[couple]
-    if now[COUNT] < MAX_CANDIDATES // 4:
-        figures[CUSHION] = min(1.5 * figures[CUSHION], MAX_CUSHION)
-        figures[STRETCH] = min(1.5 * figures[STRETCH], MAX_STRETCH)
-    return best_candidate(candidates, terms, figures[SCALE])[0]
+    if now[at.COUNT] < MAX_CANDIDATES // 4:
+        figures[at.CUSHION] = min(1.5 * figures[at.CUSHION], MAX_CUSHION)
+        figures[at.STRETCH] = min(1.5 * figures[at.STRETCH], MAX_STRETCH)
+    return best_candidate(candidates, terms, figures[at.SCALE])[0]
 
 
 @kernel
@@ -73,19 +58,19 @@ def _load(candidates, terms):
     """Copy what is known of the players' couples, both ways."""
     tree, players = candidates.tree, candidates.players
     least = np.inf
-    for y in range(2 * candidates.now[COUPLES]):
+    for y in range(2 * candidates.now[at.COUPLES]):
         for x in range(y):
-            couple = players[x] * candidates.now[SLOTS] + players[y]
+            couple = players[x] * candidates.now[at.SLOTS] + players[y]
             tree.value[x, y] = tree.value[y, x] = terms.value[couple]
             tree.inverse[x, y] = tree.inverse[y, x] = terms.inverse[couple]
             least = min(least, terms.inverse[couple])
-    tree.figures[MIN_INVERSE] = least
+    tree.figures[at.MIN_INVERSE] = least
 
 
 @kernel
 def _climb(candidates):
     """The index of a good matching: no swap between two of its couples makes it better."""
-    tree, players = candidates.tree, 2 * candidates.now[COUPLES]
+    tree, players = candidates.tree, 2 * candidates.now[at.COUPLES]
     a = b = 0.0
     for i in range(0, players, 2):
         tree.partner[i], tree.partner[i + 1] = i + 1, i
@@ -97,11 +82,13 @@ def _climb(candidates):
         for j in range(players):
             for i in range(j):
                 new_a, new_b = _swapped(tree, i, j, a, b)
-                gain = new_a - a + candidates.figures[SCALE] * (math.sqrt(new_b) - math.sqrt(b))
+                gain = new_a - a + candidates.figures[at.SCALE] * (math.sqrt(new_b) - math.sqrt(b))
                 if tree.partner[i] != j and gain > _MIN_GAIN:
-                    _swap(tree.partner, i, j)
+                    x, y = tree.partner[i], tree.partner[j]
+                    tree.partner[i], tree.partner[j] = j, i
+                    tree.partner[x], tree.partner[y] = y, x
                     a, b, climbing = new_a, new_b, True
-    return a + candidates.figures[SCALE] * math.sqrt(b) - MARGIN
+    return a + candidates.figures[at.SCALE] * math.sqrt(b) - MARGIN
 
 
 @kernel
@@ -115,26 +102,20 @@ def _swapped(tree, i, j, a, b):
 
 
 @kernel
-def _swap(partner, i, j):
-    x, y = partner[i], partner[j]
-    partner[i], partner[j], partner[x], partner[y] = j, i, y, x
-
-
-@kernel
 def _list(candidates, terms):
     """List the candidates; False when they are too many."""
     tree, figures = candidates.tree, candidates.figures
-    players = 2 * candidates.now[COUPLES]
-    figures[THRESHOLD] = figures[BEST_INDEX] - figures[CUSHION]
+    players = 2 * candidates.now[at.COUPLES]
+    figures[at.THRESHOLD] = figures[at.BEST_INDEX] - figures[at.CUSHION]
     tree.partner[:] = NOBODY
-    tree.figures[CAP] = np.inf
+    tree.figures[at.CAP] = np.inf
     if players <= ENUMERATED:
         _list_choices(candidates, players, False)
         return _walk(candidates, terms, 0, False)
     cap = _greatest_below(tree, players, np.inf)
     while cap > 0.0:
-        tree.figures[CAP] = cap
-        if set_prices(tree, players, figures[LATER], figures[THRESHOLD] - MARGIN):
+        tree.figures[at.CAP] = cap
+        if set_prices(tree, players, figures[at.LATER], figures[at.THRESHOLD] - MARGIN):
             _list_choices(candidates, players, True)
             if not _list_by_rarest(candidates, terms, cap):
                 return False
@@ -157,11 +138,11 @@ def _greatest_below(tree, players, end):
 def _list_choices(candidates, players, bounded):
     """For each player, list those with whom it may be coupled."""
     tree, figures = candidates.tree, candidates.figures
-    threshold, left = figures[THRESHOLD] - MARGIN, candidates.now[COUPLES] - 1
+    threshold, left = figures[at.THRESHOLD] - MARGIN, candidates.now[at.COUPLES] - 1
     tree.choice_counts[:players] = 0
     for j in range(players):
         for i in range(j):
-            if not bounded or is_promising(tree, 0, (i, j), left, figures[LATER], threshold):
+            if not bounded or is_promising(tree, 0, (i, j), left, figures[at.LATER], threshold):
                 _add_choice(tree, i, j)
                 _add_choice(tree, j, i)
     for i in range(players):  # those with the fewest choices choose first
@@ -182,18 +163,18 @@ def _add_choice(tree, i, j):
 def _list_by_rarest(candidates, terms, cap):
     """List the candidates whose least tried couple has an inverse above half of `cap`."""
     tree, figures = candidates.tree, candidates.figures
-    left = candidates.now[COUPLES] - 1
-    for i in range(2 * candidates.now[COUPLES]):
+    left = candidates.now[at.COUPLES] - 1
+    for i in range(2 * candidates.now[at.COUPLES]):
         for x in range(tree.choice_counts[i]):
             j = tree.choices[i, x]
             rare = tree.inverse[i, j]
             if rare <= 0.5 * cap or j < i:
                 continue
-            tree.figures[CAP] = rare
-            threshold = figures[THRESHOLD] - MARGIN
-            if is_promising(tree, 0, (i, j), left, figures[LATER], threshold):
+            tree.figures[at.CAP] = rare
+            threshold = figures[at.THRESHOLD] - MARGIN
+            if is_promising(tree, 0, (i, j), left, figures[at.LATER], threshold):
                 tree.partner[i], tree.partner[j] = j, i
-                candidates.now[RAREST] = i * len(tree.partner) + j
+                candidates.now[at.RAREST] = i * len(tree.partner) + j
                 if not _walk(candidates, terms, 1, True):
                     return False
                 tree.partner[i] = tree.partner[j] = NOBODY
@@ -211,7 +192,7 @@ def _walk(candidates, terms, start, bounded):
             depth -= 1
             if depth >= start:
                 _uncouple(tree, depth)
-        elif depth + 1 == candidates.now[COUPLES]:
+        elif depth + 1 == candidates.now[at.COUPLES]:
             if not _enter(candidates, terms):
                 return False
             _uncouple(tree, depth)
@@ -241,15 +222,15 @@ def _descend(tree, depth, turn):
 def _next_partner(candidates, depth, bounded):
     """Couple the player of this depth with its next partner that is worth a look, if any."""
     tree, figures = candidates.tree, candidates.figures
-    i, threshold = tree.first[depth], figures[THRESHOLD] - MARGIN
-    left = candidates.now[COUPLES] - depth - 1
+    i, threshold = tree.first[depth], figures[at.THRESHOLD] - MARGIN
+    left = candidates.now[at.COUPLES] - depth - 1
     for x in range(tree.cursor[depth], tree.choice_counts[i]):
         j = tree.choices[i, x]
         if tree.partner[j] != NOBODY:
             continue
         if bounded and not (
             _is_tried_more(candidates, i, j)
-            and is_promising(tree, depth, (i, j), left, figures[LATER], threshold)
+            and is_promising(tree, depth, (i, j), left, figures[at.LATER], threshold)
         ):
             continue
         tree.cursor[depth] = x + 1
@@ -262,33 +243,33 @@ def _next_partner(candidates, depth, bounded):
 def _is_tried_more(candidates, i, j):
     """Whether a couple comes after the rarest, which was chosen first; equals by their places."""
     tree = candidates.tree
-    inverse, cap = tree.inverse[i, j], tree.figures[CAP]
+    inverse, cap = tree.inverse[i, j], tree.figures[at.CAP]
     place = min(i, j) * len(tree.partner) + max(i, j)
-    return inverse < cap or (inverse == cap and place > candidates.now[RAREST])
+    return inverse < cap or (inverse == cap and place > candidates.now[at.RAREST])
 
 
 @kernel
 def _enter(candidates, terms):
     """Enter the matching of this branch if it is a candidate; False when the list is full."""
     now, figures = candidates.now, candidates.figures
-    if now[COUNT] == MAX_CANDIDATES:
+    if now[at.COUNT] == MAX_CANDIDATES:
         _drop(candidates, terms)
-        if now[COUNT] == MAX_CANDIDATES:
-            if figures[CUSHION] > _MIN_CUSHION:
+        if now[at.COUNT] == MAX_CANDIDATES:
+            if figures[at.CUSHION] > _MIN_CUSHION:
                 return False
             _drop_worst(candidates, terms)
-    row, x = now[COUNT], 0
-    for i in range(2 * now[COUPLES]):
+    row, x = now[at.COUNT], 0
+    for i in range(2 * now[at.COUPLES]):
         j = candidates.tree.partner[i]
         if j > i:
-            couple = candidates.players[i] * now[SLOTS] + candidates.players[j]
+            couple = candidates.players[i] * now[at.SLOTS] + candidates.players[j]
             candidates.couples[row, x] = couple
             x += 1
-    if index_of(candidates, row, terms, figures[LATER]) >= figures[THRESHOLD]:
-        now[COUNT] += 1
-        index = index_of(candidates, row, terms, figures[SCALE])
-        if index > figures[BEST_INDEX]:
-            figures[BEST_INDEX], figures[THRESHOLD] = index, index - figures[CUSHION]
+    if index_of(candidates, row, terms, figures[at.LATER]) >= figures[at.THRESHOLD]:
+        now[at.COUNT] += 1
+        index = index_of(candidates, row, terms, figures[at.SCALE])
+        if index > figures[at.BEST_INDEX]:
+            figures[at.BEST_INDEX], figures[at.THRESHOLD] = index, index - figures[at.CUSHION]
     return True
 
 
@@ -296,13 +277,13 @@ def _enter(candidates, terms):
 def _drop(candidates, terms):
     """Drop the candidates that fell below the threshold since they were entered."""
     kept = 0
-    for row in range(candidates.now[COUNT]):
-        index = index_of(candidates, row, terms, candidates.figures[LATER])
-        if index >= candidates.figures[THRESHOLD]:
-            for x in range(candidates.now[COUPLES]):
+    for row in range(candidates.now[at.COUNT]):
+        index = index_of(candidates, row, terms, candidates.figures[at.LATER])
+        if index >= candidates.figures[at.THRESHOLD]:
+            for x in range(candidates.now[at.COUPLES]):
                 candidates.couples[kept, x] = candidates.couples[row, x]
             kept += 1
-    candidates.now[COUNT] = kept
+    candidates.now[at.COUNT] = kept
 
 
 @kernel
@@ -310,10 +291,10 @@ def _drop_worst(candidates, terms):
     """Drop the worst candidate though it is one: the list then holds for this round alone."""
     worst, worst_index = 0, np.inf
     for row in range(MAX_CANDIDATES):
-        index = index_of(candidates, row, terms, candidates.figures[SCALE])
+        index = index_of(candidates, row, terms, candidates.figures[at.SCALE])
         if index < worst_index:
             worst, worst_index = row, index
-    for x in range(candidates.now[COUPLES]):
+    for x in range(candidates.now[at.COUPLES]):
         candidates.couples[worst, x] = candidates.couples[MAX_CANDIDATES - 1, x]
-    candidates.now[COUNT] = MAX_CANDIDATES - 1
-    candidates.now[LAST_ROUND] = 0
+    candidates.now[at.COUNT] = MAX_CANDIDATES - 1
+    candidates.now[at.LAST_ROUND] = 0

@@ -11,18 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels.counters import (
-    COUNT,
-    COUPLES,
-    CUSHION,
-    LAST_ROUND,
-    RISEN,
-    SLOTS,
-    STRETCH,
-    THRESHOLD,
-    new_counters,
-    new_figures,
-)
+from pairup.kernels import counters as at
+from pairup.kernels.counters import new_counters, new_figures
+from pairup.kernels.couples import fill_members
 from pairup.kernels.escb.branch_bounds import SearchTree, new_search_tree
 from pairup.kernels.runtime.compilation import kernel, slot
 
@@ -50,7 +41,7 @@ def new_candidates(slots, max_players):
     """None yet, of at most `max_players` players, the phantom included."""
     return Candidates(
         couples=np.zeros((MAX_CANDIDATES, max_players // 2), np.int64),
-        now=new_counters({SLOTS: slots}),
+        now=new_counters({at.SLOTS: slots}),
         figures=new_figures(),
         base=np.zeros(slots * slots),
         players=np.zeros(max_players, np.int64),
@@ -61,28 +52,24 @@ def new_candidates(slots, max_players):
 @kernel
 def set_players(candidates, players):
     """Match `players` from now on: nothing is known of their matchings."""
-    available = len(players)
-    for x in range(available):
-        candidates.players[x] = players[x]
-    if available % 2 == 1:
-        candidates.players[available] = candidates.now[SLOTS] - 1  # the phantom
-    candidates.now[COUPLES] = (available + 1) // 2
-    candidates.now[COUNT] = 0
-    candidates.figures[CUSHION], candidates.figures[STRETCH] = MAX_CUSHION, MAX_STRETCH
+    phantom = candidates.now[at.SLOTS] - 1
+    candidates.now[at.COUPLES] = fill_members(candidates.players, players, phantom) // 2
+    candidates.now[at.COUNT] = 0
+    candidates.figures[at.CUSHION], candidates.figures[at.STRETCH] = MAX_CUSHION, MAX_STRETCH
 
 
 @kernel
 def note_value(candidates, couple, old, new):
     """The value of a couple changes from `old` to `new`."""
     base = candidates.base[couple]
-    candidates.figures[RISEN] += max(new - base, 0.0) - max(old - base, 0.0)
+    candidates.figures[at.RISEN] += max(new - base, 0.0) - max(old - base, 0.0)
 
 
 @kernel
 def index_of(candidates, row, terms, scale):
     """The index of a candidate; sums run from the lowest player on, as in the search."""
     a = b = 0.0
-    for x in range(candidates.now[COUPLES]):
+    for x in range(candidates.now[at.COUPLES]):
         couple = slot(candidates.couples[row, x])
         a += terms.value[couple]
         b += terms.inverse[couple]
@@ -93,7 +80,7 @@ def index_of(candidates, row, terms, scale):
 def best_candidate(candidates, terms, scale):
     """The best candidate and its index; of equals the first in the order of their couples."""
     best, best_index = 0, -np.inf
-    for row in range(candidates.now[COUNT]):
+    for row in range(candidates.now[at.COUNT]):
         index = index_of(candidates, row, terms, scale)
         if index > best_index or (index == best_index and _precedes(candidates, row, best)):
             best, best_index = row, index
@@ -102,7 +89,7 @@ def best_candidate(candidates, terms, scale):
 
 @kernel
 def _precedes(candidates, row, other):
-    for x in range(candidates.now[COUPLES]):
+    for x in range(candidates.now[at.COUPLES]):
         if candidates.couples[row, x] != candidates.couples[other, x]:
             return candidates.couples[row, x] < candidates.couples[other, x]
     return False
@@ -112,5 +99,7 @@ def _precedes(candidates, row, other):
 def holds(candidates, index, clock):
     """Whether no other matching can have an index of `index` in this round."""
     figures = candidates.figures
-    others = figures[THRESHOLD] + figures[RISEN] + MARGIN
-    return candidates.now[COUNT] > 0 and clock <= candidates.now[LAST_ROUND] and index > others
+    others = figures[at.THRESHOLD] + figures[at.RISEN] + MARGIN
+    return (
+        candidates.now[at.COUNT] > 0 and clock <= candidates.now[at.LAST_ROUND] and index > others
+    )

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pairup.kernels.allocation import new_arrays
 from pairup.kernels.runtime.compilation import kernel
 
 
@@ -25,10 +26,8 @@ class Assignment(NamedTuple):
 def new_assignment(max_players):
     """A workspace for `max_players` players."""
     return Assignment(
-        row_price=np.zeros(max_players + 1),
-        row_of=np.zeros(max_players + 1, np.int64),
-        least=np.zeros(max_players + 1),
-        way=np.zeros(max_players + 1, np.int64),
+        **new_arrays("row_price least", max_players + 1),
+        **new_arrays("row_of way", max_players + 1, np.int64),
         reached=np.zeros(max_players + 1, np.bool_),
     )
 

@@ -14,6 +14,7 @@ import numpy as np
 from pairup.kernels import round_robin
 from pairup.kernels.counters import COUPLES, MEMBERS, ROUND, SLOTS, UNSEEN
 from pairup.kernels.couple_statistics import CoupleStatistics, record
+from pairup.kernels.couples import write_mates
 from pairup.kernels.escb import approximation, candidates
 from pairup.kernels.escb.approximation import BEST, ApproximateSearch, find_near_best
 from pairup.kernels.escb.candidate_search import search_candidates
@@ -56,20 +57,17 @@ class ApproximateState(NamedTuple):
     now: np.ndarray
 
 
-def set_available_exact(state, players):
-    """See `dispatch.set_available`."""
+def _set_available_exact(state, players):
     round_robin.set_players(state.round_robin, state.keys[0], state.stats.tries, players)
     candidates.set_players(state.candidates, players)
 
 
-def set_available_approximate(state, players):
-    """See `dispatch.set_available`."""
+def _set_available_approximate(state, players):
     round_robin.set_players(state.round_robin, state.keys[0], state.stats.tries, players)
     approximation.set_players(state.search, players)
 
 
-def propose_exact(state, couples):
-    """See `dispatch.propose`."""
+def _propose_exact(state, couples):
     if not _explore(state, couples):
         clock = state.now[ROUND]
         best, index = best_candidate(state.candidates, state.terms, bonus_scale(clock))
@@ -79,34 +77,34 @@ def propose_exact(state, couples):
     return OK
 
 
-def propose_approximate(state, couples):
-    """See `dispatch.propose`."""
+def _propose_approximate(state, couples):
     if not _explore(state, couples):
         find_near_best(state.search, state.terms, bonus_scale(state.now[ROUND]))
-        _write_mates(state.search, couples)
+        players = state.search.players[: state.search.now[MEMBERS]]
+        write_mates(state.search.mates[BEST], players, couples)
     return OK
 
 
-def observe_exact(state, couples, played):
-    """See `dispatch.observe`."""
+def _observe_exact(state, couples, played):
     for c in range(len(played)):
         i, j = slot(couples[c, 0]), slot(couples[c, 1])
         old, new = _learn(state, i, j, played[c])
         note_value(state.candidates, slot(i * len(state.round_robin.available) + j), old, new)
 
 
-def observe_approximate(state, couples, played):
-    """See `dispatch.observe`."""
+def _observe_approximate(state, couples, played):
     for c in range(len(played)):
         _learn(state, slot(couples[c, 0]), slot(couples[c, 1]), played[c])
 
 
-provide(ExactState, set_available=set_available_exact, propose=propose_exact, observe=observe_exact)
+provide(
+    ExactState, set_available=_set_available_exact, propose=_propose_exact, observe=_observe_exact
+)
 provide(
     ApproximateState,
-    set_available=set_available_approximate,
-    propose=propose_approximate,
-    observe=observe_approximate,
+    set_available=_set_available_approximate,
+    propose=_propose_approximate,
+    observe=_observe_approximate,
 )
 
 
@@ -157,17 +155,5 @@ def _write_candidate(listed, row, couples):
         couple = listed.couples[row, x]
         i, j = couple // slots, couple % slots
         if j != slots - 1:
-            couples[written, 0], couples[written, 1] = i, j
-            written += 1
-
-
-@kernel
-def _write_mates(search, couples):
-    """The couples of the best matching found, less the phantom's."""
-    phantom, written = search.mates.shape[1] - 1, 0
-    for x in range(search.now[MEMBERS]):
-        i = search.players[x]
-        j = search.mates[BEST, i]
-        if i < j != phantom:
             couples[written, 0], couples[written, 1] = i, j
             written += 1

@@ -24,7 +24,8 @@ def search(work, vertices, root):
     """Couple the exposed player `root`; False if forbidden couples leave no way."""
     clock = work.clock
     clock[0] = 0.0
-    _forget_tree(work, vertices)
+    for v in range(vertices):
+        work.side[v], work.reach[v], work.due[v] = FREE, np.inf, np.inf
     _make_even(work, vertices, work.top[root])
     while True:
         time, where = _next_event(work, vertices)
@@ -45,12 +46,6 @@ def search(work, vertices, root):
     _stop_clock(work, vertices)
     _augment(work, work.source[where], where)
     return True
-
-
-@kernel
-def _forget_tree(work, vertices):
-    for v in range(vertices):
-        work.side[v], work.reach[v], work.due[v] = FREE, np.inf, np.inf
 
 
 @kernel
@@ -230,8 +225,13 @@ def _expand(work, vertices, blossom):
     """An odd blossom dissolves: its children on the even way to its base stay in the tree."""
     children, count = work.children[blossom], work.child_count[blossom]
     source, target = work.entry_from[blossom], work.entry_to[blossom]
-    for k in range(count):
-        _let_go(work, children[k])
+    for k in range(count):  # all leave the blossom and the tree
+        child = children[k]
+        work.parent[child] = NOBODY
+        for x in range(work.size[child]):
+            u = work.members[child, x]
+            work.top[u], work.side[u], work.due[u] = child, FREE, np.inf
+            work.dual[u] += work.clock[0]
     k, step = 0, 1
     while children[k] != work.top[target]:
         k += 1
@@ -247,16 +247,6 @@ def _expand(work, vertices, blossom):
             source, target = work.link_to[blossom, k], work.link_from[blossom, k]
         _make_even(work, vertices, children[even])
         _make_odd(work, vertices, children[k], source, target)
-
-
-@kernel
-def _let_go(work, child):
-    """A node leaves an odd blossom and the tree."""
-    work.parent[child] = NOBODY
-    for x in range(work.size[child]):
-        u = work.members[child, x]
-        work.top[u], work.side[u], work.due[u] = child, FREE, np.inf
-        work.dual[u] += work.clock[0]
 
 
 @kernel

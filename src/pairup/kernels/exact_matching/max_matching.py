@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pairup.kernels.allocation import new_arrays
 from pairup.kernels.exact_matching.blossoms import NOBODY, search
 from pairup.kernels.runtime.compilation import kernel
 
@@ -69,40 +70,19 @@ class MatchingWorkspace(NamedTuple):
 def new_matching_workspace(slots):
     """A workspace for matchings among `slots` slots; nobody is coupled yet."""
     nodes = slots + slots // 2 + 1
-
-    def indices(*shape):
-        return np.full(shape, NOBODY, np.int64)
-
+    nobody = np.int64, NOBODY
     return MatchingWorkspace(
-        kept_dual=np.zeros(slots),
-        kept_mate=indices(slots),
-        weight=np.zeros((slots, slots)),
-        dual=np.zeros(slots),
-        mate=indices(slots),
+        **new_arrays("kept_mate mate top source vertex_of", slots, *nobody),
+        **new_arrays("kept_dual dual reach due", slots),
         side=np.zeros(slots, np.int64),
-        top=indices(slots),
-        reach=np.zeros(slots),
-        source=indices(slots),
-        due=np.zeros(slots),
-        vertex_of=indices(slots),
-        size=np.zeros(nodes, np.int64),
-        members=indices(nodes, slots),
-        parent=indices(nodes),
-        base=indices(nodes),
-        thickness=np.zeros(nodes),
-        join=np.zeros(nodes),
-        entry_from=indices(nodes),
-        entry_to=indices(nodes),
+        weight=np.zeros((slots, slots)),
+        **new_arrays("parent base entry_from entry_to meet_at mark", nodes, *nobody),
+        **new_arrays("thickness join", nodes),
+        **new_arrays("size child_count", nodes, np.int64),
+        **new_arrays("members near_from children link_from link_to", (nodes, slots), *nobody),
         near=np.zeros((nodes, slots)),
-        near_from=indices(nodes, slots),
-        meet_at=indices(nodes),
-        mark=indices(nodes),
-        child_count=np.zeros(nodes, np.int64),
-        children=indices(nodes, slots),
-        link_from=indices(nodes, slots),
-        link_to=indices(nodes, slots),
-        stack=indices(nodes + 1, 2),
-        spare=indices(3, slots),
+        stack=np.full((nodes + 1, 2), NOBODY, np.int64),
+        spare=np.full((3, slots), NOBODY, np.int64),
         clock=np.zeros(1),
     )
 
@@ -217,7 +197,10 @@ def _fit_duals(work, vertices):
     for a in range(vertices):
         b = work.mate[a]
         if b == NOBODY:
-            asked = _min_dual(work, vertices, a)
+            asked = -np.inf  # the least dual of `a` that fits the duals of all others
+            for c in range(vertices):
+                needed = work.weight[a, c] - work.dual[c]
+                asked = needed if needed > asked else asked
         elif a < b:
             asked = _fit_couple(work, vertices, a, b)
         if abs(asked) == np.inf:
@@ -248,18 +231,8 @@ def _fit_couple(work, vertices, a, b):
 
 
 @kernel
-def _min_dual(work, vertices, a):
-    """The least dual of `a` that fits the duals of all others."""
-    least = -np.inf
-    for c in range(vertices):
-        asked = work.weight[a, c] - work.dual[c]
-        least = asked if asked > least else least
-    return least
-
-
-@kernel
 def _min_duals(work, vertices, a, b):
-    """`_min_dual` of two players; four chains of comparisons hide each other's latency."""
+    """Their least duals that fit all others; four chains of comparisons hide their latency."""
     even_a = even_b = odd_a = odd_b = -np.inf
     for c in range(0, vertices, 2):  # vertices are even
         asked_a, asked_b = work.weight[a, c] - work.dual[c], work.weight[b, c] - work.dual[c]
@@ -298,6 +271,7 @@ def _keep(work, players):
             work.kept_dual[players[work.members[b, x]]] += 0.5 * work.thickness[b]
 
 
+@kernel
 def reset(work):
     """Drop the couples and duals of earlier matchings, in place."""
     work.kept_dual[:] = 0.0

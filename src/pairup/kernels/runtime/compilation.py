@@ -16,7 +16,6 @@ import numba
 import numpy as np
 from numba.core import config, event
 
-from pairup.kernels.runtime.compile_notice import CompileNotice
 from pairup.kernels.runtime.source_digest import bytes_digest
 
 # Without Numba's run time no references to arrays are counted, which took nine tenths of a round,
@@ -61,7 +60,31 @@ def _delete_oldest(root):
 
 
 _FOLDER = str(cache_folder())
-event.register("numba:compile", CompileNotice(_FOLDER))
+
+
+class _CompileNotice(event.Listener):  # type: ignore[misc] # Numba is not annotated
+    """Says once on standard error, where that is a terminal, that kernels are being compiled."""
+
+    _silent = False
+
+    def on_start(self, event):
+        """A function is about to be compiled: it was not found in the cache."""
+        cache = event.data["dispatcher"].stats.cache_path
+        if self._silent or cache is None or not cache.startswith(_FOLDER):
+            return
+        self._silent = True
+        if sys.stderr.isatty():
+            print(
+                "pairup: compiling kernels, which takes up to a minute once on this machine "
+                f"(they are kept in {_FOLDER})",
+                file=sys.stderr,
+            )
+
+    def on_end(self, event):
+        """Nothing to say."""
+
+
+event.register("numba:compile", _CompileNotice())
 
 
 def kernel(function):

@@ -34,41 +34,26 @@ def observe_answers(state, couples, answers):
     """
 
 
+def learn_nothing(state, couples, played):
+    """The step `observe` of policies that do not learn."""
+
+
 def provide(state_class, *, set_available, propose, observe, observe_answers=None):
-    """Register the steps of the states of type `state_class`."""
-    _choose_set_available(state_class, set_available)
-    _choose_propose(state_class, propose)
-    _choose_observe(state_class, observe)
+    """Register the steps, plain functions or kernels, of the states of type `state_class`."""
+    _register("set_available", state_class, set_available)
+    _register("propose", state_class, propose)
+    _register("observe", state_class, observe)
     if observe_answers is not None:
-        _choose_observe_answers(state_class, observe_answers)
+        _register("observe_answers", state_class, observe_answers)
 
 
-def _is_state(numba_type, state_class):
-    return getattr(numba_type, "instance_class", None) is state_class
+def _register(name, state_class, step):
+    step = getattr(step, "py_func", step)
 
-
-def _choose_set_available(state_class, step):
-    @overload(set_available, jit_options=OPTIONS)
-    def choose(state, players):
-        return step if _is_state(state, state_class) else None
-
-
-def _choose_propose(state_class, step):
-    @overload(propose, jit_options=OPTIONS)
-    def choose(state, couples):
-        return step if _is_state(state, state_class) else None
-
-
-def _choose_observe(state_class, step):
-    @overload(observe, jit_options=OPTIONS)
-    def choose(state, couples, played):
-        return step if _is_state(state, state_class) else None
-
-
-def _choose_observe_answers(state_class, step):
-    @overload(observe_answers, jit_options=OPTIONS)
-    def choose(state, couples, answers):
-        return step if _is_state(state, state_class) else None
+    # Not strict: `choose` need not name the parameters as the step does.
+    @overload(globals()[name], jit_options=OPTIONS, strict=False)
+    def choose(state, *_):
+        return step if getattr(state, "instance_class", None) is state_class else None
 
 
 @kernel

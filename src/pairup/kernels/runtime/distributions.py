@@ -135,12 +135,6 @@ def _square(c, y, y2):
 
 
 @kernel
-def gamma(key, index, shape):
-    """The draw at `index` of a stream of gamma draws, shape >= 1."""
-    return _gamma(word(key, index), shape)
-
-
-@kernel
 def beta(key, index, a, b):
     """The draw at `index` of a stream of Beta(a, b) draws, a and b >= 1."""
     bits_x, bits_y = _words_of_beta(key, index)

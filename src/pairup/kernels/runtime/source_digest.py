@@ -2,30 +2,27 @@
 
 import ast
 import hashlib
+from pathlib import Path
 
 
 def bytes_digest(root, paths):
     """A digest of the names and bytes of files under the folder `root`."""
-    return _digest((_name(root, path), path.read_bytes()) for path in paths)
+    return _digest(root, paths, Path.read_bytes)
 
 
 def computation_digest(root, paths):
     """A digest of what files under `root` compute, whatever their layout, comments and messages."""
-    return _digest((_name(root, path), _computation(path.read_text("utf-8"))) for path in paths)
+    return _digest(root, paths, _computation)
 
 
-def _name(root, path):
-    return path.relative_to(root).as_posix()
+def _computation(path):
+    return ast.unparse(_WithoutProse().visit(ast.parse(path.read_text("utf-8")))).encode()
 
 
-def _computation(source):
-    return ast.unparse(_WithoutProse().visit(ast.parse(source))).encode()
-
-
-def _digest(named):
-    digest = hashlib.sha256()
-    for name, content in sorted(named):
-        digest.update(name.encode() + b"\0" + content + b"\0")
+def _digest(root, paths, read):
+    digest, names = hashlib.sha256(), {path.relative_to(root).as_posix(): path for path in paths}
+    for name, path in sorted(names.items()):
+        digest.update(name.encode() + b"\0" + read(path) + b"\0")
     return digest.hexdigest()
 
 

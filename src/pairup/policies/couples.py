@@ -1,0 +1,60 @@
+"""Policies that keep statistics of couples."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairup.kernels.counters import ROUND
+from pairup.kernels.greedy_leader import Leader
+from pairup.policies.base import Policy
+from pairup.states.saved_arrays import Arrays, numbers, require
+
+
+class CouplePolicy(Policy):
+    """A policy whose state has `stats`, the statistics of couples, and `now`, its counters.
+
+    Saved are the couples seen with their counts, and the counters that `saved_counters` names.
+    """
+
+    saved_counters: ClassVar[Mapping[str, int]] = {"round": ROUND}
+
+    def forget(self, state: Any, slot: int) -> None:
+        for table in state.stats:  # the phantom's entries stay
+            table[slot, :-1] = 0
+            table[:-1, slot] = 0
+
+    def statistics(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        return state.stats.tries, state.stats.games
+
+    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
+        low, high = seen = np.nonzero(state.stats.tries)
+        counts = {"tries": state.stats.tries[seen], "games": state.stats.games[seen]}
+        counters = {name: state.now[[place]] for name, place in self.saved_counters.items()}
+        return {"low": low, "high": high} | counts | counters
+
+    def load(self, state: Any, arrays: Arrays) -> Any:
+        low, high = numbers(arrays, "low"), numbers(arrays, "high")
+        tries, games = numbers(arrays, "tries", minimum=1), numbers(arrays, "games")
+        require(len(low) == len(high) == len(tries) == len(games), "its couples are incomplete")
+        stats, phantom = state.stats, len(state.stats.tries) - 1
+        require(np.all((low < high) & (high < phantom)), "it has couples of unknown players")
+        require(np.all(games <= tries), "it has more games than proposals")
+        stats.tries[low, high] = tries
+        stats.games[low, high] = games
+        stats.mean[low, high] = stats.mean[high, low] = games / tries
+        for name, place in self.saved_counters.items():
+            (state.now[place],) = numbers(arrays, name)
+        return state
+
+
+def couples_of(leader: Leader) -> NDArray[np.int64]:
+    """Return the leader's couples in their order, the phantom's included."""
+    couples: NDArray[np.int64] = leader.order[: 2 * leader.couples[0]].reshape(-1, 2)
+    return couples
+
+
+def couples_in_order(order: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the couples of successive players; an odd one is left out."""
+    return np.sort(order[: len(order) // 2 * 2].reshape(-1, 2), axis=1)
