@@ -11,16 +11,8 @@ except ModuleNotFoundError as error:
         f"pairup.client needs {error.name}: pip install 'pairup[client]'", name=error.name
     ) from None
 
-from pairup.client.client import AsyncClient, Client
+from pairup.client.client import AsyncClient, Client, Patience
 from pairup.client.errors import RefusedError, UnreachableError
-from pairup.client.patience import Patience
 from pairup.service.api.schemas.games import NewGameReport
 
-__all__ = [
-    "AsyncClient",
-    "Client",
-    "NewGameReport",
-    "Patience",
-    "RefusedError",
-    "UnreachableError",
-]
+__all__ = ["AsyncClient", "Client", "NewGameReport", "Patience", "RefusedError", "UnreachableError"]

@@ -5,49 +5,74 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, closing
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 import anyio
 import httpx
 
 from pairup.client.errors import UnreachableError
 from pairup.client.operations import Operations
-from pairup.client.patience import Patience
 from pairup.client.requests import Listing, Request, Stream, refusal
 from pairup.errors import ClientError
 
 T = TypeVar("T")
+Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
 
 
-class _BaseClient(Operations):
+@dataclass(frozen=True)
+class Patience:
+    """Number of tries, and how long each of them and the pauses between them last.
+
+    Attributes
+    ----------
+    tries : int
+        Number of times that a request is sent.
+    pause_s : float
+        Seconds of the first pause; each pause is twice as long as the one before.
+    timeout_s : float
+        Seconds that a try may take to connect, to send or to receive something.
+    max_pause_s : float
+        Seconds of the longest pause.
+
+    Examples
+    --------
+    >>> patience = Patience(tries=4, pause_s=0.1, max_pause_s=0.3)
+    >>> [patience.pause_after(attempt) for attempt in (1, 2, 3)]
+    [0.1, 0.2, 0.3]
+    """
+
+    tries: int = 5
+    pause_s: float = 0.1
+    timeout_s: float = 30.0
+    max_pause_s: float = 5.0
+
+    def pause_after(self, attempt: int) -> float:
+        """Return the seconds to wait after a failed attempt; the first is attempt 1."""
+        return min(self.pause_s * 2.0 ** min(attempt - 1, 32), self.max_pause_s)
+
+
+class _BaseClient(Operations, Generic[Http]):
     """What the clients share: the address, the key, and when a request is sent again."""
 
-    def __init__(self, url: str, key: str | None = None, patience: Patience | None = None) -> None:
-        self._url, self._patience = _address(url), patience or Patience()
-        self._options: dict[str, Any] = {
-            "base_url": self._url,
-            "headers": {"Authorization": f"Bearer {key}"} if key else {},
-            # Threads that share a client wait for a free connection as long as it takes.
-            "timeout": httpx.Timeout(self._patience.timeout_s, pool=None),
-            # No proxy and no .netrc file: requests and keys go to this service only.
-            "trust_env": False,
-        }
+    _http_type: type[Http]
 
-    @property
-    def url(self) -> str:
-        """Address of the service."""
-        return self._url
+    def __init__(self, url: str, key: str | None = None, patience: Patience | None = None) -> None:
+        self.url, self._patience = _address(url), patience or Patience()
+        self._http: Http = self._http_type(
+            base_url=self.url,
+            headers={"Authorization": f"Bearer {key}"} if key else {},
+            # Threads that share a client wait for a free connection as long as it takes.
+            timeout=httpx.Timeout(self._patience.timeout_s, pool=None),
+            # No proxy and no .netrc file: requests and keys go to this service only.
+            trust_env=False,
+        )
 
     def _should_retry(self, response: httpx.Response, attempt: int) -> bool:
         """Whether to send again: a service not ready or without room, or a lost race, may pass."""
         busy = response.status_code == 409 and b'"/problems/busy"' in response.content
         passing = response.status_code in (503, 507) or busy
         return passing and attempt < self._patience.tries
-
-    def _check_patience(self, error: httpx.RequestError, attempt: int) -> None:
-        """Raise that no service answers, if this was the last attempt."""
-        if attempt >= self._patience.tries:
-            raise self._unreachable(error, attempt) from error
 
     def _unreachable(self, error: httpx.RequestError, tries: int = 1) -> UnreachableError:
         why = str(error) or type(error).__name__
@@ -58,7 +83,7 @@ class _BaseClient(Operations):
         )
 
 
-class Client(_BaseClient):
+class Client(_BaseClient[httpx.Client]):
     """A service, seen from Python: one method for each resource.
 
     A request that gets no answer, or finds the service unavailable for the moment, is sent again
@@ -88,9 +113,7 @@ class Client(_BaseClient):
     http://localhost:8000
     """
 
-    def __init__(self, url: str, key: str | None = None, patience: Patience | None = None) -> None:
-        super().__init__(url, key, patience)
-        self._http = httpx.Client(**self._options)
+    _http_type = httpx.Client
 
     def __enter__(self) -> Client:
         return self
@@ -111,7 +134,8 @@ class Client(_BaseClient):
                 if not self._should_retry(response, attempt):
                     return request.read(response, attempt)
             except httpx.RequestError as error:
-                self._check_patience(error, attempt)
+                if attempt >= self._patience.tries:
+                    raise self._unreachable(error, attempt) from error
             time.sleep(self._patience.pause_after(attempt))
             attempt += 1
 
@@ -125,7 +149,7 @@ class Client(_BaseClient):
 
     def stream(self, stream: Stream[T]) -> Iterator[T]:
         """Yield the events of a stream until it ends."""
-        sent = stream.build(self._http)
+        sent = stream.request.build(self._http, "text/event-stream")
         try:
             with closing(self._http.send(sent, stream=True)) as response:
                 if not response.is_success:
@@ -138,7 +162,7 @@ class Client(_BaseClient):
             raise self._unreachable(error) from error
 
 
-class AsyncClient(_BaseClient):
+class AsyncClient(_BaseClient[httpx.AsyncClient]):
     """The service, awaited: a `Client` whose methods are coroutines and asynchronous iterators.
 
     It takes the same parameters, has the same methods and raises the same errors as `Client`; it
@@ -155,9 +179,7 @@ class AsyncClient(_BaseClient):
     http://localhost:8000
     """
 
-    def __init__(self, url: str, key: str | None = None, patience: Patience | None = None) -> None:
-        super().__init__(url, key, patience)
-        self._http = httpx.AsyncClient(**self._options)
+    _http_type = httpx.AsyncClient
 
     async def __aenter__(self) -> AsyncClient:
         return self
@@ -178,7 +200,8 @@ class AsyncClient(_BaseClient):
                 if not self._should_retry(response, attempt):
                     return request.read(response, attempt)
             except httpx.RequestError as error:
-                self._check_patience(error, attempt)
+                if attempt >= self._patience.tries:
+                    raise self._unreachable(error, attempt) from error
             await anyio.sleep(self._patience.pause_after(attempt))
             attempt += 1
 
@@ -193,7 +216,7 @@ class AsyncClient(_BaseClient):
 
     async def stream(self, stream: Stream[T]) -> AsyncIterator[T]:
         """Yield the events of a stream until it ends."""
-        sent = stream.build(self._http)
+        sent = stream.request.build(self._http, "text/event-stream")
         try:
             async with aclosing(await self._http.send(sent, stream=True)) as response:
                 if not response.is_success:

@@ -139,10 +139,7 @@ class Operations:
 
     @operation
     def propose(
-        self,
-        pool: str,
-        available: Sequence[str] | None = None,
-        apart: Iterable[Sequence[str]] = (),
+        self, pool: str, available: Sequence[str] | None = None, apart: Iterable[Sequence[str]] = ()
     ) -> Request[MatchingView]:
         """Ask for the next games, of all players who wait or of those who are available."""
         body: dict[str, object] = {"apart": [list(couple) for couple in apart]}
@@ -167,10 +164,7 @@ class Operations:
 
     @operation
     def report(
-        self,
-        game: str,
-        outcome: Outcome | None = None,
-        answers: Mapping[str, Answer] | None = None,
+        self, game: str, outcome: Outcome | None = None, answers: Mapping[str, Answer] | None = None
     ) -> Request[ReceiptView]:
         """Report whether a game was played, what its players answered, or both."""
         body = {"outcome": outcome, "answers": dict(answers or {})}

@@ -15,7 +15,6 @@ from pairup.client.errors import RefusedError
 from pairup.errors import ClientError
 
 T = TypeVar("T")
-_EVENT = "data:"  # how the line of a stream begins that has an event in it
 
 
 @dataclass(frozen=True)
@@ -86,13 +85,9 @@ class Stream(Generic[T]):
 
     request: Request[T]
 
-    def build(self, client: httpx.Client | httpx.AsyncClient) -> httpx.Request:
-        """Return the request as HTTP."""
-        return self.request.build(client, accept="text/event-stream")
-
     def parse(self, line: str) -> T | None:
         """Read the event of a line, if it has one."""
-        return self.request.parse(line[len(_EVENT) :]) if line.startswith(_EVENT) else None
+        return self.request.parse(line[5:]) if line.startswith("data:") else None
 
 
 def refusal(response: httpx.Response) -> RefusedError:

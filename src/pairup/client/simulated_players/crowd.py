@@ -15,19 +15,7 @@ Law = tuple[float, float]  # the two parameters of a beta distribution
 
 @dataclass
 class Crowd:
-    """Players with their true rates.
-
-    Attributes
-    ----------
-    starting : sequence of float
-        Rates of the players at the start.
-    law : (float, float) or None
-        Beta distribution of the rates of players who join later; None: a newcomer has the rate of
-        the player it replaces.
-    seed : int
-        Seed of who comes and goes, and of what they answer.
-    rates : dict
-        Rate of each player present, by name.
+    """Players with their true rates; the seed decides who comes and goes and what they answer.
 
     Examples
     --------
@@ -38,10 +26,10 @@ class Crowd:
     ('s7-003', ['s7-001', 's7-003'])
     """
 
-    starting: Sequence[float]
-    law: Law | None = None
+    starting: Sequence[float]  # rates of the players at the start
+    law: Law | None = None  # of a newcomer's rate; None: that of the player it replaces
     seed: int = 0
-    rates: dict[str, float] = field(default_factory=dict)
+    rates: dict[str, float] = field(default_factory=dict)  # of the players present, by name
 
     def __post_init__(self) -> None:
         Problem(self.starting)  # refuses numbers that are not rates

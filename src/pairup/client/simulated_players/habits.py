@@ -1,43 +1,29 @@
-"""Habits of simulated players, and the pace of their games."""
+"""Habits of simulated players, the pace of their games, and their answers to a proposed game."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from pairup.client.simulated_players.crowd import Crowd
 from pairup.errors import SimulationError
+from pairup.service.api.schemas.fields import Answer, Outcome
+from pairup.service.api.schemas.games import GameView, NewGameReport
+
+_TIMES_OUT = 0.25  # probability that a player who does not accept says nothing
+_UNSTATED = 0.1  # probability that nobody says why a game was cancelled
 
 
 @dataclass(frozen=True)
 class Habits:
-    """Behaviour of the players; every number is a probability.
+    """Behaviour of the players; every number is a probability."""
 
-    Attributes
-    ----------
-    churn : float
-        Probability that a player leaves for good in a round; another one joins.
-    late : float
-        Probability that a game is reported after it has expired.
-    twice : float
-        Probability that a game is reported again.
-    contradict : float
-        Probability that a game is reported again, with the opposite outcome.
-    away : float
-        Probability that a player is away in the next round.
-    answers : bool
-        Whether reports say what each player answered, or only whether the game was played.
-
-    Examples
-    --------
-    >>> Habits(churn=0.01).churn
-    0.01
-    """
-
-    churn: float = 0.0
-    late: float = 0.0
-    twice: float = 0.0
-    contradict: float = 0.0
-    away: float = 0.0
-    answers: bool = True
+    churn: float = 0.0  # that a player leaves for good in a round; another one joins
+    late: float = 0.0  # that a game is reported after it has expired
+    twice: float = 0.0  # that a game is reported again
+    contradict: float = 0.0  # that a game is reported again, with the opposite outcome
+    away: float = 0.0  # that a player is away in the next round
+    answers: bool = True  # reports say what each player answered, not only the outcome
 
     def __post_init__(self) -> None:
         for name in ("churn", "late", "twice", "contradict", "away"):
@@ -48,21 +34,11 @@ class Habits:
 
 @dataclass(frozen=True)
 class Pace:
-    """Durations, in seconds.
-
-    Attributes
-    ----------
-    round_s : float
-        Seconds per round.
-    game_s : float
-        Seconds that a game lasts, after which its players wait again; 0: they wait at once.
-    lifetime_s : float
-        Seconds until a proposal expires, in a pool that the simulation creates.
-    """
+    """Durations of a round, of a game and of a proposal, in seconds."""
 
     round_s: float = 0.0
-    game_s: float = 0.0
-    lifetime_s: float = 5.0
+    game_s: float = 0.0  # after which the players wait again; 0: they wait at once
+    lifetime_s: float = 5.0  # until a proposal expires, in a pool that the simulation creates
 
     def __post_init__(self) -> None:
         for what, value in (("a round", self.round_s), ("a game", self.game_s)):
@@ -70,3 +46,37 @@ class Pace:
                 raise SimulationError(
                     f"{what} lasts at least 0 seconds and less than an hour, got {value!r}: try 0.5"
                 )
+
+
+class Answered(NamedTuple):
+    """What the players of a game decided, and how it is reported."""
+
+    game: GameView
+    played: bool
+    report: NewGameReport
+
+    def contradiction(self) -> NewGameReport:
+        """Report the opposite."""
+        return NewGameReport(game=self.game.id, outcome=_outcome(not self.played))
+
+
+def answer(game: GameView, crowd: Crowd, habits: Habits) -> Answered:
+    """Let the players of a game answer by their rates."""
+    accepts = {player: crowd.happens(crowd.rates[player]) for player in game.players}
+    played = all(accepts.values())
+    if not habits.answers or (not played and crowd.happens(_UNSTATED)):
+        report = NewGameReport(game=game.id, outcome=_outcome(played))
+    else:
+        answers = {player: _said(accepted, crowd) for player, accepted in accepts.items()}
+        report = NewGameReport(game=game.id, answers=answers)
+    return Answered(game, played, report)
+
+
+def _said(accepted: bool, crowd: Crowd) -> Answer:
+    if accepted:
+        return "accepted"
+    return "timed_out" if crowd.happens(_TIMES_OUT) else "declined"
+
+
+def _outcome(played: bool) -> Outcome:
+    return "played" if played else "cancelled"

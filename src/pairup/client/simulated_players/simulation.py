@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from pairup.client import Client, NewGameReport, RefusedError
-from pairup.client.simulated_players.answers import Answered, answer
 from pairup.client.simulated_players.crowd import Crowd, expected_games
-from pairup.client.simulated_players.habits import Habits, Pace
+from pairup.client.simulated_players.habits import Answered, Habits, Pace, answer
 from pairup.errors import SimulationError
 from pairup.service.api.schemas.games import GameView
 from pairup.service.api.schemas.matchings import MatchingView
@@ -33,54 +32,22 @@ class PlayedRound(NamedTuple):
     best: float  # of the best matching of the players present
 
 
-class _LateReport(NamedTuple):
-    due: float
-    answered: Answered
-
-
 class Simulation:
-    """Simulated players in a pool of a service; iterating plays round after round, without end.
+    """Simulated players in a pool of a service; iterating plays round after round, without end."""
 
-    Parameters
-    ----------
-    client : Client
-        Client of the service.
-    pool : str
-        Name of the pool; it is created if it does not exist.
-    crowd : Crowd
-        The players.
-    habits : Habits
-        How the players behave.
-    pace : Pace
-        How fast they play.
-    sleep, clock : callable
-        Replaced by tests, which do not wait.
-    """
-
-    def __init__(
-        self,
-        client: Client,
-        pool: str,
-        crowd: Crowd,
-        habits: Habits,
-        pace: Pace,
-        sleep: Callable[[float], object] = time.sleep,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, client: Client, pool: str, crowd: Crowd, habits: Habits, pace: Pace) -> None:
         self._client, self._pool, self._crowd = client, pool, crowd
         self._habits, self._pace = habits, pace
-        self._sleep, self._clock = sleep, clock
         self._rules: PoolView | None = None  # of the pool, once the players have joined
         self._idle: dict[str, None] = {}  # players who can be proposed a game, in order
         self._away: list[str] = []
-        self._late: list[_LateReport] = []
+        self._late: list[tuple[float, Answered]] = []  # with the time when each is reported
 
     def __iter__(self) -> Iterator[PlayedRound]:
         rules = self._rules or self.begin()
         number = 0
         while True:
-            played = self._round(number, rules)
-            if played is not None:
+            if (played := self._round(number, rules)) is not None:
                 number += 1
                 yield played
 
@@ -115,11 +82,9 @@ class Simulation:
 
     def _open_pool(self) -> PoolView:
         after_game = "playing" if self._pace.game_s else "waiting"
-        lifetime_s = self._pace.lifetime_s
+        rules = {"lifetime_s": self._pace.lifetime_s, "after_game": after_game}
         try:
-            return self._client.create_pool(
-                self._pool, lifetime_s=lifetime_s, after_game=after_game
-            )
+            return self._client.create_pool(self._pool, **rules)
         except RefusedError as refused:
             if refused.kind != "pool-exists":
                 raise
@@ -138,23 +103,24 @@ class Simulation:
         self._idle = {each.player: None for each in waiting if each.player in self._crowd.rates}
 
     def _round(self, number: int, rules: PoolView) -> PlayedRound | None:
-        began = self._clock()
+        began = time.monotonic()
         self._come_and_go()
         self._report_late()
         matching = self._propose()
         if matching is None:
-            self._sleep(max(self._pace.round_s, 0.1))
+            time.sleep(max(self._pace.round_s, 0.1))
             self._find_idle()
             return None
-        self._sleep(self._pace.round_s / 3)
+        time.sleep(self._pace.round_s / 3)
         rates, games = self._crowd.rates, matching.games
         best, random = expected_games([rates[player] for player in self._idle])
         chosen = sum(math.prod(rates[player] for player in game.players) for game in games)
         played = self._play(games, rules.lifetime_s)
-        self._sleep(self._pace.game_s)
+        time.sleep(self._pace.game_s)
         if rules.after_game == "playing":
-            self._wait_again(played)
-        self._sleep(max(0.0, self._pace.round_s - (self._clock() - began)))
+            for player in [each for game in played for each in game.players if each in self._idle]:
+                self._client.join(self._pool, player)
+        time.sleep(max(0.0, self._pace.round_s - (time.monotonic() - began)))
         return PlayedRound(number, len(games), len(played), chosen, random, best)
 
     def _propose(self) -> MatchingView | None:
@@ -193,7 +159,7 @@ class Simulation:
             if answered.played:
                 played.append(game)
             if happens(habits.late):
-                self._late.append(_LateReport(self._clock() + lifetime_s + _LATE_BY_S, answered))
+                self._late.append((time.monotonic() + lifetime_s + _LATE_BY_S, answered))
                 for player in game.players:
                     del self._idle[player]
                 continue
@@ -210,16 +176,10 @@ class Simulation:
         for start in range(0, len(reports), _MAX_REPORTS):
             self._client.report_all(self._pool, reports[start : start + _MAX_REPORTS])
 
-    def _wait_again(self, played: Iterable[GameView]) -> None:
-        for game in played:
-            for player in game.players:
-                if player in self._idle:
-                    self._client.join(self._pool, player)
-
     def _report_late(self) -> None:
-        now = self._clock()
-        due = [each.answered for each in self._late if each.due <= now]
-        self._late = [each for each in self._late if each.due > now]
+        now = time.monotonic()
+        due = [answered for at, answered in self._late if at <= now]
+        self._late = [(at, answered) for at, answered in self._late if at > now]
         self._report([answered.report for answered in due])
         for answered in due:
             for player in answered.game.players:

@@ -45,10 +45,7 @@ class NewReport(Body):
     model_config = ConfigDict(
         extra="forbid",
         json_schema_extra={
-            "examples": [
-                {"outcome": "played"},
-                {"answers": {"ann": "accepted", "bob": "declined"}},
-            ]
+            "examples": [{"outcome": "played"}, {"answers": {"ann": "accepted", "bob": "declined"}}]
         },
     )
 

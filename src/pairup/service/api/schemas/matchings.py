@@ -14,8 +14,7 @@ class NewMatching(Body):
     """A matching to be proposed, by default of everyone who waits."""
 
     model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={"examples": [{}, {"apart": [["ann", "bob"]]}]},
+        extra="forbid", json_schema_extra={"examples": [{}, {"apart": [["ann", "bob"]]}]}
     )
 
     available: list[PlayerId] | None = Field(

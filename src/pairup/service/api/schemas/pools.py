@@ -47,8 +47,7 @@ class NewPool(RulesChange):
     """A pool to be created."""
 
     model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={"examples": [{"name": "chess", "lifetime_s": 60}]},
+        extra="forbid", json_schema_extra={"examples": [{"name": "chess", "lifetime_s": 60}]}
     )
 
     name: PoolName
