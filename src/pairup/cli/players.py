@@ -104,14 +104,11 @@ def _crowd(theta: str, players: int | None, law: str, seed: int) -> Crowd:
         raise ExperimentError(
             f"--theta says how many players there are: leave out --players {players}"
         )
-    return Crowd(_rates(theta), None, seed)
-
-
-def _rates(theta: str) -> list[float]:
     try:
-        return [float(rate) for rate in theta.split(",")]
+        rates = [float(rate) for rate in theta.split(",")]
     except ValueError:
         raise ExperimentError(f"rates are numbers such as 0.9,0.5,0.2, got {theta!r}") from None
+    return Crowd(rates, None, seed)
 
 
 def _watch(simulation: Iterable[PlayedRound], rounds: int | None) -> None:

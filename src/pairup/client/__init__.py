@@ -11,8 +11,8 @@ except ModuleNotFoundError as error:
         f"pairup.client needs {error.name}: pip install 'pairup[client]'", name=error.name
     ) from None
 
-from pairup.client.client import AsyncClient, Client, Patience
-from pairup.client.errors import RefusedError, UnreachableError
+from pairup.client.client import AsyncClient, Client, Patience, UnreachableError
+from pairup.client.requests import RefusedError
 from pairup.service.api.schemas.games import NewGameReport
 
 __all__ = ["AsyncClient", "Client", "NewGameReport", "Patience", "RefusedError", "UnreachableError"]

@@ -11,13 +11,16 @@ from typing import Any, Generic, TypeVar
 import anyio
 import httpx
 
-from pairup.client.errors import UnreachableError
 from pairup.client.operations import Operations
 from pairup.client.requests import Listing, Request, Stream, refusal
 from pairup.errors import ClientError
 
 T = TypeVar("T")
 Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
+
+
+class UnreachableError(ClientError):
+    """No answer came, however often the request was sent."""
 
 
 @dataclass(frozen=True)

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import (
-    AsyncIterator,
-    Callable,
-    Coroutine,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
 from urllib.parse import quote
 
 from pairup.client.requests import Listing, Request, Stream
 from pairup.service.api.schemas.fields import Answer, Outcome, Status
-from pairup.service.api.schemas.games import GameView, NewGameReport, ReceiptBatch, ReceiptView
+from pairup.service.api.schemas.games import (
+    GameView,
+    MatchingView,
+    NewGameReport,
+    ReceiptBatch,
+    ReceiptView,
+)
 from pairup.service.api.schemas.insight import EstimatesView, EventPage, EventView, StatsView
-from pairup.service.api.schemas.matchings import MatchingView
-from pairup.service.api.schemas.players import PlayerPage, PlayerView
-from pairup.service.api.schemas.pools import PoolItem, PoolPage, PoolView
+from pairup.service.api.schemas.pools import PlayerPage, PlayerView, PoolItem, PoolPage, PoolView
 from pairup.service.api.schemas.problems import HealthView
 
 if TYPE_CHECKING:
@@ -139,7 +135,7 @@ class Operations:
 
     @operation
     def propose(
-        self, pool: str, available: Sequence[str] | None = None, apart: Iterable[Sequence[str]] = ()
+        self, pool: str, available: Iterable[str] | None = None, apart: Iterable[Iterable[str]] = ()
     ) -> Request[MatchingView]:
         """Ask for the next games, of all players who wait or of those who are available."""
         body: dict[str, object] = {"apart": [list(couple) for couple in apart]}

@@ -1,4 +1,4 @@
-"""Descriptions of requests. They send nothing: both clients send the same ones."""
+"""Descriptions of requests, and the refusal of one. They send nothing: both clients send them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,46 @@ import httpx
 from pydantic import BaseModel, ValidationError
 from pydantic_core import to_json
 
-from pairup.client.errors import RefusedError
 from pairup.errors import ClientError
 
 T = TypeVar("T")
+
+
+class RefusedError(ClientError):
+    """The service refused a request, with a problem as defined by RFC 9457.
+
+    Attributes
+    ----------
+    type : str
+        Stable name of the problem, for example ``/problems/no-such-pool``.
+    kind : str
+        Last part of the type.
+    status : int
+        HTTP status.
+    detail : str
+        The value, the rule and the way out.
+    fields : dict
+        The whole problem; some kinds have further fields, for example what is stored.
+
+    Examples
+    --------
+    >>> try:
+    ...     raise RefusedError({"type": "/problems/no-such-pool", "status": 404, "detail": "gone"})
+    ... except RefusedError as refused:
+    ...     print(refused.kind, refused.status, refused)
+    no-such-pool 404 gone
+    """
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        super().__init__(fields)
+        self.fields = dict(fields)
+        self.type = str(fields.get("type", "about:blank"))
+        self.status = int(fields.get("status", 0))
+        self.detail = str(fields.get("detail", ""))
+        self.kind = self.type.rpartition("/")[2]
+
+    def __str__(self) -> str:
+        return self.detail
 
 
 @dataclass(frozen=True)

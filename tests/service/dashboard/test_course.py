@@ -1,7 +1,7 @@
 """Points of the curve over time."""
 
 from pairup.service.api.schemas.insight import Course
-from pairup.service.dashboard.course import course_points
+from pairup.service.dashboard.charts import course_points
 
 
 def test_points_join_buckets_until_they_mean_something():

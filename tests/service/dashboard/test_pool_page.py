@@ -6,7 +6,7 @@ import re
 import pytest
 
 from pairup.service.dashboard import sentences
-from pairup.service.dashboard.course import course_points
+from pairup.service.dashboard.charts import course_points
 from pairup.service.domain.rules import Rules
 from tests.support.browser.contrast import luminance
 

@@ -6,14 +6,14 @@ import math
 import re
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from pairup.client import Client, NewGameReport, RefusedError
 from pairup.client.simulated_players.crowd import Crowd, expected_games
 from pairup.client.simulated_players.habits import Answered, Habits, Pace, answer
 from pairup.errors import SimulationError
-from pairup.service.api.schemas.games import GameView
-from pairup.service.api.schemas.matchings import MatchingView
+from pairup.service.api.schemas.games import GameView, MatchingView
 from pairup.service.api.schemas.pools import PoolView
 
 _MAX_REPORTS = 5_000  # per request
@@ -83,19 +83,13 @@ class Simulation:
     def _open_pool(self) -> PoolView:
         after_game = "playing" if self._pace.game_s else "waiting"
         rules = {"lifetime_s": self._pace.lifetime_s, "after_game": after_game}
-        try:
+        with _accept_refusal("pool-exists"):
             return self._client.create_pool(self._pool, **rules)
-        except RefusedError as refused:
-            if refused.kind != "pool-exists":
-                raise
-            return self._client.pool(self._pool)
+        return self._client.pool(self._pool)
 
     def _leave(self, player: str) -> None:
-        try:
+        with _accept_refusal("no-such-player"):  # somebody else removed it
             self._client.leave(self._pool, player)
-        except RefusedError as refused:
-            if refused.kind != "no-such-player":  # somebody else removed it
-                raise
 
     def _find_idle(self) -> None:
         """Ask the service which of the players are waiting."""
@@ -125,14 +119,10 @@ class Simulation:
 
     def _propose(self) -> MatchingView | None:
         """Ask for a matching; None if too few players wait, or others than were thought."""
-        if len(self._idle) < 2:
-            return None
-        try:
-            return self._client.propose(self._pool, available=list(self._idle))
-        except RefusedError as refused:
-            if refused.kind not in ("too-few-players", "players-not-waiting"):
-                raise
-            return None
+        if len(self._idle) >= 2:
+            with _accept_refusal("too-few-players", "players-not-waiting"):
+                return self._client.propose(self._pool, available=self._idle)
+        return None
 
     def _come_and_go(self) -> None:
         for player in self._crowd.sample(self._habits.churn):
@@ -185,3 +175,12 @@ class Simulation:
             for player in answered.game.players:
                 if player in self._crowd.rates:
                     self._idle[player] = None
+
+
+@contextmanager
+def _accept_refusal(*kinds: str) -> Iterator[None]:
+    try:
+        yield
+    except RefusedError as refused:
+        if refused.kind not in kinds:
+            raise

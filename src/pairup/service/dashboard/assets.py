@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from importlib.metadata import version
+from typing import Any
 
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
@@ -20,15 +20,9 @@ _HEADERS = {
 
 
 class _Immutable(StaticFiles):
-    def file_response(
-        self,
-        full_path: str | os.PathLike[str],
-        stat_result: os.stat_result,
-        scope: Scope,
-        status_code: int = 200,
-    ) -> Response:
+    def file_response(self, *args: Any, **options: Any) -> Response:
         """Send a file that a browser may keep."""
-        response = super().file_response(full_path, stat_result, scope, status_code)
+        response = super().file_response(*args, **options)
         response.headers.update(_HEADERS)
         return response
 

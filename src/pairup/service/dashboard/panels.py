@@ -23,12 +23,12 @@ class CountBar:
     name: str
     meaning: str
     count: int
-    share: float
+    whole: int
 
-    @classmethod
-    def of(cls, name: str, meaning: str, count: int, whole: int) -> CountBar:
-        """Return the bar of a count; the meaning may mention the whole as ``{:,}``."""
-        return cls(name, meaning.format(whole), count, count / whole if whole else 0.0)
+    @property
+    def share(self) -> float:
+        """Part of the whole; 0 if there is nothing to be a part of."""
+        return self.count / self.whole if self.whole else 0.0
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def cancellation_bars(stats: StatsView, rules: Rules) -> list[CountBar]:
         ("unreported", sentences.unreported(rules), counts.unreported),
     )
     whole = sum(count for *_, count in causes)
-    return [CountBar.of(name, meaning, count, whole) for name, meaning, count in causes]
+    return [CountBar(*cause, whole) for cause in causes]
 
 
 def feedback_bars(stats: StatsView) -> list[CountBar]:
@@ -67,7 +67,7 @@ def feedback_bars(stats: StatsView) -> list[CountBar]:
         ("missing", "none so far; of the {:,} games that expired", counts.missing, games.expired),
         ("added later", "answers that agree; of {:,} reports", counts.noted, reports),
     )
-    return [CountBar.of(*row) for row in rows]
+    return [CountBar(name, meaning.format(of), count, of) for name, meaning, count, of in rows]
 
 
 def game_rows(pool: Pool, latest: Sequence[GameRecord], now: Moment) -> list[GameRow]:

@@ -28,19 +28,14 @@ _HEADERS = {
 
 
 def page(
-    caller: Caller,
-    name: str,
-    tag: str | None = None,
-    status: int = 200,
-    players: int = 0,
-    **values: Any,
+    caller: Caller, name: str, tag: str | None = None, status: int = 200, **values: Any
 ) -> Response:
-    """Render the page of a name; the script asks for it again, of many players less often."""
+    """Render the page of a name; the script asks for it again after `interval_ms`."""
     shared = {
         "page": name,
         "has_charts": caller.request.url.path != "/",
         "needs_keys": caller.service.settings.needs_keys,
-        "interval_ms": poll_interval_ms(players),
+        "interval_ms": poll_interval_ms(0),
     }
     body = _templates().get_template(f"{name}.html").render(shared | values)
     headers = _HEADERS | ({"ETag": tag} if tag else {})

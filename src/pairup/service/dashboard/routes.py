@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
 from typing import Any
 
 from fastapi import APIRouter, Response
@@ -14,18 +14,9 @@ from pairup.service.api.dependencies import Caller, CurrentCaller
 from pairup.service.api.paging import Cursor, decode_cursor, encode_cursor
 from pairup.service.api.schemas.fields import POOL_NAME
 from pairup.service.api.schemas.insight import EstimatesView, StatsView
-from pairup.service.dashboard.charts import MAX_RATES, chart_data
-from pairup.service.dashboard.course import course_points
-from pairup.service.dashboard.panels import (
-    MAX_COUPLES,
-    MAX_GAMES,
-    GameRow,
-    cancellation_bars,
-    feedback_bars,
-    game_rows,
-    reserved_rows,
-)
-from pairup.service.dashboard.rendering import is_known, page, tag_of, unchanged
+from pairup.service.dashboard import panels
+from pairup.service.dashboard.charts import MAX_RATES, chart_data, course_points
+from pairup.service.dashboard.rendering import is_known, page, poll_interval_ms, tag_of, unchanged
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.rules import Rules
 from pairup.service.problem_details import RefusalError
@@ -35,6 +26,7 @@ from pairup.service.use_cases.pool_cache import unknown_pool
 
 router = APIRouter(include_in_schema=False)
 _MAX_POOLS = 24  # per page: each is read in full
+_Snapshot = tuple[StatsView, EstimatesView, Rules, list[panels.GameRow]]  # of a pool at one moment
 
 
 def _page_of_refusal(route: Callable[..., Response]) -> Callable[..., Response]:
@@ -64,7 +56,10 @@ def pools_page(caller: CurrentCaller, cursor: Cursor = None) -> Response:
     tag = tag_of(*(f"{row.id}-{row.seq}" for row in found))
     if is_known(caller, tag):
         return unchanged(tag)
-    pools = [stats for row in found if (stats := _stats(caller, row.name))]
+    pools = []
+    for row in found:
+        with suppress(RefusalError):  # deleted since the list was read
+            pools.append(StatsView.model_validate(caller.service.stats(row.name, 0)))
     return page(caller, "pools", tag, pools=pools, more=more)
 
 
@@ -78,35 +73,25 @@ def pool_page(caller: CurrentCaller, pool: str) -> Response:
     tag, snapshot = caller.service.read(pool, functools.partial(_snapshot, caller))
     if snapshot is None:
         return unchanged(tag)
-    stats, estimates = snapshot.stats, snapshot.estimates
+    stats, estimates, rules, games = snapshot
     points = course_points(stats.course)
     return page(
         caller,
         "pool",
         tag,
-        players=len(estimates.players),
+        interval_ms=poll_interval_ms(len(estimates.players)),
         stats=stats,
         estimates=estimates,
-        rules=snapshot.rules,
-        games=snapshot.games,
-        reserved_rows=reserved_rows(len(estimates.players)),
+        rules=rules,
+        games=games,
+        reserved_rows=panels.reserved_rows(len(estimates.players)),
         rates=estimates.players[:MAX_RATES],
-        couples=estimates.couples[:MAX_COUPLES],
+        couples=estimates.couples[: panels.MAX_COUPLES],
         points=points,
-        cancellations=cancellation_bars(stats, snapshot.rules),
-        feedback=feedback_bars(stats),
+        cancellations=panels.cancellation_bars(stats, rules),
+        feedback=panels.feedback_bars(stats),
         charts=chart_data(stats, estimates, points),
     )
-
-
-@dataclass(frozen=True)
-class _Snapshot:
-    """A pool at one moment, as its page shows it."""
-
-    stats: StatsView
-    estimates: EstimatesView
-    rules: Rules
-    games: list[GameRow]
 
 
 def _snapshot(caller: Caller, pool: Pool, transaction: Transaction) -> tuple[str, _Snapshot | None]:
@@ -114,18 +99,10 @@ def _snapshot(caller: Caller, pool: Pool, transaction: Transaction) -> tuple[str
     tag = tag_of(pool.id, str(pool.seq))
     if is_known(caller, tag):
         return tag, None
-    latest = queries.latest_games(pool, transaction, MAX_GAMES)
-    return tag, _Snapshot(
-        StatsView.model_validate(views.stats(pool, MAX_GAMES)),
+    latest = queries.latest_games(pool, transaction, panels.MAX_GAMES)
+    return tag, (
+        StatsView.model_validate(views.stats(pool, panels.MAX_GAMES)),
         EstimatesView.model_validate(views.estimates(pool, caller.service.settings.max_couples)),
         pool.rules,
-        game_rows(pool, latest, caller.service.clock.now()),
+        panels.game_rows(pool, latest, caller.service.clock.now()),
     )
-
-
-def _stats(caller: Caller, pool: str) -> StatsView | None:
-    try:
-        stats = caller.service.stats(pool, 0)
-    except RefusalError:  # deleted since the list was read
-        return None
-    return StatsView.model_validate(stats)

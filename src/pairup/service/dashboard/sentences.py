@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pairup.service.analytics.comparison import MIN_GAMES
-from pairup.service.api.schemas.insight import ComparisonView, StatsView
+from pairup.service.api.schemas.insight import StatsView
 from pairup.service.domain.rules import Rules
 
 
@@ -26,24 +26,19 @@ def too_early(stats: StatsView) -> bool:
 
 def verdict(stats: StatsView) -> str:
     """Say in a sentence how the pool compares with random pairing."""
+    found = stats.compared
     if stats.played_share is None:
         return "No game has been decided yet."
-    if stats.compared is None:
+    if found is None:
         return (
             f"No comparison: policy {stats.policy} estimates couples rather than players, so what "
             "random pairing of the players present would have given is not recorded."
         )
     if too_early(stats):
-        games = stats.compared.games
-        return (
-            f"Too early to say: {games:,} {'game' if games == 1 else 'games'} can be compared with "
-            f"random pairing, {MIN_GAMES} are needed."
-        )
-    return _comparison(stats.compared, stats.games.learnt)
-
-
-def _comparison(found: ComparisonView, learnt: int) -> str:
-    over = f"over the latest {found.games:,} of {learnt:,} games"
+        games = "1 game" if found.games == 1 else f"{found.games:,} games"
+        needed = f"{MIN_GAMES} are needed"
+        return f"Too early to say: {games} can be compared with random pairing, {needed}."
+    over = f"over the latest {found.games:,} of {stats.games.learnt:,} games"
     if found.gain.low <= 0 <= found.gain.high:
         return (
             "No difference from random pairing of the same players has shown so far: the interval "

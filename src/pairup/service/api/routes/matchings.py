@@ -8,7 +8,7 @@ from pairup.service.api.dependencies import Caller, CurrentCaller, SentKey
 from pairup.service.api.paging import check_length
 from pairup.service.api.responses import refusals, send, send_reply
 from pairup.service.api.schemas.fields import Id, PoolName
-from pairup.service.api.schemas.matchings import MatchingView, NewMatching
+from pairup.service.api.schemas.games import MatchingView, NewMatching
 from pairup.service.use_cases.proposals import unknown_matching
 
 router = APIRouter(prefix="/v1", tags=["matchings"])

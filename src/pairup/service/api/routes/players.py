@@ -10,7 +10,7 @@ from pairup.service.api.dependencies import CurrentCaller
 from pairup.service.api.paging import Cursor, Limit, decode_cursor, encode_cursor, page_size
 from pairup.service.api.responses import refusals, send
 from pairup.service.api.schemas.fields import PlayerId, PoolName, Status
-from pairup.service.api.schemas.players import PlayerChange, PlayerPage, PlayerView
+from pairup.service.api.schemas.pools import PlayerChange, PlayerPage, PlayerView
 
 router = APIRouter(prefix="/v1/pools/{pool}/players", tags=["players"])
 PlayerPath = Annotated[PlayerId, Path(description="Player; a slash may be sent as %2F or as /.")]

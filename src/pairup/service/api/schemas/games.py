@@ -1,4 +1,4 @@
-"""Schemas of games and of the reports about them."""
+"""Schemas of matchings, their games, and the reports about them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pairup.service.api.schemas.fields import (
     Id,
     Outcome,
     PlayerId,
+    PoolName,
     Share,
     Time,
 )
@@ -39,14 +40,37 @@ class GameView(BaseModel):
     closed_at: Time | None
 
 
+class NewMatching(Body):
+    """A matching to be proposed, by default of everyone who waits."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{}, {"apart": [["ann", "bob"]]}]})
+
+    available: list[PlayerId] | None = Field(
+        None, description="Players to be matched, all of them waiting; by default all who wait."
+    )
+    apart: list[Annotated[list[PlayerId], Field(min_length=2, max_length=2)]] = Field(
+        default_factory=list, description="Couples that must not meet."
+    )
+
+
+class MatchingView(BaseModel):
+    """A matching: its games, and the players who stay waiting."""
+
+    id: Id
+    pool: PoolName
+    games: list[GameView]
+    waiting: list[PlayerId]
+    proposed_at: Time
+    expires_at: Time
+
+
 class NewReport(Body):
     """What is known of a game: whether it was played, what its players answered, or both."""
 
     model_config = ConfigDict(
-        extra="forbid",
         json_schema_extra={
             "examples": [{"outcome": "played"}, {"answers": {"ann": "accepted", "bob": "declined"}}]
-        },
+        }
     )
 
     outcome: Outcome | None = None
@@ -57,8 +81,7 @@ class NewGameReport(NewReport):
     """What is known of one of several games."""
 
     model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={"examples": [{"game": "5f0c2b7e9a1d4c3e8b6f7a10", "outcome": "played"}]},
+        json_schema_extra={"examples": [{"game": "5f0c2b7e9a1d4c3e8b6f7a10", "outcome": "played"}]}
     )
 
     game: Annotated[str, StringConstraints(max_length=64, pattern=PRINTABLE)]

@@ -1,4 +1,4 @@
-"""Schemas of pools."""
+"""Schemas of pools and their players."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from pairup.service.api.schemas.fields import MAX_INTEGER, Body, PoolName, Time
+from pairup.service.api.schemas.fields import (
+    MAX_INTEGER,
+    Body,
+    Id,
+    PlayerId,
+    PoolName,
+    Status,
+    Time,
+)
 
 _Number = Annotated[float, Field(gt=-MAX_INTEGER, lt=MAX_INTEGER, allow_inf_nan=False)]
 _Integer = Annotated[int, Field(gt=-MAX_INTEGER, lt=MAX_INTEGER)]
@@ -46,9 +54,7 @@ class RulesChange(Body):
 class NewPool(RulesChange):
     """A pool to be created."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"name": "chess", "lifetime_s": 60}]}
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "chess", "lifetime_s": 60}]})
 
     name: PoolName
 
@@ -98,4 +104,25 @@ class PoolPage(BaseModel):
     """A page of the list of pools, sorted by name."""
 
     pools: list[PoolItem]
+    next: str | None = Field(description="Cursor of the next page, to be sent as `cursor`.")
+
+
+class PlayerChange(Body):
+    """A player's wish: to wait for a game, or to be away."""
+
+    status: Literal["waiting", "away"] = "waiting"
+
+
+class PlayerView(BaseModel):
+    """A player."""
+
+    player: PlayerId
+    status: Status
+    game: Id | None = Field(description="The game that is proposed to the player.")
+
+
+class PlayerPage(BaseModel):
+    """A page of the list of players, sorted by name."""
+
+    players: list[PlayerView]
     next: str | None = Field(description="Cursor of the next page, to be sent as `cursor`.")
