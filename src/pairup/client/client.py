@@ -159,8 +159,8 @@ class Client(_BaseClient[httpx.Client]):
                     response.read()
                     raise refusal(response)
                 for line in response.iter_lines():
-                    if (event := stream.parse(line)) is not None:
-                        yield event
+                    if line.startswith("data:"):
+                        yield stream.request.parse(line.removeprefix("data:"))
         except httpx.RequestError as error:
             raise self._unreachable(error) from error
 
@@ -226,8 +226,8 @@ class AsyncClient(_BaseClient[httpx.AsyncClient]):
                     await response.aread()
                     raise refusal(response)
                 async for line in response.aiter_lines():
-                    if (event := stream.parse(line)) is not None:
-                        yield event
+                    if line.startswith("data:"):
+                        yield stream.request.parse(line.removeprefix("data:"))
         except httpx.RequestError as error:
             raise self._unreachable(error) from error
 

@@ -121,10 +121,6 @@ class Stream(Generic[T]):
 
     request: Request[T]
 
-    def parse(self, line: str) -> T | None:
-        """Read the event of a line, if it has one."""
-        return self.request.parse(line[5:]) if line.startswith("data:") else None
-
 
 def refusal(response: httpx.Response) -> RefusedError:
     """Return the refusal that a response is."""
