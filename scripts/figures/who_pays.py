@@ -16,7 +16,7 @@ import numpy as np
 from matplotlib.ticker import PercentFormatter
 
 from pairup import Problem
-from pairup.reporting.style import LOOK, styles
+from pairup.reporting.style import RC_PARAMS, assign_styles
 
 PROBLEM = Problem.random(2_000, seed=0, law=(2, 3))
 TENTHS = 10
@@ -51,10 +51,10 @@ def main():
 def _draw(random, best):
     labels = ("Random pairing", "Best matching")
     places = np.arange(1, TENTHS + 1)
-    with plt.rc_context(LOOK):
+    with plt.rc_context(RC_PARAMS):
         figure, ax = plt.subplots(figsize=(8.5, 3.8), layout="constrained")
         for (label, style), heights, shift in zip(
-            styles(labels).items(), (random, best), (-0.2, 0.2), strict=True
+            assign_styles(labels).items(), (random, best), (-0.2, 0.2), strict=True
         ):
             bars = ax.bar(places + shift, heights, 0.38, color=style.colour, label=label)
             names = [f"{height:.1%}" if height < 0.1 else f"{height:.0%}" for height in heights]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pairup import load_experiment, run_experiment
-from pairup.experiments.run_log import read_runs
+from pairup.experiments.storage import read_runs
 from tests.support.experiments.command_line import pairup
 
 SMALL = ("--rounds", "2000", "--replications", "3")

@@ -19,8 +19,12 @@ from pairup.experiments.figure_spec import FigureSpec
 from pairup.experiments.results import Results
 from pairup.reporting.figures import draw_figures, render, write_pictures
 from pairup.reporting.limit_bars import plot_limit_bars
-from pairup.reporting.line_labels import spread_out
-from pairup.reporting.line_plots import plot_final_regret, plot_limit_line, plot_regret_curves
+from pairup.reporting.line_plots import (
+    plot_final_regret,
+    plot_limit_line,
+    plot_regret_curves,
+    spread_out,
+)
 from pairup.reporting.style import assign_styles, format_short, line_points
 from tests.support.experiments.frames import POLICIES, frame, rows, simulated
 

@@ -16,12 +16,8 @@ from pairup.experiments.timing import Timings
 class Analysis:
     """Results, what is computed from them once, and what a round took.
 
-    Attributes
-    ----------
-    results
-        As `pairup.run_experiment` or `pairup.experiments.storage.read_results` gives them.
-    timings
-        As `pairup.experiments.timing.measure_timings` gives them; empty where nothing was timed.
+    Results come from `pairup.run_experiment` or `pairup.experiments.storage.read_results`, timings
+    from `pairup.experiments.timing.measure_timings`; they are empty where nothing was timed.
 
     Examples
     --------

@@ -32,18 +32,10 @@ _STEADY = 0.05  # "linear in t": slopes that differ by at most 5%
 
 @dataclass(frozen=True)
 class Finding:
-    """What results say of a claim.
+    """What results say of a claim: what came out, and where and why it deviates.
 
-    Attributes
-    ----------
-    holds
-        "holds", "holds in part", "does not hold"; "not measured" where results are missing.
-    measured
-        What came out, in words.
-    comment
-        Where and why it deviates.
-    low, high
-        Ends of the 95% interval of the number that decides; None where none is needed.
+    `low` and `high` are the ends of the 95% interval of the number that decides; None where none is
+    needed.
     """
 
     holds: Holds
@@ -76,12 +68,14 @@ def judge_half(rows: pl.DataFrame, _: Sequence[HorizonCheck]) -> Finding:
     ]
     comment = ""
     if parts:
+        text = " and ".join(parts)
         comment = (
-            f"{_sentence(' and '.join(parts))}. The ratio changes with L: with many "
+            f"{text[0].upper()}{text[1:]}. The ratio changes with L: with many "
             "couples V1 explores in nearly every round and loses about the gap squared in it, "
             "whatever L is, while SAM's tournaments cost more the more players there are."
         )
-    return Finding(holds, _ratio_text("SAM / V1", whole, each), comment, *_ends(whole))
+    measured = _ratio_text("SAM / V1", whole, each)
+    return Finding(holds, measured, comment, whole["low"], whole["high"])
 
 
 def judge_fifth(rows: pl.DataFrame, _: Sequence[HorizonCheck]) -> Finding:
@@ -98,7 +92,8 @@ def judge_fifth(rows: pl.DataFrame, _: Sequence[HorizonCheck]) -> Finding:
             "SAM has little to waste: at L = 2 only two of three matchings cost anything, and V2 "
             "must compare couples that seldom play, (rate times gap) apart, over most of the run."
         )
-    return Finding(holds, _ratio_text("SAM / V2", whole, each), comment, *_ends(whole))
+    measured = _ratio_text("SAM / V2", whole, each)
+    return Finding(holds, measured, comment, whole["low"], whole["high"])
 
 
 def judge_linear_in_pairs(rows: pl.DataFrame, _: Sequence[HorizonCheck]) -> Finding:
@@ -150,14 +145,12 @@ def judge_below_sam(rows: pl.DataFrame, _: Sequence[HorizonCheck]) -> Finding:
     """Judge: holds where the interval of V2 / SAM lies below 1 for every mean."""
     each = ratios(rows, "V2", "SAM").sort("mean")
     below = each.filter(pl.col("high") < 1)
-    worst = each.row(int(each["high"].arg_max() or 0), named=True)
-    texts = [
-        f"{row['ratio']:.2f} at {row['mean']:g}" for row in each.select("mean", "ratio").to_dicts()
-    ]
-    measured = f"V2 / SAM: {', '.join(texts)}; largest {_with_ends(worst)}"
+    worst, low, high = each.row(int(each["high"].arg_max() or 0))[-3:]
+    texts = (f"{ratio:.2f} at {mean:g}" for mean, ratio in each.select("mean", "ratio").rows())
+    measured = f"V2 / SAM: {', '.join(texts)}; largest {worst:.2f} ({low:.2f} to {high:.2f})"
     holds = _grade(len(below) == len(each), len(below) > 0)
     comment = "" if holds == "holds" else f"Shown at {len(below)} of {len(each)} means."
-    return Finding(holds, measured, comment, *_ends(worst))
+    return Finding(holds, measured, comment, low, high)
 
 
 def judge_linear_in_time(rows: pl.DataFrame, _: Sequence[HorizonCheck]) -> Finding:
@@ -193,18 +186,14 @@ def judge_no_horizon(rows: pl.DataFrame, checks: Sequence[HorizonCheck]) -> Find
         return not_measured("Needs the horizon check of SAM, V1 and V2: run the experiment again.")
     rounds = next(check.rounds for check in checks if check.problem in problems)
     equal = [policy for policy in ("V1", "V2") if same[policy]]
-    answers = ", ".join(
-        f"{policy} {'yes' if same[policy] else 'no'}" for policy in ("V1", "V2", "SAM")
-    )
-    measured = (
-        f"the first {rounds:,} rounds of the run equal a run of that length, bit for bit: {answers}"
-    )
+    yes = [f"{policy} {'yes' if same[policy] else 'no'}" for policy in ("V1", "V2", "SAM")]
+    what = f"the first {rounds:,} rounds of the run equal a run of that length, bit for bit"
     comment = (
         "SAM is told the horizon, but had not split within these rounds, so nothing shows yet."
         if same["SAM"]
         else "SAM is told the horizon, and plays differently under another one."
     )
-    return Finding(_grade(len(equal) == 2, bool(equal)), measured, comment)
+    return Finding(_grade(len(equal) == 2, bool(equal)), f"{what}: {', '.join(yes)}", comment)
 
 
 def _regret_by_pairs(rows: pl.DataFrame, policy: str) -> tuple[Floats, Floats]:
@@ -231,24 +220,10 @@ def _grade(fully: bool, partly: bool) -> Holds:
     return "holds" if fully else "holds in part" if partly else "does not hold"
 
 
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 def _list(each: pl.DataFrame) -> str:
     return ", ".join(f"{pairs}" for pairs in each["pairs"])
 
 
-def _ends(row: dict[str, float]) -> tuple[float, float]:
-    return row["low"], row["high"]
-
-
-def _with_ends(row: dict[str, float]) -> str:
-    return f"{row['ratio']:.2f} ({row['low']:.2f} to {row['high']:.2f})"
-
-
 def _ratio_text(name: str, whole: dict[str, float], each: pl.DataFrame) -> str:
-    parts = ", ".join(
-        f"{ratio:.1f} at {pairs}" for pairs, ratio in each.select("pairs", "ratio").rows()
-    )
-    return f"{name}: {whole['ratio']:.2f} over all L together; {parts}"
+    parts = (f"{ratio:.1f} at {pairs}" for pairs, ratio in each.select("pairs", "ratio").rows())
+    return f"{name}: {whole['ratio']:.2f} over all L together; {', '.join(parts)}"

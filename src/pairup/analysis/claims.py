@@ -10,36 +10,14 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from pairup.analysis.claim_rules import (
-    PAPER_ROUNDS,
-    Finding,
-    Rule,
-    judge_below_sam,
-    judge_fifth,
-    judge_half,
-    judge_linear_in_pairs,
-    judge_linear_in_time,
-    judge_no_horizon,
-    not_measured,
-)
+from pairup.analysis import claim_rules
+from pairup.analysis.claim_rules import PAPER_ROUNDS, Finding, Rule
 from pairup.experiments.results import HorizonCheck
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper.
-
-    Attributes
-    ----------
-    text
-        What it says.
-    where
-        Where it is said to hold.
-    family, policies
-        Family of problems and labels of the policies that it is about.
-    rule
-        What decides whether it holds.
-    """
+    """A sentence of the paper: what it says, where, of which problems and policies; its rule."""
 
     text: str
     where: str
@@ -54,49 +32,49 @@ CLAIMS = (
         "experiment 1, over L",
         "from_zero",
         ("SAM", "V1"),
-        judge_half,
+        claim_rules.judge_half,
     ),
     Claim(
         "V2 has less than a fifth of SAM's regret",
         "experiment 1, over L",
         "from_zero",
         ("SAM", "V2"),
-        judge_fifth,
+        claim_rules.judge_fifth,
     ),
     Claim(
         "The regret of V1 is linear in L",
         "experiment 1",
         "from_zero",
         ("V1",),
-        judge_linear_in_pairs,
+        claim_rules.judge_linear_in_pairs,
     ),
     Claim(
         "The regret of V2 is linear in L",
         "experiment 1",
         "from_zero",
         ("V2",),
-        judge_linear_in_pairs,
+        claim_rules.judge_linear_in_pairs,
     ),
     Claim(
         "V2 has less regret than SAM for every mean",
         "experiment 2",
         "around",
         ("SAM", "V2"),
-        judge_below_sam,
+        claim_rules.judge_below_sam,
     ),
     Claim(
         "The regret of V1 is linear in t",
         "experiment 2, mean 0.5",
         "around",
         ("V1",),
-        judge_linear_in_time,
+        claim_rules.judge_linear_in_time,
     ),
     Claim(
         "V1 and V2 need not know the horizon",
         "both policies; tried on experiment 1",
         "from_zero",
         ("SAM", "V1", "V2"),
-        judge_no_horizon,
+        claim_rules.judge_no_horizon,
     ),
 )
 
@@ -104,20 +82,10 @@ CLAIMS = (
 def check_claims(
     frame: pl.DataFrame, horizon_checks: Sequence[HorizonCheck] = ()
 ) -> dict[Claim, Finding]:
-    """Hold every claim of the paper against results.
+    """Hold every claim of the paper against results of one or several experiments.
 
-    Parameters
-    ----------
-    frame
-        Results of one or several experiments, as `pairup.load_results` gives them.
-    horizon_checks
-        The checks that ran with them, as `pairup.experiments.results.Results` holds them.
-
-    Returns
-    -------
-    dict of Claim to Finding
-        In the paper's order. Results of fewer rounds than the paper's are judged by the same rules,
-        and the comment says so.
+    Claims come in the paper's order. Results of fewer rounds than the paper's are judged by the
+    same rules, and the comment says so.
 
     Examples
     --------
@@ -133,7 +101,7 @@ def check_claims(
 def _check(claim: Claim, frame: pl.DataFrame, checks: Sequence[HorizonCheck]) -> Finding:
     rows = _rows(claim, frame)
     if rows is None:
-        return not_measured(
+        return claim_rules.not_measured(
             f"Needs results of {', '.join(claim.policies)} on problems of the family "
             f"{claim.family}."
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
@@ -19,16 +18,9 @@ from pairup.analysis.means import (
 )
 from pairup.errors import ResultsError, did_you_mean
 
-NO_DIFFERENCE = "no difference shown"
-_DIFFERENCE = {
-    "policy": pl.String,
-    "other": pl.String,
-    "replications": pl.Int64,
-    "difference": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "p_value": pl.Float64,
-}
+_DIFFERENCE = {"policy": pl.String, "other": pl.String, "replications": pl.Int64} | dict.fromkeys(
+    ("difference", "low", "high", "p_value"), pl.Float64
+)
 
 
 def paired_differences(
@@ -38,32 +30,17 @@ def paired_differences(
     measure: str = "regret",
     level: float = LEVEL,
 ) -> pl.DataFrame:
-    """Compare all policies with each other on one problem, paired by replication.
+    """Compare all policies on one problem of one experiment, paired by replication.
 
-    Parameters
-    ----------
-    frame
-        Results of one experiment.
-    problem
-        Name of the problem.
-    round
-        A checkpoint; the last by default.
-    measure, level
-        As in `mean_intervals`.
-
-    Returns
-    -------
-    polars.DataFrame
-        A row for each pair of policies: ``policy``, ``other``, mean ``difference`` (policy minus
-        other), its Student interval ``low`` and ``high`` for this pair taken alone, the
-        ``p_value`` of a paired t-test, the same ``adjusted`` by Holm's method for all pairs of
-        this table, and ``shown``: whether the adjusted p-value is below 1 - level. Null where
-        there is only one replication. Holm's method keeps the chance of even one false "shown" in
-        a table below 1 - level; tables of several problems are not corrected for each other.
+    At a checkpoint, the last by default, each pair of policies has a row: ``policy``, ``other``,
+    mean ``difference`` (policy minus other), its Student interval ``low`` and ``high`` for this
+    pair alone, the ``p_value`` of a paired t-test, the same ``adjusted`` by Holm's method for all
+    pairs of this table, and ``shown``: whether the adjusted p-value is below 1 - level. Null where
+    there is only one replication. Holm's method keeps the chance of even one false "shown" in a
+    table below 1 - level; tables of several problems are not corrected for each other.
 
     Examples
     --------
-    >>> from pairup.analysis.comparisons import paired_differences
     >>> import polars as pl
     >>> frame = pl.DataFrame(
     ...     dict(
@@ -76,14 +53,11 @@ def paired_differences(
     (-3.17, -3.88, -2.45)
     """
     rows = _at(frame, problem, round)
-    names = policies_of(rows)
-    pairs = list(combinations(names, 2))
+    pairs = combinations(policies_of(rows), 2)
     outcomes = [_paired(samples(rows, pair, measure), *pair, level) for pair in pairs]
     table = pl.DataFrame(outcomes, schema=_DIFFERENCE, orient="row")
     adjusted = pl.Series(holm(table["p_value"].to_numpy()), nan_to_null=True)
-    return table.with_columns(adjusted=adjusted).with_columns(
-        shown=pl.col("adjusted") < 1 - level,
-    )
+    return table.with_columns(adjusted=adjusted).with_columns(shown=pl.col("adjusted") < 1 - level)
 
 
 def ranking(
@@ -93,24 +67,15 @@ def ranking(
     measure: str = "regret",
     level: float = LEVEL,
 ) -> pl.DataFrame:
-    """Order the policies on one problem, the least regret first.
+    """Order the policies on one problem, the least regret first, or the most games.
 
-    Parameters
-    ----------
-    frame, problem, round, measure, level
-        As in `paired_differences`. Games are ranked from the most down.
-
-    Returns
-    -------
-    polars.DataFrame
-        ``rank`` (1 plus the number of policies shown to be better, so that policies without a
-        difference shown may share a rank), ``policy``, ``estimate``, ``low``, ``high``,
-        ``unresolved`` (the policies from which no difference is shown, Holm's correction
-        included) and a ``note`` that says the same in words.
+    Arguments are as in `paired_differences`. Columns: ``rank`` (1 plus the number of policies shown
+    to be better, so that policies without a difference shown may share a rank), ``policy``,
+    ``estimate``, ``low``, ``high``, ``unresolved`` (the policies from which no difference is shown,
+    Holm's correction included) and a ``note`` that says the same in words.
 
     Examples
     --------
-    >>> from pairup.analysis.comparisons import ranking
     >>> import polars as pl
     >>> problem = dict(
     ...     experiment="e", problem="p", family="f", players=4, pairs=2, gap=0.1, mean=0.5
@@ -139,23 +104,17 @@ def ranking(
         [other for other in names if other != name and not shown[frozenset((name, other))]]
         for name in names
     ]
-    better = [
-        sum(shown[frozenset((name, above))] for above in names[:place])
+    rank = [
+        1 + sum(shown[frozenset((name, above))] for above in names[:place])
         for place, name in enumerate(names)
     ]
+    notes = [f"no difference shown from {', '.join(each)}" if each else "" for each in unresolved]
     return means.select(
-        pl.Series("rank", [1 + count for count in better]),
-        "policy",
-        "estimate",
-        "low",
-        "high",
+        pl.Series("rank", rank),
+        *("policy", "estimate", "low", "high"),
         pl.Series("unresolved", unresolved, dtype=pl.List(pl.String)),
-        pl.Series("note", [_note(others) for others in unresolved]),
+        pl.Series("note", notes),
     )
-
-
-def _note(others: Sequence[str]) -> str:
-    return f"{NO_DIFFERENCE} from {', '.join(others)}" if others else ""
 
 
 def holm(p_values: Floats) -> Floats:
@@ -180,12 +139,10 @@ def _paired(
 ) -> tuple[str, str, int, float | None, float | None, float | None, float | None]:
     differences = values[policy] - values[other]
     count = len(differences)
-    if count == 0:
-        return policy, other, 0, None, None, None, None
-    mean, low, high = interval(differences, level)
     if count < 2:
+        mean = float(differences.mean()) if count else None
         return policy, other, count, mean, None, None, None
-    return policy, other, count, mean, low, high, _p_value(differences)
+    return policy, other, count, *interval(differences, level), _p_value(differences)
 
 
 def _p_value(differences: Floats) -> float:

@@ -13,10 +13,7 @@ from pairup.experiments.experiment import Experiment
 def compute_limits(experiment: Experiment) -> dict[str, float]:
     """Compute the limit of each problem for which a figure of the experiment asks for it.
 
-    Returns
-    -------
-    dict of str to float
-        The constant of `pairup.bounds.lower` by the name of the problem, where it is positive.
+    It is the constant of `pairup.bounds.lower`; problems where it is 0 are left out.
     """
     asked = [spec for spec in experiment.figures if spec.limit or spec.kind == "limit"]
     constants = {
@@ -28,15 +25,9 @@ def compute_limits(experiment: Experiment) -> dict[str, float]:
 
 
 def divide_by_limits(means: pl.DataFrame, limits: Mapping[str, float]) -> pl.DataFrame:
-    """Divide regret by the limit c ln T.
+    """Divide the regret that `mean_intervals` gives by the limit c ln T.
 
-    Parameters
-    ----------
-    means
-        As `pairup.analysis.means.mean_intervals` gives them. The first round is left out:
-        ln 1 = 0.
-    limits
-        The constant c of each problem by its name. Problems without one, or of 0, are left out.
+    The first round is left out (ln 1 = 0), and so are problems without a constant c, or of 0.
     """
     known = {name: constant for name, constant in limits.items() if constant > 0}  # NaN is not
     means = means.filter(pl.col("problem").is_in(list(known)), pl.col("round") > 1)

@@ -24,23 +24,11 @@ PROBLEM = ["experiment", "problem", "family", "players", "pairs", "gap", "mean"]
 def mean_intervals(
     frame: pl.DataFrame, measure: str = "regret", level: float = LEVEL
 ) -> pl.DataFrame:
-    """Average over replications, with a Student interval.
+    """Average a column, "regret" or "games", over replications, with a Student interval.
 
-    Parameters
-    ----------
-    frame
-        Results.
-    measure
-        Column to average, "regret" or "games".
-    level
-        Probability that an interval covers the true mean, in (0, 1).
-
-    Returns
-    -------
-    polars.DataFrame
-        A row for each experiment, problem, policy and round, in the order of the frame:
-        ``estimate``, ``low``, ``high`` and the number of ``replications``. The ends of the
-        interval are null where there is only one replication.
+    Each experiment, problem, policy and round has a row, in the order of the frame: ``estimate``,
+    ``low``, ``high`` and the number of ``replications``. An interval covers the true mean with the
+    probability `level`; its ends are null where there is only one replication.
 
     Examples
     --------
@@ -48,12 +36,8 @@ def mean_intervals(
     >>> problem = dict(
     ...     experiment="e", problem="p", family="f", players=4, pairs=2, gap=0.1, mean=0.5
     ... )
-    >>> frame = pl.DataFrame(
-    ...     [
-    ...         problem | dict(policy="SAM", replication=r, round=9, regret=10.0 + r)
-    ...         for r in range(3)
-    ...     ]
-    ... )
+    >>> rows = (dict(policy="SAM", replication=r, round=9, regret=10.0 + r) for r in range(3))
+    >>> frame = pl.DataFrame([problem | row for row in rows])
     >>> mean_intervals(frame).select("estimate", pl.col("low", "high").round(2)).row(0)
     (11.0, 8.52, 13.48)
     """

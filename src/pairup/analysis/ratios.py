@@ -23,22 +23,10 @@ def ratios(
     does not differ from 0 by a t-test: exact for normal values, deterministic, and honest about a
     denominator that may be 0 (an end is then infinite).
 
-    Parameters
-    ----------
-    frame
-        Results of one experiment; the last round of each problem counts.
-    policy, other
-        Numerator and denominator.
-    measure, level
-        As in `mean_intervals`.
-    pooled
-        One ratio of the sums over all problems, in place of one for each problem. A replication
-        shares its random numbers among problems, so that the sums are formed inside it.
-
-    Returns
-    -------
-    polars.DataFrame
-        ``problem``, ``pairs``, ``mean`` (null when pooled), ``ratio``, ``low``, ``high``.
+    The last round of each problem counts. `pooled` gives one ratio of the sums over all problems
+    in place of one for each: a replication shares its random numbers among problems, so that the
+    sums are formed inside it. Columns: ``problem``, ``pairs``, ``mean`` (null when pooled),
+    ``ratio``, ``low``, ``high``.
 
     Examples
     --------
@@ -80,8 +68,7 @@ def _fieller(top: Floats, bottom: Floats, level: float) -> tuple[float, float, f
         return ratio, float("nan"), float("nan")
     (vt, cross), (_, vb) = np.cov(top, bottom) * float(student_quantile(count, level)) ** 2 / count
     a, b, c = under**2 - vb, over * under - cross, over**2 - vt
-    root = b**2 - a * c
     if a <= 0:  # the denominator may be 0: no ratio can be excluded from above
         return ratio, float("-inf"), float("inf")
-    half = float(np.sqrt(max(root, 0.0)))
+    half = float(np.sqrt(max(b**2 - a * c, 0.0)))
     return ratio, float((b - half) / a), float((b + half) / a)

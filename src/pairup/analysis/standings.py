@@ -23,26 +23,12 @@ _MIN_RUN = 3  # neighbours in a table that are named by the first and the last o
 
 @dataclass(frozen=True)
 class Standing:
-    """A policy on a problem.
+    """A policy on a problem: its rank, mean regret, games and time per round.
 
-    Attributes
-    ----------
-    problem, policy
-        Their names.
-    rank
-        1 plus the number of policies shown to be better.
-    estimate, low, high
-        Mean regret after the last round and the ends of its 95% interval, None for one replication.
-    times_limit
-        The same in multiples of the limit c ln T; None where there is none or none was asked for.
-    nanoseconds, rounds_timed
-        Time per round, and over how many rounds it was measured; None where it was not.
-    games
-        Games played, on average.
-    unresolved
-        The policies from which no difference is shown.
-    note
-        The same in words.
+    The rank is 1 plus the number of policies shown to be better. `estimate` is the mean regret
+    after the last round, `low` and `high` the ends of its 95% interval (None for one replication),
+    `times_limit` the same in multiples of the limit c ln T. What was not asked for or not measured
+    is None. `unresolved` are the policies from which no difference is shown, in words in `note`.
     """
 
     problem: str
@@ -62,17 +48,7 @@ class Standing:
 def compute_standings(
     results: Results, limits: Mapping[str, float], timings: Timings
 ) -> dict[str, list[Standing]]:
-    """Order the policies on each problem that was played, the least regret first.
-
-    Parameters
-    ----------
-    results
-        What was run and what came out.
-    limits
-        As `pairup.analysis.limits.compute_limits` gives them; maybe empty.
-    timings
-        As `pairup.experiments.timing.measure_timings` gives them; maybe empty.
-    """
+    """Order the policies on each problem that was played; limits and timings may be empty."""
     frame = results.frame.filter(experiment=results.experiment.name)
     last = final(frame)
     times = _by_policy(divide_by_limits(mean_intervals(last), limits))
@@ -116,11 +92,6 @@ def ties(rows: Sequence[Standing]) -> dict[str, str]:
     """Name each pair without a shown difference once: by policy, those that come after it.
 
     Neighbours in the order of the table are named by the first and the last of them.
-
-    Parameters
-    ----------
-    rows
-        The standings on one problem, in order.
     """
     places = {row.policy: place for place, row in enumerate(rows)}
     said = {}

@@ -74,7 +74,7 @@ def write_page(out: Path, analyses: Sequence[Analysis], folders: Sequence[Path])
 
 def _seconds(folders: Sequence[Path]) -> float | None:
     """Add up the time that all runs into the folders took, if none was killed."""
-    from pairup.experiments.run_log import read_runs
+    from pairup.experiments.storage import read_runs
 
     times = [run["seconds"] for folder in folders for run in read_runs(folder)]
     return sum(times) if times and None not in times else None

@@ -84,11 +84,9 @@ class Experiment:
 
     def scaled(self, rounds: int | None = None, replications: int | None = None) -> Experiment:
         """Return the same experiment with other numbers of rounds or replications."""
-        return dataclasses.replace(
-            self,
-            rounds=self.rounds if rounds is None else rounds,
-            replications=self.replications if replications is None else replications,
-        )
+        rounds = self.rounds if rounds is None else rounds
+        replications = self.replications if replications is None else replications
+        return dataclasses.replace(self, rounds=rounds, replications=replications)
 
     def definition(self) -> dict[str, Any]:
         """Return all of it as plain JSON values; `from_definition` turns them back."""
@@ -129,20 +127,15 @@ class Experiment:
             for posed in given.pop("problems")
         )
         entries = tuple(
-            Entry(label, get_policy(**options))
+            Entry(policy["label"], get_policy(**{k: policy[k] for k in policy if k != "label"}))
             for policy in given.pop("policies")
-            for label, options in [
-                (policy["label"], {k: policy[k] for k in policy if k != "label"})
-            ]
         )
         figures = tuple(
             FigureSpec(**(figure | {"policies": tuple(figure["policies"])}))
             for figure in given.pop("figures")
         )
-        checked = tuple(given.pop("horizon_check", ()))
-        return cls(
-            problems=problems, entries=entries, figures=figures, horizon_check=checked, **given
-        )
+        given["horizon_check"] = tuple(given.get("horizon_check", ()))
+        return cls(problems=problems, entries=entries, figures=figures, **given)
 
 
 def canonical_json(value: Any) -> str:

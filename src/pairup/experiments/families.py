@@ -46,19 +46,14 @@ def describe_families() -> list[dict[str, str]]:
 
 def sweep_problems(tables: Iterable[Table]) -> list[PosedProblem]:
     """Make the problems of all combinations of the listed parameters, table by table."""
-    numbers = itertools.count(1)
-    return [
-        _numbered(posed, next(numbers)) if posed.family == "rates" else posed
-        for table in tables
-        for posed in _swept_family(table)
-    ]
-
-
-def _numbered(posed: PosedProblem, number: int) -> PosedProblem:
-    """Pose rates by their place in the file: a list cannot be the x of a figure."""
-    return PosedProblem(
-        Problem(posed.problem.rates, f"rates({number})"), "rates", {"rates": number}
-    )
+    problems, numbers = [], itertools.count(1)
+    for posed in itertools.chain.from_iterable(map(_swept_family, tables)):
+        if posed.family == "rates":  # known by their place: a list cannot be the x of a figure
+            number = next(numbers)
+            problem = Problem(posed.problem.rates, f"rates({number})")
+            posed = PosedProblem(problem, "rates", {"rates": number})
+        problems.append(posed)
+    return problems
 
 
 def _swept_family(table: Table) -> list[PosedProblem]:
@@ -109,21 +104,13 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 # For each family: its constructor, the kinds of its parameters, and the required ones.
 FAMILIES: dict[str, tuple[Callable[..., Problem], dict[str, str], tuple[str, ...]]] = {
-    "from_zero": (
-        Problem.from_zero,
-        {"pairs": "count", "gap": "number"},
-        ("pairs", "gap"),
-    ),
+    "from_zero": (Problem.from_zero, {"pairs": "count", "gap": "number"}, ("pairs", "gap")),
     "around": (
         Problem.around,
         {"mean": "number", "pairs": "count", "gap": "number"},
         ("mean", "pairs", "gap"),
     ),
-    "random": (
-        Problem.random,
-        {"players": "count", "seed": "count", "law": "law"},
-        ("players",),
-    ),
+    "random": (Problem.random, {"players": "count", "seed": "count", "law": "law"}, ("players",)),
     "rates": (Problem, {"rates": "rates"}, ("rates",)),
 }
 

@@ -24,40 +24,21 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class FigureSpec:
-    """A figure of an experiment.
+    """A figure of an experiment; the documentation of experiment files has every key.
 
-    Attributes
-    ----------
-    kind
-        "final": regret after the last round against the parameter `x`. "curves": regret against
-        the round, on one problem. "limit": regret after the last round in multiples of the limit
-        (`pairup.bounds.lower`), a group of bars for each value of `x`, or for each problem.
-    name
-        Stem of the picture's file.
-    title
-        Title above the picture.
-    x
-        For "final" and "limit": a parameter of the problem family. Bars need none.
-    where
-        Values of parameters, or a family: only those problems are drawn.
-    policies
-        Labels of the policies to draw; none means all.
-    normalise
-        "gap2" draws the regret times the square of the gap.
-    x_scale, y_scale
-        "linear" or "log".
-    limit
-        For "curves": whether to draw the limit, the least regret of any policy that is good on
-        every problem.
+    Its kind is "final" (regret after the last round against `x`, a parameter of the problems),
+    "curves" (regret against the round, on one problem; with `limit` also the least regret of any
+    policy that is good on every problem) or "limit" (regret after the last round in multiples of
+    `pairup.bounds.lower`, a group of bars for each value of `x`, or for each problem).
     """
 
     kind: Literal["final", "curves", "limit"]
-    name: str
+    name: str  # stem of the picture's file
     title: str = ""
     x: str | None = None
-    where: Mapping[str, Any] = field(default_factory=dict)
-    policies: tuple[str, ...] = ()
-    normalise: Literal["none", "gap2"] = "none"
+    where: Mapping[str, Any] = field(default_factory=dict)  # traits of the problems to draw
+    policies: tuple[str, ...] = ()  # labels; none means all
+    normalise: Literal["none", "gap2"] = "none"  # gap2: regret times the square of the gap
     x_scale: Literal["linear", "log"] = "linear"
     y_scale: Literal["linear", "log"] = "linear"
     limit: bool = False

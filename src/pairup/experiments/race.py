@@ -40,26 +40,15 @@ def build_race(
 ) -> Race:
     """Build the experiment of a race.
 
-    Parameters
-    ----------
-    policies
-        Policies written as ``name`` or ``name:option=value,...``; by default those of the paper
-        and their rival.
-    problem
-        A problem written as ``family:parameter=value,...``.
-    rounds, replications, seed
-        As in an experiment; 100,000 rounds by default.
-    everyone
-        Whether every policy plays: the shipped experiment ``field``, on its problems or on
-        `problem`, and for its rounds by default.
+    Policies are written as ``name`` or ``name:option=value,...`` (by default those of the paper and
+    their rival), the problem as ``family:parameter=value,...``. `everyone` races every policy: the
+    shipped experiment ``field``, on its problems or on `problem`, and for its rounds by default.
 
     Examples
     --------
     >>> race = build_race(["sam", "unimodal:index=ucb"], rounds=1_000).experiment
-    >>> [entry.label for entry in race.entries]
-    ['sam', 'unimodal:index=ucb']
-    >>> [posed.problem.name for posed in race.problems]
-    ['around(0.5, 4, 0.1)']
+    >>> [entry.label for entry in race.entries], race.problems[0].problem.name
+    (['sam', 'unimodal:index=ucb'], 'around(0.5, 4, 0.1)')
     >>> field = build_race(everyone=True)
     >>> [posed.problem.name for posed in field.experiment.problems], field.left_out
     (['from_zero(4, 0.1)', 'around(0.5, 4, 0.1)'], {})
@@ -81,10 +70,7 @@ def build_race(
 
 def _named_race(policies: Sequence[str], problem: str) -> Experiment:
     posed = _one_problem(problem)
-    entries = []
-    for text in policies:
-        name, options = parse_spec(text)
-        entries.append(Entry(text, get_policy(name, **options)))
+    specs = [(text, *parse_spec(text)) for text in policies]
     return Experiment(
         name="race",
         title=f"Race on {posed.problem.name}",
@@ -93,7 +79,7 @@ def _named_race(policies: Sequence[str], problem: str) -> Experiment:
         replications=1,
         seed=0,
         problems=(posed,),
-        entries=tuple(entries),
+        entries=tuple(Entry(text, get_policy(name, **options)) for text, name, options in specs),
         figures=(_curves(posed),),
     )
 
@@ -119,12 +105,7 @@ def _one_problem(text: str) -> PosedProblem:
 
 def _curves(posed: PosedProblem) -> FigureSpec:
     return FigureSpec(
-        "curves",
-        "race",
-        "Regret over time",
-        x_scale="log",
-        y_scale="log",
-        limit=_has_limit(posed),
+        "curves", "race", "Regret over time", x_scale="log", y_scale="log", limit=_has_limit(posed)
     )
 
 

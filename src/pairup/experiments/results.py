@@ -19,7 +19,7 @@ SCHEMA_VERSION = 1
 MEASURED = ("replication", "round", "regret", "games")  # the columns of a work unit
 
 Measurements = tuple[NDArray[np.float64], NDArray[np.int64]]  # regret and games of a work unit
-ReadUnit = Callable[[str], "pl.DataFrame | None"]  # gives the rows of a work unit by its key
+ReadUnit = Callable[[str], "pl.DataFrame | None"]  # gives rows by a key, None where missing
 
 
 @dataclass(frozen=True)
@@ -37,17 +37,10 @@ class HorizonCheck:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """An experiment with what came out of it.
+    """An experiment with what came out of it: its rows, as `pairup.load_results` gives them.
 
-    Attributes
-    ----------
-    experiment
-        What was run.
-    frame
-        Its rows, as `pairup.load_results` gives them.
-    horizon_checks
-        One for each policy that the experiment lists in `horizon_check`; empty for a run of few
-        rounds, and for results that were written before the check was part of the run.
+    There is a horizon check for each policy that the experiment lists in `horizon_check`, but none
+    for a run of few rounds, and for results that were written before the check was part of the run.
     """
 
     experiment: Experiment
@@ -87,17 +80,7 @@ def unit_rows(replications: range, marks: Iterable[int], measured: Measurements)
 def join_results(
     experiment: Experiment, manifest: Mapping[str, Any], read_unit: ReadUnit
 ) -> Results:
-    """Join all work units of a finished experiment.
-
-    Parameters
-    ----------
-    experiment
-        What was run.
-    manifest
-        As `pairup.experiments.work_units.make_manifest` gives it.
-    read_unit
-        Gives the rows of a work unit by its key, or None where they are missing.
-    """
+    """Join all work units of a finished experiment, as its manifest lists them."""
     frame = join_units(manifest, read_unit)
     checks = (
         _check_horizon(manifest["experiment"], unit, rows, frame)
@@ -151,10 +134,7 @@ def _labels(experiment: Mapping[str, Any], unit: Mapping[str, Any]) -> dict[str,
 
 
 def _check_horizon(
-    experiment: Mapping[str, Any],
-    unit: Mapping[str, Any],
-    short: pl.DataFrame,
-    frame: pl.DataFrame,
+    experiment: Mapping[str, Any], unit: Mapping[str, Any], short: pl.DataFrame, frame: pl.DataFrame
 ) -> HorizonCheck:
     import polars as pl
 

@@ -7,26 +7,18 @@ import itertools
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pairup.errors import PairupError, SimulationError
 from pairup.experiments.executors import thread_executor
 from pairup.experiments.experiment import Experiment
-from pairup.experiments.progress import Meter, ProgressCallback, report_progress
-from pairup.experiments.results import (
-    Measurements,
-    ReadUnit,
-    Results,
-    join_results,
-    unit_rows,
-)
-from pairup.experiments.run_log import RunLog
-from pairup.experiments.storage import compact, hold_folder, read_part, write_part
+from pairup.experiments.results import Measurements, ReadUnit, Results, join_results, unit_rows
+from pairup.experiments.storage import RunLog, compact, hold_folder, read_part, write_part
 from pairup.experiments.work_units import (
     WorkUnit,
     compute_unit,
@@ -34,6 +26,7 @@ from pairup.experiments.work_units import (
     split_horizon_check,
     split_into_units,
 )
+from pairup.simulation.progress import progress_bar
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,20 +36,28 @@ _MAX_IN_FLIGHT = 4096  # work units that an executor holds at once
 Keep = Callable[[str, "pl.DataFrame"], None]  # takes the key and the rows of a work unit
 
 
+class RunProgress(NamedTuple):
+    """How far a run is.
+
+    `share` is in [0, 1], of the work that was left at the start, by the cost model; `rounds` were
+    played in this run so far.
+    """
+
+    units: int
+    done: int
+    share: float
+    rounds: int
+    seconds: float
+
+
+ProgressCallback = Callable[[RunProgress], None]
+
+
 @dataclass(frozen=True)
 class RunSummary:
     """What a run did, and the results of the experiment.
 
-    Attributes
-    ----------
-    units, computed, reused
-        Work units of the experiment, those computed by this run, and those that were there.
-    seconds
-        Time that it took.
-    rounds
-        Rounds played by this run.
-    results
-        The experiment with its rows.
+    Of its work units some were computed by this run, others reused; `rounds` were played by it.
     """
 
     units: int
@@ -126,13 +127,8 @@ def run_experiment(
         log = RunLog(folder, "threads" if executor is None else type(executor).__name__)
         read, keep = functools.partial(read_part, folder), functools.partial(write_part, folder)
         summary = run(read, keep, lambda: compact(folder, experiment))
-        log.end(
-            seconds=round(summary.seconds, 3),
-            units=summary.units,
-            computed=summary.computed,
-            reused=summary.reused,
-            rounds=summary.rounds,
-        )
+        facts = {key: value for key, value in vars(summary).items() if key != "results"}
+        log.add(**facts | {"seconds": round(summary.seconds, 3)})
     return summary
 
 
@@ -146,62 +142,61 @@ def _run(
     finish: Callable[[], Results],
 ) -> RunSummary:
     start = time.perf_counter()
-    left = [unit for unit in units if read(unit.key) is None]
     # Longest first, so that no long one starts when the others are through.
-    left.sort(key=lambda unit: -unit.cost)
-    with report_progress(name, progress) as report:
-        cost = sum(unit.cost for unit in left)
-        meter = Meter(len(units), len(units) - len(left), cost, report)
-        if left:
-            _compute(left, executor, meter, keep)
+    left = sorted((unit for unit in units if read(unit.key) is None), key=lambda unit: -unit.cost)
+    reused, whole, cost, rounds = len(units) - len(left), sum(unit.cost for unit in left), 0.0, 0
+    with _progress_callback(name, progress) as report, closing(_compute(left, executor)) as stream:
+        for done, (unit, measured) in enumerate(stream, reused + 1):
+            keep(unit.key, unit_rows(unit.replications, unit.marks, measured))
+            cost, rounds = cost + unit.cost, rounds + unit.rounds_played
+            seconds = time.perf_counter() - start
+            report(RunProgress(len(units), done, min(cost / whole, 1.0), rounds, seconds))
     results = finish()
-    return RunSummary(
-        units=len(units),
-        computed=len(left),
-        reused=len(units) - len(left),
-        seconds=time.perf_counter() - start,
-        rounds=meter.rounds,
-        results=results,
-    )
+    seconds = time.perf_counter() - start
+    return RunSummary(len(units), len(left), reused, seconds, rounds, results)
+
+
+@contextmanager
+def _progress_callback(name: str, progress: bool | ProgressCallback) -> Iterator[ProgressCallback]:
+    """Give the function that shows progress: the caller's, or a bar on a terminal, or nothing."""
+    if callable(progress):
+        yield progress
+        return
+    with progress_bar(name, progress) as show:
+        yield lambda now: show(now.share, _describe(now))
+
+
+def _describe(now: RunProgress) -> str:
+    rate = now.rounds / max(now.seconds, 1e-9) / 1e6
+    return f"{now.done}/{now.units} work units {rate:.1f}M rounds/s"
 
 
 def _compute(
-    units: Sequence[WorkUnit], executor: Executor | None, meter: Meter, keep: Keep
-) -> None:
-    """Compute work units and keep each as it comes back."""
+    units: Sequence[WorkUnit], executor: Executor | None
+) -> Generator[tuple[WorkUnit, Measurements]]:
+    """Compute work units and give each as it comes back; closing it stops those that run."""
+    if not units:
+        return
     stop = threading.Event()
+    finished: queue.SimpleQueue[Future[Measurements]] = queue.SimpleQueue()
+    running: dict[Future[Measurements], WorkUnit] = {}
+    waiting = iter(units)
     with thread_executor(units) if executor is None else nullcontext(executor) as pool:
-        finished: queue.SimpleQueue[Future[Measurements]] = queue.SimpleQueue()
-        running: dict[Future[Measurements], WorkUnit] = {}
-        waiting = iter(units)
+        arguments = (stop,) if isinstance(pool, ThreadPoolExecutor) else ()  # it cannot travel
         try:
             for _ in units:
-                _submit(pool, waiting, running, finished, stop)
+                for unit in itertools.islice(waiting, _MAX_IN_FLIGHT - len(running)):
+                    future = pool.submit(compute_unit, unit, *arguments)
+                    running[future] = unit
+                    future.add_done_callback(finished.put)
                 future = _next(finished)
                 unit = running.pop(future)
-                measured = _result(future, unit)
-                keep(unit.key, unit_rows(unit.replications, unit.marks, measured))
-                meter.add(unit.cost, unit.rounds_played)
+                yield unit, _result(future, unit)
         except BaseException:
             stop.set()
             for future in running:
                 future.cancel()
             raise
-
-
-def _submit(
-    pool: Executor,
-    waiting: Iterator[WorkUnit],
-    running: dict[Future[Measurements], WorkUnit],
-    finished: queue.SimpleQueue[Future[Measurements]],
-    stop: threading.Event,
-) -> None:
-    """Fill the executor up."""
-    arguments = (stop,) if isinstance(pool, ThreadPoolExecutor) else ()  # it cannot travel
-    for unit in itertools.islice(waiting, _MAX_IN_FLIGHT - len(running)):
-        future = pool.submit(compute_unit, unit, *arguments)
-        running[future] = unit
-        future.add_done_callback(finished.put)
 
 
 def _next(finished: queue.SimpleQueue[Future[Measurements]]) -> Future[Measurements]:

@@ -12,9 +12,14 @@ import functools
 import hashlib
 import io
 import json
+import os
+import platform
+import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +47,7 @@ _ROW_GROUP = 1 << 18  # fixed, so that the same rows give the same bytes
 # Keys of the metadata of Parquet files.
 _SCHEMA, _EXPERIMENT, _CHECKS = "pairup.schema", "pairup.experiment", "pairup.horizon_checks"
 _KEY, _DIGEST = "pairup.key", "pairup.digest"
+_PACKAGES = ("pairup", "numpy", "numba", "polars", "scipy", "matplotlib")
 
 
 def load_results(path: str | Path, partial: bool = False) -> pl.DataFrame:
@@ -78,7 +84,11 @@ def load_results(path: str | Path, partial: bool = False) -> pl.DataFrame:
     """
     path = Path(path)
     file = path if path.is_file() else path / "results.parquet"
-    return _read_compacted(file) if file.is_file() else _join_parts(path, partial)
+    if file.is_file():
+        return _read_compacted(file)
+    manifest = _read_manifest(path)
+    with _named(path):
+        return join_units(manifest, functools.partial(read_part, path), partial)
 
 
 def read_results(path: str | Path) -> Results:
@@ -86,11 +96,8 @@ def read_results(path: str | Path) -> Results:
     path = Path(path)
     file = path if path.is_file() else path / "results.parquet"
     checks = _metadata(file).get(_CHECKS, "[]") if file.is_file() else "[]"
-    return Results(
-        read_experiment(path),
-        load_results(path),
-        tuple(HorizonCheck(**check) for check in json.loads(checks)),
-    )
+    horizon_checks = tuple(HorizonCheck(**check) for check in json.loads(checks))
+    return Results(read_experiment(path), load_results(path), horizon_checks)
 
 
 def read_experiment(path: str | Path) -> Experiment:
@@ -185,22 +192,15 @@ def read_part(folder: Path, key: str) -> pl.DataFrame | None:
     path = _part_path(folder, key)
     if not path.is_file():
         return None
-    try:
+    with suppress(Exception, pl.exceptions.PanicException):  # damage may show in any way
         metadata, frame = pl.read_parquet_metadata(path), pl.read_parquet(path)
-        whole = metadata[_KEY] == key and metadata[_DIGEST] == _digest(frame)
-        return frame if whole else None
-    except (Exception, pl.exceptions.PanicException):  # damage may show in any way
-        return None
+        if metadata[_KEY] == key and metadata[_DIGEST] == _digest(frame):
+            return frame
+    return None
 
 
 def _part_path(folder: Path, key: str) -> Path:
     return folder / "parts" / f"{key}.parquet"
-
-
-def _join_parts(folder: Path, partial: bool) -> pl.DataFrame:
-    manifest = _read_manifest(folder)
-    with _named(folder):
-        return join_units(manifest, functools.partial(read_part, folder), partial)
 
 
 @contextmanager
@@ -212,11 +212,47 @@ def _named(folder: Path) -> Iterator[None]:
         raise ResultsError(f"{folder}: {error}") from None
 
 
+class RunLog:
+    """The log of the runs into a folder, ``run.json``, to which this one is added.
+
+    It is apart from the data, which must not change with the time that they took.
+    """
+
+    def __init__(self, folder: Path, engine: str) -> None:
+        self._path, self._runs = folder / "run.json", read_runs(folder)
+        run = {
+            "started": datetime.now(UTC).isoformat(timespec="seconds"),
+            "seconds": None,  # stays so when the run is killed
+            "command": sys.argv,
+            "engine": engine,
+            "cores": os.cpu_count(),
+            "machine": platform.platform(),
+            "versions": installed_versions(),
+        }
+        self._runs.append(run)
+        self.add()
+
+    def add(self, **facts: Any) -> None:
+        """Add what is known of the run by now."""
+        self._runs[-1] |= facts
+        write_atomically(self._path, json.dumps({"runs": self._runs}, indent=1).encode())
+
+
+def read_runs(folder: str | Path) -> list[dict[str, Any]]:
+    """Read what is known of each run into the folder, the oldest first."""
+    with suppress(OSError, KeyError, TypeError, json.JSONDecodeError):
+        return list(json.loads((Path(folder) / "run.json").read_bytes())["runs"])
+    return []
+
+
+def installed_versions() -> dict[str, str]:
+    """Return the versions of what computes: Python and the packages that matter."""
+    return {"python": platform.python_version()} | {name: version(name) for name in _PACKAGES}
+
+
 def _digest(frame: pl.DataFrame) -> str:
-    digest = hashlib.sha256()
-    for name in MEASURED:
-        digest.update(frame[name].to_numpy().tobytes())
-    return digest.hexdigest()
+    data = b"".join(frame[name].to_numpy().tobytes() for name in MEASURED)
+    return hashlib.sha256(data).hexdigest()
 
 
 def _as_parquet(frame: pl.DataFrame, metadata: Mapping[str, str]) -> bytes:

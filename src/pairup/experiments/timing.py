@@ -36,12 +36,7 @@ def measure_timings(
 ) -> dict[tuple[str, str], Timing]:
     """Time one replication of each policy on each problem, in this thread.
 
-    Parameters
-    ----------
-    experiment
-        What to time.
-    seconds
-        Seconds per policy; a replication that takes longer is timed over its first rounds.
+    A policy gets these seconds; a replication that takes longer is timed over its first rounds.
 
     Examples
     --------
@@ -51,14 +46,14 @@ def measure_timings(
     20
     """
     share = seconds / len(experiment.problems)
-    timings = {}
-    for entry in experiment.entries:
-        for posed in experiment.problems:
-            timed = time_rounds(
-                posed.problem, entry.policy, experiment.rounds, experiment.seed, share
-            )
-            timings[posed.problem.name, entry.label] = Timing(*timed)
-    return timings
+    rounds, seed = experiment.rounds, experiment.seed
+    return {
+        (posed.problem.name, entry.label): Timing(
+            *time_rounds(posed.problem, entry.policy, rounds, seed, share)
+        )
+        for entry in experiment.entries
+        for posed in experiment.problems
+    }
 
 
 def write_timings(folder: str | Path, experiment: Experiment, timings: Timings) -> None:

@@ -34,12 +34,8 @@ _MAX_REPLICATIONS = 4096  # of a work unit, so that it stays small in memory
 _HORIZON_SHARE = 10  # a run of a tenth of the rounds shows whether the horizon matters
 _HORIZON_REPLICATIONS = 2
 _SOURCES = (  # of all that determines the numbers
-    "kernels/**/*.py",
-    "policies/*.py",
-    "states/*.py",
-    "problem.py",
-    "simulation/playthrough.py",
-    "simulation/replication.py",
+    *("kernels/**/*.py", "policies/*.py", "states/*.py", "problem.py"),
+    *("simulation/playthrough.py", "simulation/replication.py"),
 )
 
 
@@ -105,7 +101,8 @@ def split_into_units(experiment: Experiment) -> list[WorkUnit]:
     units = []
     for e, entry in enumerate(experiment.entries):
         for p, posed in enumerate(experiment.problems):
-            size = _replications_per_unit(entry.policy, posed.problem, experiment.rounds)
+            seconds = experiment.rounds * _round_cost(entry.policy, posed.problem)
+            size = min(max(round(_UNIT_SECONDS / seconds), 1), _MAX_REPLICATIONS)
             for first in range(0, experiment.replications, size):
                 part = range(first, min(first + size, experiment.replications))
                 units.append(_unit(experiment, e, p, marks, part))
@@ -155,11 +152,6 @@ def make_manifest(
         "units": [unit.record for unit in units],
         "horizon_units": [unit.record for unit in horizon_units],
     }
-
-
-def _replications_per_unit(policy: Policy, problem: Problem, rounds: int) -> int:
-    size = round(_UNIT_SECONDS / (rounds * _round_cost(policy, problem)))
-    return min(max(size, 1), _MAX_REPLICATIONS)
 
 
 def _round_cost(policy: Policy, problem: Problem) -> float:

@@ -1,4 +1,4 @@
-"""Figures: the pictures that an experiment asks for, drawn from its results."""
+"""Figures: the pictures that an experiment asks for, drawn from its results, and their captions."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pairup.analysis.analysis import Analysis
-from pairup.analysis.means import policies_of
+from pairup.analysis.limits import divide_by_limits
+from pairup.analysis.means import final, mean_intervals, policies_of
 from pairup.bounds import theorem
 from pairup.errors import PairupError, ResultsError
+from pairup.experiments.experiment import Experiment
 from pairup.experiments.families import PosedProblem
 from pairup.experiments.figure_spec import FigureSpec
 from pairup.policies import Policy
 from pairup.problem import Problem
-from pairup.reporting.captions import describe_in_words, write_caption
 from pairup.reporting.limit_bars import plot_limit_bars
 from pairup.reporting.line_plots import plot_final_regret, plot_regret_curves
 from pairup.reporting.style import PARAMETER_NAMES, RC_PARAMS, Style, assign_styles
@@ -30,6 +31,7 @@ from pairup.reporting.style import PARAMETER_NAMES, RC_PARAMS, Style, assign_sty
 # Inches: text of 9 points stays readable on a phone, where it shrinks by a third.
 _SIZE = (5.4, 3.7)
 _FIT, _NAME = 12, 0.17  # names that find room beside the axes, and inches for each further one
+_SYMBOLS = {"pairs": "L"}
 # By the endings of the files: metadata to leave out, so that the same figure gives the same bytes.
 _NO_METADATA = {
     "png": {"Software": None},
@@ -40,18 +42,9 @@ _NO_METADATA = {
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure as it is seen.
+    """A figure as it is seen; `alt` says the same in words, for readers who cannot see it.
 
-    Attributes
-    ----------
-    name
-        Name of its files, without an ending.
-    title, caption
-        What it shows.
-    alt
-        The same in words, for readers who cannot see it.
-    files
-        The picture as "png", "svg" and "pdf"; the same figure gives the same bytes.
+    Its files have its name and are "png", "svg" and "pdf"; the same figure gives the same bytes.
     """
 
     name: str
@@ -105,13 +98,12 @@ def _picture(spec: FigureSpec, analysis: Analysis, styles: Mapping[str, Style]) 
         rows = rows.filter(pl.col("policy").is_in(list(spec.policies)))
     if rows.is_empty():
         raise ResultsError(f"figure {spec.name} of {experiment.name} has no results to draw")
-    figure = _figure(spec, analysis, posed, rows, styles)
     return Picture(
         name=f"{experiment.name}-{spec.name}",
         title=spec.title or spec.name,
-        caption=write_caption(spec, experiment),
-        alt=describe_in_words(spec, rows, analysis.limits if spec.kind == "limit" else None),
-        files=render(figure),
+        caption=_caption(spec, experiment),
+        alt=_describe_in_words(spec, rows, analysis.limits if spec.kind == "limit" else None),
+        files=render(_figure(spec, analysis, posed, rows, styles)),
     )
 
 
@@ -162,8 +154,7 @@ def _plot_last_round(
 
 def _size(policies: int) -> tuple[float, float]:
     """Give the size of a figure in inches: taller where the names of many lines need room."""
-    width, height = _SIZE
-    return width, height + max(policies - _FIT, 0) * _NAME
+    return _SIZE[0], _SIZE[1] + max(policies - _FIT, 0) * _NAME
 
 
 def _theorems(problem: Problem, policies: Iterable[Policy]) -> dict[str, float]:
@@ -174,3 +165,50 @@ def _theorems(problem: Problem, policies: Iterable[Policy]) -> dict[str, float]:
             name, constant = theorem(problem, policy)
             known[name] = constant
     return {name: constant for name, constant in known.items() if constant > 0}
+
+
+def _caption(spec: FigureSpec, experiment: Experiment) -> str:
+    """Say what a figure shows, of how many replications, and what its lines and bands are."""
+    after = f"Mean regret after {experiment.rounds:,} rounds"
+    against = f" against {PARAMETER_NAMES.get(spec.x, spec.x)}" if spec.x else ""
+    times = ", times the square of the gap," if spec.normalise == "gap2" else ""
+    what = {
+        "curves": "Mean regret against the round",
+        "final": f"{after}{times}{against}",
+        "limit": f"{after} in multiples of the limit c ln T{against}",
+    }[spec.kind]
+    where = ", ".join(f"{_SYMBOLS.get(key, key)} = {value}" for key, value in spec.where.items())
+    log = ", log scale" if "log" in (spec.x_scale, spec.y_scale) else ""
+    notes = {
+        "curves": " Dashed, where it fits: the bound of the theorem, asymptotic.",
+        "final": "",
+        "limit": " No policy that is good on every problem stays below 1 as T grows.",
+    }[spec.kind]
+    if spec.limit:
+        notes += (
+            " Black: c ln t, which no policy that is good on every problem stays below as t grows."
+        )
+    return (
+        f"{what}{f' ({where})' if where else ''}, {experiment.replications} replications, "
+        f"{'bands' if spec.kind != 'limit' else 'intervals'} of 95%{log}.{notes}"
+    )
+
+
+def _describe_in_words(
+    spec: FigureSpec, rows: pl.DataFrame, units: Mapping[str, float] | None
+) -> str:
+    """Say the ends of all lines in words, or the first and the last bar."""
+    means, digits = mean_intervals(final(rows)), 0
+    if units is not None:
+        means, digits = divide_by_limits(means, units), 1
+    parts = []
+    for policy in policies_of(means):
+        values = [f"{value:,.{digits}f}" for value in means.filter(policy=policy)["estimate"]]
+        span = f"from {values[0]} to {values[-1]}" if len(values) > 1 else values[0]
+        parts.append(f"{policy} {span}")
+    what = {
+        "curves": "Lines of regret against the round",
+        "final": "Lines of final regret",
+        "limit": "Bars of final regret in multiples of the limit",
+    }[spec.kind]
+    return f"{spec.title}. {what}; at the last round {'; '.join(parts)}."

@@ -32,21 +32,9 @@ def plot_limit_bars(
 ) -> Axes:
     """Draw the final regret of each policy in multiples of the limit c ln T, as bars.
 
-    Parameters
-    ----------
-    frame
-        Results on one or more problems, a group of bars each.
-    ax
-        Axes to draw on; modified.
-    limits
-        As in `divide_by_limits`.
-    names
-        What to write under the group of each problem; by default its name.
-    y_scale
-        "linear" or "log"; "log" is also taken where the highest bar is more than 10 times the
-        lowest. Bars then begin at 1, the limit.
-    styles
-        As in `plot_regret_curves`.
+    Each problem has a group of bars, with its name, or that in `names`, under it. Limits are as in
+    `divide_by_limits`. The scale is also "log" where the highest bar is more than 10 times the
+    lowest; bars then begin at 1, the limit.
 
     Examples
     --------

@@ -7,16 +7,17 @@ from `pairup.analysis`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.lines import Line2D
 
 from pairup.analysis.means import final, mean_intervals, policies_of
 from pairup.errors import ResultsError
-from pairup.reporting.line_labels import label_line_ends
 from pairup.reporting.style import (
     GREY,
     LIMIT_DASHES,
@@ -30,6 +31,8 @@ from pairup.reporting.style import (
 )
 
 _FAR = {"linear": 2.5, "log": 30.0}  # times the highest curve: a bound beyond is off the chart
+_LABEL_HEIGHT = 12.0  # points from one label to the next
+_MAX_LETTERS = 16  # of a name beside the axes; longer ones go into a legend
 
 
 def plot_regret_curves(
@@ -41,23 +44,12 @@ def plot_regret_curves(
     bounds: Mapping[str, float] | None = None,
     limit: float | None = None,
 ) -> Axes:
-    """Draw the mean regret of each policy against the round, with bands of 95%.
+    """Draw the mean regret of each policy on one problem against the round, with bands of 95%.
 
-    Parameters
-    ----------
-    frame
-        Results on one problem.
-    ax
-        Axes to draw on; modified.
-    x_scale, y_scale
-        "linear" or "log". Regret of 0 cannot be drawn in log scale and is left out.
-    styles
-        Style of each policy; by default by their order in the frame.
-    bounds
-        Factors of ln(t) by name, drawn as dashed lines. One that would lie far above the curves
-        is left out, and a note says so.
-    limit
-        Draw the `plot_limit_line` of this constant.
+    Regret of 0 cannot be drawn in log scale and is left out. Styles follow by default the order of
+    the policies in the frame. `bounds` are factors of ln(t) by name, drawn as dashed lines; one
+    that would lie far above the curves is left out, and a note says so. `limit` is the constant of
+    a `plot_limit_line`.
 
     Examples
     --------
@@ -82,7 +74,7 @@ def plot_regret_curves(
     set_scales(ax, x_scale, y_scale, start=10 if x_scale == "log" else last / 1000)
     ax.set_xlabel("round, t")
     ax.set_ylabel("regret")
-    label_line_ends(ax)
+    _label_line_ends(ax)
     return ax
 
 
@@ -97,18 +89,8 @@ def plot_final_regret(
 ) -> Axes:
     """Draw the mean regret of each policy after the last round against a parameter.
 
-    Parameters
-    ----------
-    frame
-        Results on the problems of one family.
-    ax
-        Axes to draw on; modified.
-    x
-        A numeric column of the frame, such as "pairs" or "mean".
-    normalise
-        "gap2" draws the regret times the square of the gap, which is how SAM's authors show it.
-    x_scale, y_scale, styles
-        As in `plot_regret_curves`.
+    `x` is a numeric column of the frame, such as "pairs" or "mean"; "gap2" draws the regret times
+    the square of the gap, as SAM's authors show it. For the rest see `plot_regret_curves`.
 
     Examples
     --------
@@ -135,21 +117,14 @@ def plot_final_regret(
     ax.set_xlabel(PARAMETER_NAMES.get(x, x))
     regret = "regret × gap²" if normalise == "gap2" else "regret"
     ax.set_ylabel(f"{regret} after {format_short(int(means['round'].item(-1)))} rounds")
-    label_line_ends(ax)
+    _label_line_ends(ax)
     return ax
 
 
 def plot_limit_line(ax: Axes, constant: float, rounds: int) -> Axes:
     """Add the least regret of any policy that is good on every problem, as a dashed line.
 
-    Parameters
-    ----------
-    ax
-        Axes of regret against the round; modified.
-    constant
-        Constant of the limit, as `pairup.bounds.lower` gives it.
-    rounds
-        Round at which the line ends.
+    The axes are those of regret against the round, the constant that of `pairup.bounds.lower`.
 
     Examples
     --------
@@ -166,18 +141,13 @@ def plot_limit_line(ax: Axes, constant: float, rounds: int) -> Axes:
 
 
 def _series(
-    means: pl.DataFrame,
-    ax: Axes,
-    x: str,
-    y_scale: Scale,
-    styles: Mapping[str, Style],
-    markers: bool,
+    means: pl.DataFrame, ax: Axes, x: str, scale: Scale, styles: Mapping[str, Style], markers: bool
 ) -> None:
     """Draw a line and a band for each policy, in the order of the styles."""
     present = set(policies_of(means))
     for place, (policy, style) in enumerate((p, s) for p, s in styles.items() if p in present):
         rows = means.filter(policy=policy)
-        if y_scale == "log":
+        if scale == "log":
             rows = rows.filter(pl.col("estimate") > 0)
         ax.plot(
             rows[x].to_numpy(),
@@ -192,14 +162,11 @@ def _series(
             label=policy,
             zorder=3,
         )
-        _band(ax, rows.drop_nulls(["low", "high"]), x, y_scale, style.colour)
-
-
-def _band(ax: Axes, rows: pl.DataFrame, x: str, y_scale: Scale, colour: str) -> None:
-    low, high = rows["low"].to_numpy(), rows["high"].to_numpy()
-    if y_scale == "log":  # an end below 0 would be cut out of the band: end at half the mean
-        low = rows.select(pl.max_horizontal("low", pl.col("estimate") / 2))["low"].to_numpy()
-    ax.fill_between(rows[x].to_numpy(), low, high, color=colour, alpha=0.18, linewidth=0)
+        rows = rows.drop_nulls(["low", "high"])
+        if scale == "log":  # an end below 0 would be cut out of the band: end at half the mean
+            rows = rows.with_columns(low=pl.max_horizontal("low", pl.col("estimate") / 2))
+        places, low, high = (rows[name].to_numpy() for name in (x, "low", "high"))
+        ax.fill_between(places, low, high, color=style.colour, alpha=0.18, linewidth=0)
 
 
 def _bounds(ax: Axes, bounds: Mapping[str, float], last: int, y_scale: Scale) -> None:
@@ -212,10 +179,67 @@ def _bounds(ax: Axes, bounds: Mapping[str, float], last: int, y_scale: Scale) ->
         if end > _FAR[y_scale] * top:
             far.append(f"{name}, {format_short(float(f'{end:.2g}'))}")
             continue
-        dashed = (0, (4, 3))
         heights = factor * np.log(rounds)
-        ax.plot(rounds, heights, color=GREY, linestyle=dashed, linewidth=1.1, label=name)
+        ax.plot(rounds, heights, color=GREY, linestyle=(0, (4, 3)), linewidth=1.1, label=name)
     if far:
         note = f"Bound off the chart at the last round: {'; '.join(far)}."
         below = (0, -42)  # points: under the name of the axis
         ax.annotate(note, (0, 0), below, "axes fraction", "offset points", fontsize=7.5, color=GREY)
+
+
+def _label_line_ends(ax: Axes) -> None:
+    """Write each line's name at its right end, moved apart; or a legend where they do not fit.
+
+    Call it last: names are placed by the limits of the axes.
+    """
+    lines = [line for line in ax.lines if line_points(line)[0].size]
+    names = [str(line.get_label()) for line in lines]
+    # Axes that were removed have no figure; these are drawn on.
+    height = ax.bbox.height * 72 / ax.get_figure(root=True).dpi  # type: ignore[union-attr]
+    if len(names) * _LABEL_HEIGHT > height or max(map(len, names), default=0) > _MAX_LETTERS:
+        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
+        return
+    ends = [(float(x[-1]), float(y[-1])) for x, y in map(line_points, lines)]
+    to_axes = ax.transData + ax.transAxes.inverted()
+    starts = [to_axes.transform(end) for end in ends]
+    places = spread_out([float(y) for _, y in starts], _LABEL_HEIGHT / height)
+    for line, name, (x, y), place in zip(lines, names, starts, places, strict=True):
+        colour = _darker(str(line.get_color()))
+        ax.text(1.045, place, name, va="center", color=colour, transform=ax.transAxes)
+        # A plain line: an arrow of matplotlib's costs fifty times as much to draw.
+        lead = Line2D([x + 0.012, 1.035], [y, place], color=colour, linewidth=0.7, clip_on=False)
+        lead.set_transform(ax.transAxes)
+        ax.add_artist(lead)
+
+
+def spread_out(wanted: Sequence[float], distance: float) -> list[float]:
+    """Move places in [0, 1] apart, as little as needed, keeping their order.
+
+    Examples
+    --------
+    >>> [round(place, 2) for place in spread_out([0.5, 0.5, 0.1, 0.98], 0.1)]
+    [0.45, 0.55, 0.1, 0.98]
+    """
+    order = sorted(range(len(wanted)), key=lambda index: wanted[index])
+    groups: list[list[float]] = []  # mean place of the group, its size
+    for index in order:
+        groups.append([min(max(wanted[index], 0.0), 1.0), 1.0])
+        while len(groups) > 1:
+            (low, few), (high, many) = groups[-2:]
+            if high - low >= distance * (few + many) / 2:
+                break
+            groups[-2:] = [[(low * few + high * many) / (few + many), few + many]]
+            half = distance * (groups[-1][1] - 1) / 2
+            groups[-1][0] = min(max(groups[-1][0], half), 1 - half)
+    places = [0.0] * len(wanted)
+    cursor = iter(order)
+    for middle, size in groups:
+        for place in range(int(size)):
+            places[next(cursor)] = middle + distance * (place - (size - 1) / 2)
+    return places
+
+
+def _darker(colour: str) -> tuple[float, float, float]:
+    """Darken a colour until small text in it is readable on white."""
+    red, green, blue = to_rgb(colour)
+    return red * 0.72, green * 0.72, blue * 0.72

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from pairup.analysis.standings import TIMING_NOTE, Standing, ties
 from pairup.errors import ResultsError
 from pairup.experiments.atomic_files import write_atomically
 from pairup.experiments.experiment import Experiment
-from pairup.experiments.run_log import installed_versions
+from pairup.experiments.storage import installed_versions
 from pairup.reporting.figures import Picture, draw_figures, write_pictures
 
 _TITLE = "The paper's experiments, measured again"
@@ -46,20 +46,9 @@ _MARKS: dict[Holds, _Mark] = {
 
 @dataclass(frozen=True)
 class Provenance:
-    """How results were made.
+    """How results were made, as far as it is known.
 
-    Attributes
-    ----------
-    command
-        Command that makes the report again, as typed.
-    seconds
-        Seconds that it took, if known.
-    engine
-        Where it ran, for example "2 threads".
-    started
-        Time of its start, if known.
-    versions
-        Versions by the names of the packages.
+    `command` makes the report again, as typed; `engine` is where it ran, for example "2 threads".
     """
 
     command: str
@@ -81,71 +70,41 @@ class _Chapter:
         return self.analysis.results.experiment
 
     @property
-    def standings(self) -> Mapping[str, Sequence[Standing]]:
-        return self.analysis.standings
-
-    @property
-    def limits(self) -> Mapping[str, float]:
-        return self.analysis.limits
-
-    @property
     def limit_regret(self) -> dict[str, float]:
-        rounds = math.log(self.experiment.rounds)
-        return {name: constant * rounds for name, constant in self.limits.items()}
-
-    @property
-    def timed(self) -> bool:
-        return bool(self.analysis.timings)
+        unit = math.log(self.experiment.rounds)
+        return {name: constant * unit for name, constant in self.analysis.limits.items()}
 
     @property
     def ties(self) -> dict[str, str]:
         return {
             problem: "; ".join(f"{policy} and {others}" for policy, others in ties(rows).items())
-            for problem, rows in self.standings.items()
+            for problem, rows in self.analysis.standings.items()
         }
 
     @cached_property
     def policies(self) -> list[tuple[str, dict[str, Standing]]]:
         """Standings by policy and problem, the best ranks first; empty where few have columns."""
-        if not self.timed and len(self.experiment.entries) <= _MAX_COLUMNS:
+        if not self.analysis.timings and len(self.experiment.entries) <= _MAX_COLUMNS:
             return []
         found: dict[str, dict[str, Standing]] = {}
-        for problem, rows in self.standings.items():
+        for problem, rows in self.analysis.standings.items():
             for row in rows:
                 found.setdefault(row.policy, {})[problem] = row
         return sorted(found.items(), key=lambda each: _place(each[1].values()))
 
 
-def _place(rows: Iterable[Standing]) -> tuple[int, float]:
+def _place(rows: Collection[Standing]) -> tuple[int, float]:
     """Order by the sum of ranks, then by the sum of regret."""
-    rows = list(rows)
     return sum(row.rank for row in rows), sum(row.estimate for row in rows)
 
 
 def write_report(
-    folder: str | Path,
-    analyses: Sequence[Analysis],
-    provenance: Provenance,
-    title: str = "",
+    folder: str | Path, analyses: Sequence[Analysis], provenance: Provenance, title: str = ""
 ) -> Path:
-    """Write ``report.html``, and the figures as files beside it.
+    """Write ``report.html``, and the figures as files beside it; returns the path of the page.
 
-    Parameters
-    ----------
-    folder
-        Folder of the report; made where it is missing. The pictures of its ``figures`` folder are
-        for papers and slides: the page itself holds its own copies and needs no other file.
-    analyses
-        Experiments with their results.
-    provenance
-        How the results were made.
-    title
-        Title of the page; by default one that fits.
-
-    Returns
-    -------
-    Path
-        Path of the page.
+    The folder is made where it is missing. The pictures of its ``figures`` folder are for papers
+    and slides: the page holds its own copies and needs no other file.
 
     Examples
     --------

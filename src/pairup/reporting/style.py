@@ -1,4 +1,4 @@
-"""Style: how every figure of pairup styles; colours, markers, scales and ticks."""
+"""Style: how every figure of pairup looks: colours, markers, scales and ticks."""
 
 from __future__ import annotations
 
@@ -87,15 +87,8 @@ def line_points(line: Line2D) -> tuple[NDArray[np.float64], NDArray[np.float64]]
 def set_scales(ax: Axes, x_scale: Scale, y_scale: Scale, start: float) -> None:
     """Scale both axes and write their ticks in few letters; call it once all lines are drawn.
 
-    Parameters
-    ----------
-    ax
-        Axes with all of their lines; modified.
-    x_scale, y_scale
-        "linear" or "log". A linear y axis begins at 0.
-    start
-        Value of x. A log y axis begins below the lowest line from there on, so that the first
-        rounds, when almost nothing is lost, do not take half of the picture.
+    A linear y axis begins at 0. A log y axis begins below the lowest line from x = `start` on, so
+    that the first rounds, when almost nothing is lost, do not take half of the picture.
     """
     ax.set_xscale(x_scale)
     ax.set_yscale(y_scale)
