@@ -6,7 +6,7 @@ from pairup import SAM, Problem, Unimodal
 from pairup.experiments.experiment import Entry, Experiment
 from pairup.experiments.families import PosedProblem
 from pairup.experiments.timing import measure_timings, read_timings, write_timings
-from pairup.simulation.timing import time_rounds
+from pairup.simulation.round_timer import time_rounds
 
 
 @pytest.fixture(scope="module")

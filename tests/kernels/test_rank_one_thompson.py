@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from pairup import RankOneThompson
-from pairup.kernels.counters import ANSWERED
 from pairup.kernels.runtime.dispatch import observe_answers_step
+from pairup.kernels.state_layout import ANSWERED
 from tests.support.twins import streams
 from tests.support.twins.compiled import Compiled
 from tests.support.twins.rank_one import RankOneThompson as Twin

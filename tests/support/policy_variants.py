@@ -13,8 +13,8 @@ import numpy as np
 
 from pairup import get_policy, policy_names
 from pairup.kernels.runtime.dispatch import FULL, set_available_step
-from pairup.kernels.runtime.loop import accept, new_totals, play_rounds
 from pairup.kernels.runtime.randomness import POLICY, stream_key
+from pairup.kernels.simulation_loop import accept, new_totals, play_rounds
 from pairup.policies.base import StartContext
 
 # What policies may need to be told, from the rates of the players in their order.

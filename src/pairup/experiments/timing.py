@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pairup.experiments.atomic_files import write_atomically
 from pairup.experiments.experiment import Experiment
-from pairup.simulation.timing import time_rounds
+from pairup.simulation.round_timer import time_rounds
 
 _SECONDS = 0.3  # for each policy, on all problems together
 _FILE = "timings.json"

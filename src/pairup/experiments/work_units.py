@@ -34,8 +34,11 @@ _MAX_REPLICATIONS = 4096  # of a work unit, so that it stays small in memory
 _HORIZON_SHARE = 10  # a run of a tenth of the rounds shows whether the horizon matters
 _HORIZON_REPLICATIONS = 2
 _SOURCES = (  # of all that determines the numbers
-    *("kernels/**/*.py", "policies/*.py", "states/*.py", "problem.py"),
-    *("simulation/playthrough.py", "simulation/replication.py"),
+    "kernels/**/*.py",
+    "policies/*.py",
+    "problem.py",
+    "simulation/playthrough.py",
+    "simulation/replication.py",
 )
 
 

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels.counters import GAUSSIAN, MEMBERS, ROUND
 from pairup.kernels.couple_statistics import CoupleStatistics, record
 from pairup.kernels.couples import set_members, write_mates
 from pairup.kernels.exact_matching.max_matching import MatchingWorkspace, solve_loaded
@@ -17,6 +16,7 @@ from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.dispatch import OK, provide
 from pairup.kernels.runtime.distributions import fill_beta, fill_normal
 from pairup.kernels.runtime.randomness import word
+from pairup.kernels.state_layout import GAUSSIAN, MEMBERS, ROUND
 
 
 class CombThompsonState(NamedTuple):

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels.counters import KL, MEMBERS, ROUND
 from pairup.kernels.couple_statistics import PHANTOM_MEAN, CoupleStatistics, record
 from pairup.kernels.couples import set_members, write_mates
 from pairup.kernels.exact_matching.max_matching import MatchingWorkspace, solve_loaded
@@ -25,6 +24,7 @@ from pairup.kernels.kl_index import exploration_level, kl_index, slope_at
 from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.dispatch import OK, provide
 from pairup.kernels.runtime.logarithm import log
+from pairup.kernels.state_layout import KL, MEMBERS, ROUND
 
 _MARGIN = 1e-13  # a bound nearer to its index than this is as good as the index
 

@@ -1,7 +1,7 @@
 """Couples as they are written, rows (i, j) with i < j, and the players of whom they are made."""
 
-from pairup.kernels.counters import MEMBERS
 from pairup.kernels.runtime.compilation import kernel
+from pairup.kernels.state_layout import MEMBERS
 
 
 @kernel

@@ -5,12 +5,12 @@ from typing import NamedTuple
 import numpy as np
 
 from pairup.kernels import greedy_leader
-from pairup.kernels.counters import AVAILABLE, DECAYS, ROUND
 from pairup.kernels.couple_statistics import CoupleStatistics
 from pairup.kernels.greedy_leader import Leader, learn
 from pairup.kernels.neighbours import write
 from pairup.kernels.runtime.dispatch import OK, provide
 from pairup.kernels.runtime.randomness import MANTISSA, mantissa, word
+from pairup.kernels.state_layout import AVAILABLE, DECAYS, ROUND
 from pairup.kernels.uniform import draw_matching
 
 

@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 
 from pairup.kernels import greedy_leader
-from pairup.kernels.counters import MEMBERS, TURN, TURNS
 from pairup.kernels.couple_statistics import CoupleStatistics
 from pairup.kernels.couples import fill_members
 from pairup.kernels.greedy_leader import Leader, learn
@@ -13,6 +12,7 @@ from pairup.kernels.neighbours import write
 from pairup.kernels.round_robin import write_meetings
 from pairup.kernels.runtime.dispatch import OK, provide
 from pairup.kernels.runtime.randomness import shuffle
+from pairup.kernels.state_layout import MEMBERS, TURN, TURNS
 
 
 class ExploreThenCommitState(NamedTuple):

@@ -7,8 +7,8 @@ number 2 k + `swap` swaps at k; -1 is the leader itself.
 """
 
 from pairup.kernels import greedy_leader, leader_counts
-from pairup.kernels.counters import AVAILABLE, CELL, PRESENT, ROUND
 from pairup.kernels.runtime.compilation import kernel
+from pairup.kernels.state_layout import AVAILABLE, CELL, PRESENT, ROUND
 
 _NO_CELL = -1  # the leader changed: its cell in the table must be looked up
 

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 
 from pairup.kernels import greedy_leader, leader_counts
-from pairup.kernels.counters import ARMS, AVAILABLE, MAX_ARMS, PRESENT, ROUND, TOP
 from pairup.kernels.couple_statistics import CoupleStatistics, record
 from pairup.kernels.greedy_leader import Leader, beats, note_mean
 from pairup.kernels.kl_index import exploration_level, kl, kl_index
@@ -20,6 +19,7 @@ from pairup.kernels.neighbours import cross_pair, write
 from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.dispatch import OK, provide
 from pairup.kernels.runtime.randomness import below, word
+from pairup.kernels.state_layout import ARMS, AVAILABLE, MAX_ARMS, PRESENT, ROUND, TOP
 
 UNKNOWN = -1  # which arm has the best mean must be looked up
 UNTRIED = -1.0  # the mean of an arm without outcomes

@@ -18,10 +18,10 @@ import math
 
 import numpy as np
 
-from pairup.kernels.counters import USED
 from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.logarithm import log
 from pairup.kernels.runtime.randomness import MANTISSA, mantissa, word
+from pairup.kernels.state_layout import USED
 
 LANES = 4  # sums over couples are four sums side by side, so rows are a multiple of it long
 

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels.counters import ANSWERED, PERIOD, PRESENT, ROUND
 from pairup.kernels.couples import couple_in_order, mark_available
 from pairup.kernels.rank_one_posterior import refresh
 from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.dispatch import OK, provide
 from pairup.kernels.runtime.randomness import word
+from pairup.kernels.state_layout import ANSWERED, PERIOD, PRESENT, ROUND
 
 ACCEPTED, DECLINED = 1, 0  # answers of players; below 0: not known
 

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels.counters import MEMBERS, UNSEEN, new_counters
 from pairup.kernels.couples import fill_members, mark_available
 from pairup.kernels.runtime.compilation import kernel
 from pairup.kernels.runtime.randomness import shuffle
+from pairup.kernels.state_layout import MEMBERS, UNSEEN, new_counters
 
 
 class RoundRobin(NamedTuple):

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels.counters import AWAY, CLUSTERS, MEMBERS
 from pairup.kernels.couple_statistics import CoupleStatistics
 from pairup.kernels.couples import mark_available, write_couple
 from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.dispatch import OK, provide
+from pairup.kernels.state_layout import AWAY, CLUSTERS, MEMBERS
 
 
 class SamState(NamedTuple):

@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels.counters import AVAILABLE, ROUND
 from pairup.kernels.couples import write_couple
 from pairup.kernels.runtime.compilation import kernel
 from pairup.kernels.runtime.dispatch import OK, learn_nothing, provide
 from pairup.kernels.runtime.randomness import shuffle, word
+from pairup.kernels.state_layout import AVAILABLE, ROUND
 
 
 class UniformState(NamedTuple):

@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from pairup.kernels import neighbours
-from pairup.kernels.counters import BY_PLAYERS, CLOCK, CLOCK_IS_ROUND, KL, LEVEL, ROUND
 from pairup.kernels.couple_statistics import PHANTOM_MEAN, CoupleStatistics, record
 from pairup.kernels.greedy_leader import Leader, note_blocked
 from pairup.kernels.kl_index import (
@@ -31,6 +30,7 @@ from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.dispatch import FULL, OK, provide
 from pairup.kernels.runtime.logarithm import log
 from pairup.kernels.runtime.randomness import word
+from pairup.kernels.state_layout import BY_PLAYERS, CLOCK, CLOCK_IS_ROUND, KL, LEVEL, ROUND
 
 _MARGIN = 1e-12  # bounds closer than this are left to the exact index, which is good to 1e-15
 

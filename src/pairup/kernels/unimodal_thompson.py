@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 
 from pairup.kernels import neighbours
-from pairup.kernels.counters import BY_PLAYERS, PERIOD, ROUND
 from pairup.kernels.couple_statistics import PHANTOM_MEAN, CoupleStatistics
 from pairup.kernels.greedy_leader import Leader, learn
 from pairup.kernels.leader_counts import LeaderCounts
@@ -19,6 +18,7 @@ from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.dispatch import FULL, OK, provide
 from pairup.kernels.runtime.distributions import fill_beta
 from pairup.kernels.runtime.randomness import word
+from pairup.kernels.state_layout import BY_PLAYERS, PERIOD, ROUND
 
 
 class UnimodalThompsonState(NamedTuple):

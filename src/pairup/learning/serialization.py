@@ -26,7 +26,7 @@ from pairup.errors import ArchiveError
 from pairup.learning.roster import Roster, SlotCouple
 from pairup.learning.running_policy import RunningPolicy
 from pairup.policies.base import get_policy
-from pairup.states.saved_arrays import reading, require
+from pairup.saved_arrays import reading, require
 
 VERSION = 1
 _MAGIC = b"pairup learner\n"

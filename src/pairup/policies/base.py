@@ -15,7 +15,7 @@ from pairup.checks import check_choice, checked_integer
 from pairup.errors import PolicyError, did_you_mean
 from pairup.kernels.runtime.randomness import word
 from pairup.problem import Problem
-from pairup.states.saved_arrays import Arrays
+from pairup.saved_arrays import Arrays
 
 if TYPE_CHECKING:
     from pairup.learning.learner import Learner

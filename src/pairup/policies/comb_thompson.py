@@ -6,12 +6,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from pairup.kernels import comb_thompson as kernel
-from pairup.kernels.counters import GAUSSIAN, new_counters
 from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.exact_matching.max_matching import new_matching_workspace
+from pairup.kernels.state_layout import GAUSSIAN, new_counters
 from pairup.policies.base import StartContext, register
 from pairup.policies.exact_matching import ExactMatchingPolicy
-from pairup.states.saved_arrays import Arrays
+from pairup.saved_arrays import Arrays
 
 
 @register

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.kernels import comb_ucb as kernel
-from pairup.kernels.counters import KL, new_counters
 from pairup.kernels.couple_statistics import PHANTOM_MEAN, new_couple_statistics
 from pairup.kernels.exact_matching.max_matching import new_matching_workspace
+from pairup.kernels.state_layout import KL, new_counters
 from pairup.policies.base import StartContext, register
 from pairup.policies.exact_matching import ExactMatchingPolicy
-from pairup.states.saved_arrays import Arrays, require
+from pairup.saved_arrays import Arrays, require
 
 
 @register

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.kernels.counters import ROUND
 from pairup.kernels.greedy_leader import Leader
+from pairup.kernels.state_layout import ROUND
 from pairup.policies.base import Policy
-from pairup.states.saved_arrays import Arrays, numbers, require
+from pairup.saved_arrays import Arrays, numbers, require
 
 
 class CouplePolicy(Policy):

@@ -8,9 +8,9 @@ import numpy as np
 
 from pairup.errors import PolicyError
 from pairup.kernels import epsilon_greedy as kernel
-from pairup.kernels.counters import DECAYS, new_counters
 from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.greedy_leader import new_leader
+from pairup.kernels.state_layout import DECAYS, new_counters
 from pairup.policies.base import StartContext, register
 from pairup.policies.greedy_leader import GreedyLeaderPolicy
 

@@ -7,15 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.errors import PolicyError
-from pairup.kernels.counters import CERTIFICATES, CERTIFIED, ROUND, WORST, new_counters
 from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.escb import approximation
 from pairup.kernels.escb import steps as kernel
 from pairup.kernels.escb.candidates import new_candidates
 from pairup.kernels.round_robin import new_round_robin
+from pairup.kernels.state_layout import CERTIFICATES, CERTIFIED, ROUND, WORST, new_counters
 from pairup.policies.base import StartContext, register
 from pairup.policies.couples import CouplePolicy
-from pairup.states.saved_arrays import Arrays, numbers, require
+from pairup.saved_arrays import Arrays, numbers, require
 
 MAX_PLAYERS = 16  # of the exact search: beyond, the first rounds take milliseconds each
 _MAX_ROUNDS = 2**53  # the clock is a float

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.kernels.counters import MEMBERS
 from pairup.kernels.exact_matching.max_matching import new_matching_workspace, reset, solve
+from pairup.kernels.state_layout import MEMBERS
 from pairup.policies.couples import CouplePolicy
-from pairup.states.saved_arrays import Arrays, numbers, require
+from pairup.saved_arrays import Arrays, numbers, require
 
 
 class ExactMatchingPolicy(CouplePolicy):

@@ -9,9 +9,9 @@ import numpy as np
 
 from pairup.errors import PolicyError
 from pairup.kernels import explore_then_commit as kernel
-from pairup.kernels.counters import HORIZON, TURN, TURNS, new_counters
 from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.greedy_leader import new_leader
+from pairup.kernels.state_layout import HORIZON, TURN, TURNS, new_counters
 from pairup.policies.base import Slots, StartContext, check_integer_option, register
 from pairup.policies.greedy_leader import GreedyLeaderPolicy
 

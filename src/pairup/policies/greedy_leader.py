@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.kernels import greedy_leader, leader_counts, neighbours
-from pairup.kernels.counters import PRESENT
+from pairup.kernels.state_layout import PRESENT
 from pairup.policies.base import Slots
 from pairup.policies.couples import CouplePolicy, couples_of
-from pairup.states.saved_arrays import Arrays, numbers, require
+from pairup.saved_arrays import Arrays, numbers, require
 
 
 class GreedyLeaderPolicy(CouplePolicy):

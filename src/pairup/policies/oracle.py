@@ -12,7 +12,7 @@ from pairup.errors import PolicyError
 from pairup.kernels.oracle import OracleState
 from pairup.policies.base import Policy, StartContext, register
 from pairup.policies.couples import couples_in_order
-from pairup.states.saved_arrays import Arrays, numbers, require
+from pairup.saved_arrays import Arrays, numbers, require
 
 
 @register

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from pairup.kernels import greedy_leader, leader_counts
 from pairup.kernels import osub as kernel
 from pairup.kernels.allocation import new_arrays
-from pairup.kernels.counters import ARMS, AVAILABLE, MAX_ARMS, PRESENT, TOP, new_counters
 from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.greedy_leader import new_leader
+from pairup.kernels.state_layout import ARMS, AVAILABLE, MAX_ARMS, PRESENT, TOP, new_counters
 from pairup.policies.base import Slots, StartContext, register
 from pairup.policies.couples import CouplePolicy, couples_of
-from pairup.states.saved_arrays import Arrays, numbers, require
+from pairup.saved_arrays import Arrays, numbers, require
 
 _ALL_OF_EIGHT = 105  # matchings of eight players
 _SAVED = ("tries", "games", "led", "used")  # of each arm

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from pairup.kernels import rank_one_thompson as kernel
 from pairup.kernels.allocation import new_arrays
-from pairup.kernels.counters import ANSWERED, PERIOD, PRESENT, ROUND, USED, new_counters
 from pairup.kernels.rank_one_posterior import LANES
+from pairup.kernels.state_layout import ANSWERED, PERIOD, PRESENT, ROUND, USED, new_counters
 from pairup.policies.base import Policy, Slots, StartContext, check_integer_option, register
 from pairup.policies.couples import couples_in_order
-from pairup.states.saved_arrays import Arrays, numbers, require
+from pairup.saved_arrays import Arrays, numbers, require
 
 _GOLDEN = 0.6180339887498949  # its multiples spread evenly: not all are refreshed in one round
 _FEW_DRAWS, _PRIOR_VARIANCE = 10.0, 1 / 12

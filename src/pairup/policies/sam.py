@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from pairup.errors import PolicyError
 from pairup.kernels import sam as kernel
 from pairup.kernels.allocation import new_arrays
-from pairup.kernels.counters import CLUSTERS, MEMBERS, new_counters
 from pairup.kernels.couple_statistics import new_couple_statistics
+from pairup.kernels.state_layout import CLUSTERS, MEMBERS, new_counters
 from pairup.policies.base import Slots, StartContext, check_integer_option, register
 from pairup.policies.couples import CouplePolicy, couples_in_order
 from pairup.problem import Problem
-from pairup.states.saved_arrays import Arrays, numbers, require
+from pairup.saved_arrays import Arrays, numbers, require
 
 _SUMS = ("tries", "games", "new_tries", "new_games")
 

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.kernels.counters import ROUND, new_counters
+from pairup.kernels.state_layout import ROUND, new_counters
 from pairup.kernels.uniform import UniformState
 from pairup.policies.base import Policy, StartContext, register
-from pairup.states.saved_arrays import Arrays, numbers
+from pairup.saved_arrays import Arrays, numbers
 
 
 @register

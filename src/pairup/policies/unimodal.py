@@ -8,9 +8,9 @@ import numpy as np
 from pairup.kernels import leader_counts
 from pairup.kernels import unimodal as kernel
 from pairup.kernels.allocation import new_arrays
-from pairup.kernels.counters import BY_PLAYERS, CLOCK_IS_ROUND, KL, new_counters, new_figures
 from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.greedy_leader import new_leader
+from pairup.kernels.state_layout import BY_PLAYERS, CLOCK_IS_ROUND, KL, new_counters, new_figures
 from pairup.policies.base import StartContext, register
 from pairup.policies.greedy_leader import LeaderCountingPolicy
 from pairup.problem import Problem

@@ -22,7 +22,7 @@ except ModuleNotFoundError as error:
 
 from pairup.checks import checked_integer, checked_seed
 from pairup.errors import MatchingError, SimulationError
-from pairup.kernels.runtime.loop import accept
+from pairup.kernels.simulation_loop import accept
 from pairup.matching import Matching
 from pairup.problem import Problem
 from pairup.simulation.replication import new_replication

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from pairup.errors import SimulationError
 from pairup.kernels.runtime.compilation import for_state
 from pairup.kernels.runtime.dispatch import FULL, set_available_step
-from pairup.kernels.runtime.loop import new_totals, play_rounds
 from pairup.kernels.runtime.randomness import POLICY, stream_key
+from pairup.kernels.simulation_loop import new_totals, play_rounds
 from pairup.policies.base import Policy, StartContext
 from pairup.problem import Problem
 from pairup.simulation.replication import new_replication

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from pairup.kernels.runtime.loop import Replication
 from pairup.kernels.runtime.randomness import ACCEPTANCES, LABELS, shuffle, stream_key
+from pairup.kernels.simulation_loop import Replication
 from pairup.problem import Problem
 
 

@@ -15,7 +15,7 @@ from pairup.errors import SimulationError
 from pairup.policies.base import Policy
 from pairup.problem import Problem
 from pairup.simulation.playthrough import Numbers, Playthrough, play_replications
-from pairup.simulation.progress import progress_bar
+from pairup.simulation.progress_bar import progress_bar
 from pairup.simulation.result import Run
 
 _POINTS_PER_DECADE = 12  # of the default checkpoints

@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels import counters as at
-from pairup.kernels.counters import new_counters, new_figures
+from pairup.kernels import state_layout as at
 from pairup.kernels.couples import fill_members
 from pairup.kernels.exact_matching.max_matching import (
     MatchingWorkspace,
@@ -26,6 +25,7 @@ from pairup.kernels.exact_matching.max_matching import (
     solve_loaded,
 )
 from pairup.kernels.runtime.compilation import kernel, outlined
+from pairup.kernels.state_layout import new_counters, new_figures
 
 NOBODY = -1
 # Rows of `ApproximateSearch.mates`. FEWER had sqrt(B) < 1 / (2 c) when found at c, MORE had not.

@@ -22,9 +22,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pairup.kernels.allocation import new_arrays
-from pairup.kernels.counters import CAP, MIN_INVERSE, new_figures
 from pairup.kernels.escb.prices import Assignment, new_assignment, price
 from pairup.kernels.runtime.compilation import kernel
+from pairup.kernels.state_layout import CAP, MIN_INVERSE, new_figures
 
 GRID = 5  # values of c: one more than a power of two, since ratios are split by square roots
 _FORBIDDEN = -1e3  # weight of a couple that was tried too little

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from pairup.kernels import counters as at
+from pairup.kernels import state_layout as at
 from pairup.kernels.escb.branch_bounds import NOBODY, is_promising, set_prices
 from pairup.kernels.escb.candidates import (
     MARGIN,

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels import counters as at
-from pairup.kernels.counters import new_counters, new_figures
+from pairup.kernels import state_layout as at
 from pairup.kernels.couples import fill_members
 from pairup.kernels.escb.branch_bounds import SearchTree, new_search_tree
 from pairup.kernels.runtime.compilation import kernel, slot
+from pairup.kernels.state_layout import new_counters, new_figures
 
 MAX_CANDIDATES = 256
 MARGIN = 1e-12  # more than rounding moves an index or a bound

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from pairup.kernels import round_robin
-from pairup.kernels.counters import COUPLES, MEMBERS, ROUND, SLOTS, UNSEEN
 from pairup.kernels.couple_statistics import CoupleStatistics, record
 from pairup.kernels.couples import write_mates
 from pairup.kernels.escb import approximation, candidates
@@ -24,6 +23,7 @@ from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.dispatch import OK, provide
 from pairup.kernels.runtime.logarithm import log
 from pairup.kernels.runtime.randomness import MANTISSA, mantissa, word
+from pairup.kernels.state_layout import COUPLES, MEMBERS, ROUND, SLOTS, UNSEEN
 
 _LUCK = 2.0**-30 / MANTISSA
 

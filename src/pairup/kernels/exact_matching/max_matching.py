@@ -1,9 +1,10 @@
 """The matching of greatest weight among all matchings of an even number of players.
 
-Edmonds' blossom algorithm on a complete graph, O(n^3), with dual variables: each player has a
-dual, and so has each blossom (its thickness). The duals of a couple, with the thickness of the
-blossoms around both, never lie below its weight, and equal it for the couples matched: that proves
-the matching best. The next proof starts from what was proved for other weights, see `_fit_duals`.
+Edmonds' blossom algorithm on a complete graph, O(n^3): a search per player who is still single
+(`blossom_search`), with dual variables. Each player has a dual, and so has each blossom (its
+thickness). The duals of a couple, with the thickness of the blossoms around both, never lie below
+its weight, and equal it for the couples matched: that proves the matching best. The next proof
+starts from what was proved for other weights, see `_fit_duals`.
 
 Weights of -inf forbid a couple. Weights of +inf come before all others: as many such couples as
 possible, and the finite weights decide among those matchings. They are replaced by a finite weight
@@ -17,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pairup.kernels.allocation import new_arrays
-from pairup.kernels.exact_matching.blossoms import NOBODY, search
+from pairup.kernels.exact_matching.blossom_search import NOBODY, search
 from pairup.kernels.runtime.compilation import kernel
 
 SOLVED, NO_MATCHING = 0, 1

@@ -7,7 +7,7 @@ import pytest
 
 from pairup import SAM, Oracle, Problem, Uniform, Unimodal, simulate
 from pairup.kernels.runtime.dispatch import FULL, OK, set_available_step
-from pairup.kernels.runtime.loop import Replication, accept, new_totals, play_rounds
+from pairup.kernels.simulation_loop import Replication, accept, new_totals, play_rounds
 from pairup.policies.base import StartContext
 from tests.support.twins import loop as naive_loop
 from tests.support.twins import oracle as naive_oracle

@@ -1,1 +1,0 @@
-"""States of policies as they are saved."""
