@@ -12,7 +12,7 @@ from pairup.experiments.experiment import Entry, Experiment
 from pairup.experiments.families import PosedProblem
 from pairup.experiments.figure_spec import FigureSpec
 from pairup.experiments.results import Results
-from pairup.experiments.timing import Timing
+from pairup.experiments.timings import Timing
 from tests.support.experiments.frames import frame, rows
 
 

@@ -14,7 +14,7 @@ from pairup.experiments.families import PosedProblem
 from pairup.experiments.figure_spec import FigureSpec
 from pairup.experiments.results import Results
 from pairup.experiments.storage import installed_versions
-from pairup.experiments.timing import Timing
+from pairup.experiments.timings import Timing
 from pairup.reporting.page import Provenance, write_report
 from tests.support.browser import chromium
 from tests.support.browser.contrast import contrast

@@ -9,7 +9,7 @@ from functools import cached_property
 from pairup.analysis.limits import compute_limits
 from pairup.analysis.standings import Standing, compute_standings
 from pairup.experiments.results import Results
-from pairup.experiments.timing import Timings
+from pairup.experiments.timings import Timings
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,7 +17,7 @@ class Analysis:
     """Results, what is computed from them once, and what a round took.
 
     Results come from `pairup.run_experiment` or `pairup.experiments.storage.read_results`, timings
-    from `pairup.experiments.timing.measure_timings`; they are empty where nothing was timed.
+    from `pairup.experiments.timings.measure_timings`; they are empty where nothing was timed.
 
     Examples
     --------

@@ -111,7 +111,7 @@ def ranking(
     notes = [f"no difference shown from {', '.join(each)}" if each else "" for each in unresolved]
     return means.select(
         pl.Series("rank", rank),
-        *("policy", "estimate", "low", "high"),
+        pl.col("policy", "estimate", "low", "high"),
         pl.Series("unresolved", unresolved, dtype=pl.List(pl.String)),
         pl.Series("note", notes),
     )

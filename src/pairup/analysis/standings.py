@@ -11,7 +11,7 @@ from pairup.analysis.comparisons import ranking
 from pairup.analysis.limits import divide_by_limits
 from pairup.analysis.means import final, mean_intervals
 from pairup.experiments.results import Results
-from pairup.experiments.timing import Timings
+from pairup.experiments.timings import Timings
 
 TIMING_NOTE = (
     "ns per round: one replication on one thread, after a warm-up, on the machine that ran the "

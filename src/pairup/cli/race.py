@@ -55,7 +55,7 @@ def race(  # noqa: PLR0913 - a parameter is an option
     from pairup.analysis.analysis import Analysis
     from pairup.experiments.race import build_race
     from pairup.experiments.runner import run_experiment
-    from pairup.experiments.timing import measure_timings
+    from pairup.experiments.timings import measure_timings
 
     posed = f"rates:rates=[{rates}]" if rates else problem
     race = build_race(policies or (), posed, rounds, replications, seed, everyone)
@@ -76,7 +76,7 @@ def race(  # noqa: PLR0913 - a parameter is an option
 def _keep(out: Path, analysis: Analysis) -> list[str]:
     """Write the timings, pictures and page of a race; returns where they are."""
     from pairup.cli.reports import write_page
-    from pairup.experiments.timing import write_timings
+    from pairup.experiments.timings import write_timings
 
     experiment = analysis.results.experiment
     write_timings(out, experiment, analysis.timings)

@@ -48,7 +48,7 @@ def report(
     """
     from pairup.analysis.analysis import Analysis
     from pairup.experiments.storage import read_results
-    from pairup.experiments.timing import read_timings
+    from pairup.experiments.timings import read_timings
 
     analyses = []
     for folder in folders:

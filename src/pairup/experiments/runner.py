@@ -26,7 +26,7 @@ from pairup.experiments.work_units import (
     split_horizon_check,
     split_into_units,
 )
-from pairup.simulation.progress import progress_bar
+from pairup.simulation.progress_bar import progress_bar
 
 if TYPE_CHECKING:
     import polars as pl

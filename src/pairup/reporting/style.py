@@ -17,10 +17,8 @@ Dashes = str | tuple[int, tuple[int, ...]]
 
 # Okabe and Ito's colours, told apart by colour-blind readers; their yellow is too pale for a line,
 # and their black is the limit's. Then three dark ones for more than six policies.
-_COLOURS = (
-    *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"),
-    *("#882255", "#777733", "#332288"),
-)
+_OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+_COLOURS = (*_OKABE_ITO, "#882255", "#777733", "#332288")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "p")
 _DASHES: tuple[Dashes, ...] = ("-", (0, (6, 2)), (0, (3, 1, 1, 1)))
 HATCHES = dict(zip(_DASHES, ("", "////", "...."), strict=True))  # of bars, which have no dashes
