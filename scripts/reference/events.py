@@ -3,7 +3,6 @@
 import dataclasses
 import inspect
 import re
-from typing import get_args
 
 from pairup.service.domain import events
 from scripts.reference.markdown import NOTICE, table
@@ -22,7 +21,7 @@ all of this: [design of the service](../explanation/service-design.md).
 
 def page() -> str:
     """Return the text of the page."""
-    sections = [_section(event) for event in get_args(events.Event)]
+    sections = [_section(event) for event in events.Event.__subclasses__()]
     game = (
         f"## A proposed game\n\n{_fields(events.ProposedGame, events.ProposedGame.__annotations__)}"
     )

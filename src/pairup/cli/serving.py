@@ -64,8 +64,7 @@ def verify(database: Database = None, as_json: AsJson = False) -> None:
 def create_key(
     name: Annotated[str, typer.Argument(help="Name of the key, for example that of its user.")],
     scope: Annotated[
-        list[str],
-        typer.Option(help="Scope: POOL:read, POOL:write or POOL:admin; * is every pool."),
+        list[str], typer.Option(help="Scope: POOL:read, POOL:write or POOL:admin; * is every pool.")
     ],
     database: Database = None,
 ) -> None:

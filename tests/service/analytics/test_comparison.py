@@ -10,9 +10,7 @@ from pairup.service.analytics.comparison import compare, latest_games
 from pairup.service.api.schemas.insight import StatsView
 from pairup.service.dashboard import sentences
 from pairup.service.domain.counters import Bucket, Counters
-from pairup.service.domain.events import pack, unpack
 from pairup.service.domain.forecast import Forecast, forecast_pairings
-from pairup.service.domain.pool import replay
 
 
 class Evening:
@@ -163,24 +161,6 @@ def test_a_policy_without_rates_of_players_is_not_compared(lone):
     said = sentences.verdict(StatsView.model_validate(stats))
     assert "No comparison: policy unimodal" in said
     assert {each["best"] for each in stats["course"]["buckets"]} == {None}
-
-
-def test_logs_without_the_best_are_read(lone):
-    evening = Evening(lone)
-    evening.come("p", [0.9, 0.7, 0.5, 0.3])
-    evening.play(3)
-    id, log = lone.service.pool_id("chess"), []
-    for recorded in log_of(lone):
-        body = pack(recorded.event)
-        if recorded.event.kind == "proposed":
-            body = body[: body.index(',"random_deviation"')] + "}"
-        event = unpack(id, recorded.seq, recorded.event.kind, body)
-        log.append(recorded._replace(event=event))
-    pool = replay(id, log)
-    assert {bucket.mean_best for bucket in pool.counters.buckets} == {None}
-    assert pool.counters.buckets[0].mean_random is not None
-    found = compare(pool.counters.buckets)
-    assert (found.games, found.best, found.of_the_way) == (3, None, None)
 
 
 def test_games_without_a_forecast_are_on_neither_side():

@@ -14,7 +14,7 @@ from pairup.service.domain import events as happened
 from pairup.service.domain.events import KINDS, Recorded, pack, unpack
 from pairup.service.domain.pool import Pool, replay
 from pairup.service.domain.rules import Rules
-from pairup.service.store import Store, StoredAnswer, schema
+from pairup.service.store import Store, schema
 from pairup.service.store.engine import parse_address
 from pairup.service.store.failures import (
     StoreConflictError,
@@ -147,12 +147,12 @@ def test_two_snapshots_are_kept(store):
 
 
 def test_answers_are_kept_and_dropped(store):
-    answer = StoredAnswer("d" * 64, '{"a":1}')
+    answer = ("d" * 64, '{"a":1}')
     with store.writing() as transaction:
-        transaction.keep_answer("me", "key", answer, 5)
-        transaction.keep_answer("you", "key", answer, 6)
+        transaction.keep_answer("me", "key", *answer, 5)
+        transaction.keep_answer("you", "key", *answer, 6)
     with pytest.raises(StoreConflictError), store.writing() as transaction:
-        transaction.keep_answer("me", "key", answer, 7)
+        transaction.keep_answer("me", "key", *answer, 7)
     with store.writing() as transaction:
         assert transaction.answer("me", "key") == answer
         assert not transaction.drop_answers(before=6)
@@ -319,7 +319,7 @@ def test_a_replay_that_differs_from_the_log_names_the_event():
     for recorded in [*LOG, Recorded(4, 13, happened.Joined("c", "waiting"))]:
         pool.apply(recorded)
     wrong = {"id": "g", "players": ["b", "c"], "chance": None, "explores": False}
-    event = happened.Proposed("m", [wrong], ["zoë \U0001f3b2"], None, [], 99, None)
+    event = happened.Proposed("m", [wrong], ["zoë \U0001f3b2"], None, [], 99, None, None, None)
     with pytest.raises(ServiceError, match=r"event 5 of pool p \(proposed\) does not fit.*instead"):
         pool.apply(Recorded(5, 14, event))
 
@@ -331,7 +331,7 @@ def test_events_are_written_the_same_way():
         assert unpack("p", 1, recorded.event.kind, body) == recorded.event
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"[]", b"{}", b'{"format":3}', b"\xff"])
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b"{}", b'{"format":4}', b"\xff"])
 def test_a_snapshot_that_cannot_be_read_is_refused(data):
     with pytest.raises(ServiceError, match="snapshot of pool p cannot be read"):
         Pool.from_bytes("p", data)

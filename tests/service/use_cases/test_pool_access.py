@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import text
 
 from pairup.service.operations.verify import verify
-from pairup.service.store import Store, StoredAnswer
+from pairup.service.store import Store
 from tests.support.service.pools import Api
 
 
@@ -158,8 +158,8 @@ def test_it_is_ready_when_all_is_compiled_and_read(lone, monkeypatch):
 def test_old_answers_are_forgotten_in_portions(lone):
     with lone.service.store.writing() as transaction:
         for number in range(2_500):
-            answer = StoredAnswer("d" * 64, "{}")
-            transaction.keep_answer("me", str(number), answer, lone.clock.now() + number)
+            at = lone.clock.now() + number
+            transaction.keep_answer("me", str(number), "d" * 64, "{}", at)
     lone.clock.advance(86_400 + 0.002)  # 2,000 of them are older than a day
     lone.service.forget_answers()
     with lone.service.store.reading() as transaction:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pairup.service.domain.counters import Bucket
 
-_Z = 1.959963984540054  # 95%
+Z = 1.959963984540054  # 95%
 MIN_GAMES = 100  # for a comparison to say something
 _MIN_ROOM = 0.02  # between random pairing and the best, for a part of it to mean something
 
@@ -23,9 +23,9 @@ def wilson_interval(played: int, games: int) -> dict[str, float]:
     >>> round(interval["low"], 3), interval["estimate"], round(interval["high"], 3)
     (0.49, 0.8, 0.943)
     """
-    share, spread = played / games, _Z * _Z / games
+    share, spread = played / games, Z * Z / games
     middle = (share + spread / 2) / (1 + spread)
-    reach = _Z * math.sqrt(share * (1 - share) / games + spread / (4 * games)) / (1 + spread)
+    reach = Z * math.sqrt(share * (1 - share) / games + spread / (4 * games)) / (1 + spread)
     low, high = max(0.0, middle - reach), min(1.0, middle + reach)
     return {"estimate": share, "low": min(low, share), "high": max(high, share)}
 
@@ -42,7 +42,7 @@ class Comparison:
     played: int
     random: float
     deviation: float  # of `random`
-    best: float | None
+    best: float
 
     @property
     def gain(self) -> dict[str, float]:
@@ -51,7 +51,7 @@ class Comparison:
         The squared distances of the two intervals' ends are added (Newcombe's method); errors of
         `random` are taken as the same in all games, which is the worst case.
         """
-        share, doubt = wilson_interval(self.played, self.games), _Z * self.deviation
+        share, doubt = wilson_interval(self.played, self.games), Z * self.deviation
         gain = share["estimate"] - self.random
         low = gain - math.hypot(share["estimate"] - share["low"], doubt)
         high = gain + math.hypot(share["high"] - share["estimate"], doubt)
@@ -60,8 +60,7 @@ class Comparison:
     @property
     def of_the_way(self) -> float | None:
         """Part of the way from random pairing to the best; None while that would say nothing."""
-        room = 0.0 if self.best is None else self.best - self.random
-        gain = self.gain
+        room, gain = self.best - self.random, self.gain
         unsure = gain["high"] - gain["low"] > room
         if self.games < MIN_GAMES or room < _MIN_ROOM or unsure:
             return None
@@ -90,13 +89,12 @@ def compare(buckets: Sequence[Bucket]) -> Comparison | None:
     >>> found.games, found.played, found.random
     (50, 30, 0.4)
     """
-    known = [each for each in buckets if each.mean_best is not None]
-    known = known or [each for each in buckets if each.estimated]
+    known = [each for each in buckets if each.estimated]
     if not known:
         return None
     half = latest_games(known, sum(each.games for each in known) / 2)
-    random, deviation = half.random / half.estimated, half.deviation / half.estimated
-    return Comparison(half.estimated, half.estimated_played, random, deviation, half.mean_best)
+    means = (total / half.estimated for total in (half.random, half.deviation, half.best))
+    return Comparison(half.estimated, half.estimated_played, *means)
 
 
 def latest_games(buckets: Sequence[Bucket], least: float = MIN_GAMES) -> Bucket:

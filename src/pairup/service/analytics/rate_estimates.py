@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.learning import Learner, Rate
+from pairup.service.analytics.comparison import Z
 from pairup.service.domain.forecast import mean_of_couples, min_deviation
 
-_TWO_SIDED = 1.959963984540054  # 95%
 _STEPS = 60
 
 
@@ -25,19 +25,11 @@ class RateEstimate:
     rate: float
     deviation: float
 
-    @property
-    def low(self) -> float:
-        """Lower end of the 95% interval."""
-        return max(0.0, self.rate - _TWO_SIDED * self.deviation)
-
-    @property
-    def high(self) -> float:
-        """Upper end of the 95% interval."""
-        return min(1.0, self.rate + _TWO_SIDED * self.deviation)
-
     def as_json(self) -> dict[str, Any]:
-        """Return the estimate."""
-        return {"player": self.player, "rate": self.rate, "low": self.low, "high": self.high}
+        """Return the estimate with its 95% interval."""
+        low = max(0.0, self.rate - Z * self.deviation)
+        high = min(1.0, self.rate + Z * self.deviation)
+        return {"player": self.player, "rate": self.rate, "low": low, "high": high}
 
 
 def estimate_rates(learner: Learner, met: Mapping[str, int]) -> list[RateEstimate]:
@@ -92,21 +84,8 @@ def _fit(
     return rates, np.where(unmet, math.sqrt(1 / 12), np.minimum(spread, math.sqrt(1 / 12)))
 
 
-@dataclass(frozen=True)
-class ChanceEstimate:
-    """An estimated chance with its 95% interval."""
-
-    estimate: float
-    low: float
-    high: float
-
-    def as_json(self) -> dict[str, float]:
-        """Return the chance."""
-        return {"estimate": self.estimate, "low": self.low, "high": self.high}
-
-
-def estimate_random_pairing(rates: Sequence[RateEstimate]) -> ChanceEstimate | None:
-    """Estimate the chance that a couple drawn at random plays.
+def estimate_random_pairing(rates: Sequence[RateEstimate]) -> dict[str, float] | None:
+    """Estimate the chance that a couple drawn at random plays, with its 95% interval.
 
     It is the mean of r[i] r[j] over all couples, a polynomial of the rates; its deviation follows
     to first order from theirs, taken as independent.
@@ -115,5 +94,5 @@ def estimate_random_pairing(rates: Sequence[RateEstimate]) -> ChanceEstimate | N
         return None
     mean, slopes = mean_of_couples(np.array([each.rate for each in rates]))
     deviations = np.array([each.deviation for each in rates])
-    spread = _TWO_SIDED * float(np.sqrt(((slopes * deviations) ** 2).sum()))
-    return ChanceEstimate(mean, max(0.0, mean - spread), min(1.0, mean + spread))
+    spread = Z * float(np.sqrt(((slopes * deviations) ** 2).sum()))
+    return {"estimate": mean, "low": max(0.0, mean - spread), "high": min(1.0, mean + spread)}

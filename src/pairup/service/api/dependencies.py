@@ -104,8 +104,7 @@ class Caller:
 
 
 async def _caller(  # async though it awaits nothing: otherwise it would cost a thread
-    request: Request,
-    bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+    request: Request, bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 ) -> Caller:
     return Caller(request, bearer.credentials if bearer else None)
 

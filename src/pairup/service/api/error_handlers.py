@@ -37,9 +37,8 @@ async def _on_invalid(request: Request, error: Exception) -> Response:
         detail = f"the body is not JSON, {first['rule']}: correct it"
     elif isinstance(error.errors()[0].get("input"), bytes):
         detail = "the body was not sent as JSON: send the header Content-Type: application/json"
-    return send_refusal(
-        RefusalError("invalid-request", detail, {"errors": found}), request.url.path
-    )
+    refusal = RefusalError("invalid-request", detail, {"errors": found})
+    return send_refusal(refusal, request.url.path)
 
 
 def _broken(error: Any) -> dict[str, str]:
@@ -49,12 +48,8 @@ def _broken(error: Any) -> dict[str, str]:
         rule = PATTERN_RULES.get(error["ctx"]["pattern"], rule)
     if error["type"] == "json_invalid":
         where, rule = "body", f"{error['ctx']['error']} at character {error['loc'][-1]}"
-    return {"where": where, "rule": rule, "sent": _shown(error)}
-
-
-def _shown(error: Any) -> str:
-    text = ascii(error.get("input"))
-    return text if len(text) <= 200 else f"{text[:200]}..."
+    sent = ascii(error.get("input"))
+    return {"where": where, "rule": rule, "sent": sent if len(sent) <= 200 else f"{sent[:200]}..."}
 
 
 async def _on_http(request: Request, error: Exception) -> Response:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from typing import Any
 
 import structlog
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pairup.service.api.responses import send_refusal
@@ -30,7 +30,8 @@ class RequestObserver:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        id, began = _request_id(scope), time.perf_counter()
+        id, began = Headers(scope=scope).get("x-request-id", ""), time.perf_counter()
+        id = id if _REQUEST_ID.match(id) else secrets.token_hex(8)
         status, began_to_answer = 500, False
 
         async def sending(message: Message) -> None:
@@ -47,17 +48,18 @@ class RequestObserver:
             log.exception("error", path=scope["path"])
             if began_to_answer:
                 raise  # so that the connection breaks off, as the answer is incomplete
-            await send_refusal(_error(id), scope["path"])(scope, receive, sending)
+            detail = f"the service made an error: look for {id!r} in the service's log"
+            refusal = RefusalError("internal-error", detail, {"request_id": id})
+            await send_refusal(refusal, scope["path"])(scope, receive, sending)
         finally:
             self._note(scope, status, time.perf_counter() - began)
             structlog.contextvars.clear_contextvars()
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "unmatched")
+        # Otherwise anyone could make labels without end.
         known = scope["method"] in _METHODS and route != "unmatched"
-        method = (
-            scope["method"] if known else "other"
-        )  # otherwise anyone could make labels without end
+        method = scope["method"] if known else "other"
         self._metrics.requests.labels(method, route, str(status)).inc()
         self._metrics.seconds.labels(method, route).observe(seconds)
         # Not to be ready yet is not an error.
@@ -65,21 +67,6 @@ class RequestObserver:
         say = log.info if fine else log.error if status == 500 else log.warning
         milliseconds = round(1000 * seconds, 2)
         say("request", method=scope["method"], path=scope["path"], status=status, ms=milliseconds)
-
-
-def _error(id: str) -> RefusalError:
-    detail = f"the service made an error: look for {id!r} in the service's log"
-    return RefusalError("internal-error", detail, {"request_id": id})
-
-
-def _request_id(scope: Scope) -> str:
-    sent = _header(scope, b"x-request-id")
-    return sent if _REQUEST_ID.match(sent) else secrets.token_hex(8)
-
-
-def _header(scope: Scope, name: bytes) -> str:
-    found: Any = next((value for key, value in scope["headers"] if key == name), b"")
-    return str(found.decode("latin-1"))
 
 
 class BodyLimit:
@@ -93,7 +80,7 @@ class BodyLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        told = _header(scope, b"content-length")
+        told = Headers(scope=scope).get("content-length", "")
         if told.isdigit() and int(told[:20]) > self._max_bytes:
             await send_refusal(self._problem(), scope["path"])(scope, receive, send)
             return

@@ -35,12 +35,9 @@ def send_refusal(refusal: RefusalError, path: str) -> Response:
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Describe the problems that a route may answer with, the usual ones included."""
     schema = {"$ref": "#/components/schemas/ProblemView"}
-    return {
-        status: {
-            "description": "; ".join(
-                each.title for each in PROBLEM_TYPES.values() if each.status == status
-            ),
-            "content": {MEDIA_TYPE: {"schema": schema}},
-        }
-        for status in sorted({*statuses, *_USUAL})
-    }
+    described: dict[int | str, dict[str, Any]] = {}
+    for status in sorted({*statuses, *_USUAL}):
+        titles = [each.title for each in PROBLEM_TYPES.values() if each.status == status]
+        content = {MEDIA_TYPE: {"schema": schema}}
+        described[status] = {"description": "; ".join(titles), "content": content}
+    return described

@@ -21,7 +21,7 @@ from pairup.service.domain.pool import Pool
 from pairup.service.domain.rules import Rules
 from pairup.service.problem_details import RefusalError
 from pairup.service.store import Transaction
-from pairup.service.use_cases import queries, views
+from pairup.service.use_cases import views
 from pairup.service.use_cases.pool_cache import unknown_pool
 
 router = APIRouter(include_in_schema=False)
@@ -99,7 +99,7 @@ def _snapshot(caller: Caller, pool: Pool, transaction: Transaction) -> tuple[str
     tag = tag_of(pool.id, str(pool.seq))
     if is_known(caller, tag):
         return tag, None
-    latest = queries.latest_games(pool, transaction, panels.MAX_GAMES)
+    latest = transaction.games_of(pool.matching, panels.MAX_GAMES) if pool.matching else []
     return tag, (
         StatsView.model_validate(views.stats(pool, panels.MAX_GAMES)),
         EstimatesView.model_validate(views.estimates(pool, caller.service.settings.max_couples)),

@@ -34,5 +34,4 @@ def format_moment(moment: Moment) -> str:
     '2026-01-01T00:00:02.500000Z'
     """
     seconds, rest = divmod(moment, SECOND)
-    day = datetime.fromtimestamp(seconds, UTC)
-    return f"{day:%Y-%m-%dT%H:%M:%S}.{rest:06d}Z"
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:06d}Z"

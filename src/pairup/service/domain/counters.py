@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from pairup.service.domain.forecast import Forecast
@@ -22,7 +22,6 @@ class Bucket:
     expected: float = 0.0
     random: float = 0.0
     deviation: float = 0.0
-    with_best: int = 0  # games with a forecast of the best, which the first logs lack
     best: float = 0.0
 
     def add(self, played: bool, explored: bool, forecast: Forecast) -> None:
@@ -37,7 +36,6 @@ class Bucket:
         self.expected += forecast.chance
         self.random += forecast.random
         self.deviation += forecast.deviation or 0.0
-        self.with_best += forecast.best is not None
         self.best += forecast.best or 0.0
 
     def absorb(self, other: Bucket) -> None:
@@ -57,9 +55,8 @@ class Bucket:
 
     @property
     def mean_best(self) -> float | None:
-        """Mean chance in the best matchings; None unless all games have such a forecast."""
-        whole = self.estimated and self.with_best == self.estimated
-        return self.best / self.estimated if whole else None
+        """Mean chance in the best matchings of the same players."""
+        return self.best / self.estimated if self.estimated else None
 
 
 @dataclass
@@ -87,21 +84,11 @@ class Counters:
         """Count a decided game; where room runs out, two buckets each are joined."""
         if not self.buckets or self.buckets[-1].games >= self.width:
             if len(self.buckets) == _MAX_BUCKETS:
-                self._halve()
+                for one, other in zip(self.buckets[::2], self.buckets[1::2], strict=True):
+                    one.absorb(other)
+                self.width, self.buckets = 2 * self.width, self.buckets[::2]
             self.buckets.append(Bucket())
         self.buckets[-1].add(played, explored, forecast)
-
-    def _halve(self) -> None:
-        pairs = zip(self.buckets[::2], self.buckets[1::2], strict=True)
-        halved = []
-        for one, other in pairs:
-            one.absorb(other)
-            halved.append(one)
-        self.width, self.buckets = 2 * self.width, halved
-
-    def as_json(self) -> dict[str, Any]:
-        """Return all counters."""
-        return asdict(self)
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Counters:

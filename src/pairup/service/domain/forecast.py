@@ -61,9 +61,8 @@ def best_pairing(rates: NDArray[np.float64]) -> float:
     >>> best_pairing(np.array([0.5, 1.0, 0.2, 0.4, 1.0]))
     0.6
     """
-    ordered = np.sort(rates)[::-1]
-    even = len(ordered) // 2 * 2
-    return float((ordered[0:even:2] * ordered[1:even:2]).mean())
+    ordered = np.sort(rates)[::-1][: len(rates) // 2 * 2]
+    return float((ordered[::2] * ordered[1::2]).mean())
 
 
 def min_deviation(rates: Any, met: Any) -> Any:

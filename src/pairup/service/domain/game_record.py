@@ -81,11 +81,10 @@ class GameRecord:
 
 def opened_games(pool_id: str, event: happened.Proposed) -> list[GameRecord]:
     """List the records of the games that a matching opens, in its order."""
+    games = [(game["id"], game["players"], game["chance"]) for game in event.games]
     return [
         GameRecord(id, pool_id, event.matching, (one, other), chance, event.expires_at)
-        for id, (one, other), chance in (
-            (game["id"], game["players"], game["chance"]) for game in event.games
-        )
+        for id, (one, other), chance in games
     ]
 
 
@@ -105,7 +104,7 @@ def project(records: dict[str, GameRecord], pool_id: str, recorded: Recorded) ->
     Examples
     --------
     >>> game = {"id": "g", "players": ["ann", "bob"], "chance": 0.5, "explores": False}
-    >>> proposed = happened.Proposed("m", [game], [], None, [], 60, None)
+    >>> proposed = happened.Proposed("m", [game], [], None, [], 60, None, None, None)
     >>> records = {}
     >>> project(records, "p", Recorded(1, 0, proposed))
     >>> project(records, "p", Recorded(2, 5, happened.Released(["g"], "left")))

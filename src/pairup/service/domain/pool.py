@@ -10,7 +10,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import astuple, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from typing import Any
 
 from pairup.errors import PairupError, ServiceError
@@ -25,7 +25,7 @@ from pairup.service.domain.game_record import GameRecord, opened_games
 from pairup.service.domain.rules import Rules
 
 WAITING, AWAY, PLAYING, PROPOSED = "waiting", "away", "playing", "proposed"
-_FORMAT = 3
+_FORMAT = 4
 _REPORTS = {"answered", "decided", "noted", "late", "contradicted"}  # events of one report each
 
 
@@ -44,15 +44,9 @@ class OpenGame:
 
     def as_json(self) -> list[Any]:
         """Return all of it in order."""
-        record = self.record
-        return [
-            record.matching_id,
-            list(record.players),
-            list(astuple(self.forecast)),
-            self.explores,
-            record.expires_at,
-            record.answers,
-        ]
+        record, forecast = self.record, list(astuple(self.forecast))
+        head = [record.matching_id, list(record.players), forecast, self.explores]
+        return [*head, record.expires_at, record.answers]
 
     @classmethod
     def from_json(cls, id: str, pool_id: str, stored: list[Any]) -> OpenGame:
@@ -64,12 +58,7 @@ class OpenGame:
 
 
 class Pool:
-    """Players, open games, counters and a learner.
-
-    Parameters
-    ----------
-    id : str
-        Its key in the store.
+    """Players, open games, counters and a learner; `id` is its key in the store.
 
     Examples
     --------
@@ -104,11 +93,7 @@ class Pool:
     @property
     def waiting(self) -> list[str]:
         """The players who can be proposed a game."""
-        return [
-            player
-            for player, status in self.players.items()
-            if status == WAITING and player not in self.busy
-        ]
+        return [player for player in self.players if self.status(player) == WAITING]
 
     def counts(self) -> dict[str, int]:
         """Count the players by status."""
@@ -142,8 +127,18 @@ class Pool:
         players = self.waiting if available is None else available
         matching, leader = self._ask(players, apart)
         expected = forecast_pairings(self.learner, self.met, players)
+        chances = self.learner.play_probabilities(matching)
+        games: list[happened.ProposedGame] = [
+            {
+                "id": new_id(),
+                "players": list(couple),
+                "chance": chance,
+                "explores": leader is None or couple not in leader,
+            }
+            for couple, chance in zip(matching, chances, strict=True)
+        ]
         event = happened.Proposed(
-            games=self._proposed_games(matching, leader, new_id),
+            games=games,
             matching=new_id(),
             waiting=list(matching.waiting),
             available=available,
@@ -157,23 +152,7 @@ class Pool:
         self.seq, self.at = self.seq + 1, at
         return Recorded(self.seq, at, event)
 
-    def _proposed_games(
-        self, matching: Matching, leader: Matching | None, new_id: Callable[[], str]
-    ) -> list[happened.ProposedGame]:
-        chances = self.learner.play_probabilities(matching)
-        return [
-            {
-                "id": new_id(),
-                "players": list(couple),
-                "chance": chance,
-                "explores": leader is None or couple not in leader,
-            }
-            for couple, chance in zip(matching, chances, strict=True)
-        ]
-
-    def _ask(
-        self, players: list[str], apart: Iterable[list[str]]
-    ) -> tuple[Matching, Matching | None]:
+    def _ask(self, players: list[str], apart: list[list[str]]) -> tuple[Matching, Matching | None]:
         """Ask the learner for a matching, and for the one that looks best to it."""
         matching = self.learner.propose(players, apart)
         return matching, self.learner.leader_among(players) if len(players) > 1 else None
@@ -186,7 +165,7 @@ class Pool:
                 "the log is damaged, restore a copy of the database"
             )
         try:
-            _APPLY[recorded.event.kind](self, recorded.event)
+            getattr(self, f"_{recorded.event.kind}")(recorded.event)
         except (KeyError, PairupError) as error:
             raise ServiceError(
                 f"event {recorded.seq} of pool {self.id} ({recorded.event.kind}) does not fit what "
@@ -311,7 +290,7 @@ class Pool:
             "games": [[id, game.as_json()] for id, game in self.games.items()],
             "matching": self.matching,
             "met": list(self.met.items()),
-            "tally": self.counters.as_json(),
+            "tally": asdict(self.counters),
             "learner": base64.b64encode(self.learner.to_bytes()).decode(),
         }
         return dumps(state).encode()
@@ -341,9 +320,6 @@ class Pool:
         self.met = dict(state["met"])
         self.counters = Counters.from_json(state["tally"])
         self.learner = Learner.from_bytes(base64.b64decode(state["learner"]))
-
-
-_APPLY: dict[str, Any] = {kind: getattr(Pool, f"_{kind}") for kind in happened.KINDS}
 
 
 def replay(id: str, log: Iterable[Recorded]) -> Pool:

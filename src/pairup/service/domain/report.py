@@ -44,10 +44,8 @@ class Report:
     def checked(self, players: Sequence[str]) -> Report:
         """Return what the report says about a game of `players`, without unknown answers.
 
-        Raises
-        ------
-        InconsistentReportError
-            It says nothing, is about others, or contradicts itself.
+        A report that says nothing, is about others or contradicts itself is refused with an
+        `InconsistentReportError`.
         """
         for player in self.answers:
             if player not in players:

@@ -69,4 +69,4 @@ class Rules:
 
     def as_json(self) -> dict[str, Any]:
         """Return the rules by name."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return dict(vars(self))

@@ -83,9 +83,7 @@ def list_keys(store: Store) -> list[dict[str, Any]]:
         {
             "id": row.id,
             "name": row.name,
-            "scopes": ", ".join(
-                f"{pool}:{scope}" for pool, scope in json.loads(row.scopes).items()
-            ),
+            "scopes": ", ".join(map(":".join, json.loads(row.scopes).items())),
             "created": format_moment(row.created_at),
             "revoked": format_moment(row.revoked_at) if row.revoked_at else "",
         }

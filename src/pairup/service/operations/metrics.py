@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
@@ -28,36 +29,17 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self.requests = Counter(
-            "pairup_requests",
-            "Requests answered.",
-            ["method", "route", "status"],
-            registry=self.registry,
-        )
+        counter = partial(Counter, registry=self.registry)
+        gauge = partial(Gauge, registry=self.registry, multiprocess_mode="livesum")
+        routes = ["method", "route"]
+        self.requests = counter("pairup_requests", "Requests answered.", [*routes, "status"])
         self.seconds = Histogram(
-            "pairup_request_seconds",
-            "Time to answer a request.",
-            ["method", "route"],
-            registry=self.registry,
+            "pairup_request_seconds", "Time to answer a request.", routes, registry=self.registry
         )
-        self.events = Counter(
-            "pairup_events", "Events committed to the log.", ["kind"], registry=self.registry
-        )
-        self.failures = Counter(
-            "pairup_store_failures", "Failures of the database.", ["kind"], registry=self.registry
-        )
-        self.cached_pools = Gauge(
-            "pairup_cached_pools",
-            "Pools in memory, summed over processes.",
-            registry=self.registry,
-            multiprocess_mode="livesum",
-        )
-        self.streams = Gauge(
-            "pairup_event_streams",
-            "Open streams of events.",
-            registry=self.registry,
-            multiprocess_mode="livesum",
-        )
+        self.events = counter("pairup_events", "Events committed to the log.", ["kind"])
+        self.failures = counter("pairup_store_failures", "Failures of the database.", ["kind"])
+        self.cached_pools = gauge("pairup_cached_pools", "Pools in memory, summed over processes.")
+        self.streams = gauge("pairup_event_streams", "Open streams of events.")
 
     def count_events(self, log: Iterable[Recorded]) -> None:
         """Count events that were committed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from pairup.errors import ServiceError
@@ -23,13 +23,8 @@ class Verification:
 
     def as_json(self) -> dict[str, Any]:
         """Return the result as a row of a table."""
-        return {
-            "pool": self.pool,
-            "events": self.events,
-            "games": self.games,
-            "digest": self.digest,
-            "verdict": self.error or "sound",
-        }
+        row = asdict(self)
+        return row | {"verdict": row.pop("error") or "sound"}
 
 
 def verify(store: Store) -> list[Verification]:
@@ -54,27 +49,17 @@ def _verify_pool(row: PoolRow, transaction: Transaction) -> Verification:
         for recorded in transaction.events(row.id):
             pool.apply(recorded)
             project(records, row.id, recorded)
-        error = (
-            _check_end(pool, row)
-            or _check_snapshots(pool, transaction)
-            or _check_games(records, transaction.games_in(row.id))
-        )
+        error = _find_error(pool, row, records, transaction)
     except ServiceError as damage:
         return Verification(name, row.seq, 0, "", str(damage))
     return Verification(name, pool.seq, len(records), pool.digest, error)
 
 
-def _check_end(pool: Pool, row: PoolRow) -> str:
-    if (pool.seq, pool.deleted) == (row.seq, row.deleted_at is not None):
-        return ""
-    return f"the log ends with event {pool.seq} instead of {row.seq}"
-
-
-def _check_games(projected: dict[str, GameRecord], stored: dict[str, GameRecord]) -> str:
-    return "" if stored == projected else "the records of games differ from the log"
-
-
-def _check_snapshots(pool: Pool, transaction: Transaction) -> str:
+def _find_error(
+    pool: Pool, row: PoolRow, records: dict[str, GameRecord], transaction: Transaction
+) -> str:
+    if (pool.seq, pool.deleted) != (row.seq, row.deleted_at is not None):
+        return f"the log ends with event {pool.seq} instead of {row.seq}"
     for body in transaction.snapshots(pool.id):
         again = Pool.from_bytes(pool.id, body)
         seq = again.seq
@@ -82,4 +67,5 @@ def _check_snapshots(pool: Pool, transaction: Transaction) -> str:
             again.apply(recorded)
         if again.to_bytes() != pool.to_bytes():
             return f"the snapshot after event {seq} differs from the log"
-    return ""
+    same = transaction.games_in(pool.id) == records
+    return "" if same else "the records of games differ from the log"

@@ -6,112 +6,94 @@ was written, byte for byte.
 
 from __future__ import annotations
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    Float,
-    ForeignKey,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    String,
-    Table,
-    Text,
-    text,
-)
+import sqlalchemy as sa
 
-metadata = MetaData()
+metadata = sa.MetaData()
 
 
-def _pool() -> Column[str]:
-    return Column("pool_id", String(32), ForeignKey("pools.id"), primary_key=True)
+def _pool(key: bool = False) -> sa.Column[str]:
+    column = ("pool_id", sa.String(32), sa.ForeignKey("pools.id"))
+    return sa.Column(*column, primary_key=key, nullable=False)
 
 
-pools = Table(
+pools = sa.Table(
     "pools",
     metadata,
-    Column("id", String(32), primary_key=True),
-    Column("name", String(64), nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-    Column("deleted_at", BigInteger),
-    Column("seq", BigInteger, nullable=False),  # of the last event; writers lock this row
+    sa.Column("id", sa.String(32), primary_key=True),
+    sa.Column("name", sa.String(64), nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("deleted_at", sa.BigInteger),
+    sa.Column("seq", sa.BigInteger, nullable=False),  # of the last event; writers lock this row
 )
 # A deleted pool keeps its log, but its name is free again.
-Index(
-    "pools_by_name",
-    pools.c.name,
-    unique=True,
-    sqlite_where=text("deleted_at IS NULL"),
-    postgresql_where=text("deleted_at IS NULL"),
-)
+_alive = pools.c.deleted_at.is_(None)
+sa.Index("pools_by_name", pools.c.name, unique=True, sqlite_where=_alive, postgresql_where=_alive)
 
-events = Table(
+events = sa.Table(
     "events",
     metadata,
-    _pool(),
-    Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    Column("at", BigInteger, nullable=False),
-    Column("kind", String(32), nullable=False),
-    Column("body", Text, nullable=False),
+    _pool(key=True),
+    sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("at", sa.BigInteger, nullable=False),
+    sa.Column("kind", sa.String(32), nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
 )
 
-snapshots = Table(
+snapshots = sa.Table(
     "snapshots",
     metadata,
-    _pool(),
-    Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    Column("at", BigInteger, nullable=False),
-    Column("body", LargeBinary, nullable=False),
+    _pool(key=True),
+    sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("at", sa.BigInteger, nullable=False),
+    sa.Column("body", sa.LargeBinary, nullable=False),
 )
 
-matchings = Table(
+matchings = sa.Table(
     "matchings",
     metadata,
-    Column("id", String(32), primary_key=True),
-    Column("pool_id", String(32), ForeignKey("pools.id"), nullable=False),
-    Column("at", BigInteger, nullable=False),
-    Column("expires_at", BigInteger, nullable=False),
-    Column("waiting", Text, nullable=False),
+    sa.Column("id", sa.String(32), primary_key=True),
+    _pool(),
+    sa.Column("at", sa.BigInteger, nullable=False),
+    sa.Column("expires_at", sa.BigInteger, nullable=False),
+    sa.Column("waiting", sa.Text, nullable=False),
 )
 
-games = Table(
+games = sa.Table(
     "games",
     metadata,
-    Column("id", String(32), primary_key=True),
-    Column("pool_id", String(32), ForeignKey("pools.id"), nullable=False),
-    Column("matching_id", String(32), ForeignKey("matchings.id"), nullable=False, index=True),
-    Column("place", Integer, nullable=False),  # in the order of its matching
-    Column("players", Text, nullable=False),
-    Column("chance", Float(53)),
-    Column("expires_at", BigInteger, nullable=False),
-    Column("state", String(16), nullable=False),
-    Column("played", Boolean),
-    Column("cause", String(16)),
-    Column("answers", Text),
-    Column("learnt", Boolean, nullable=False),
-    Column("late", Boolean, nullable=False),
-    Column("closed_at", BigInteger),
+    sa.Column("id", sa.String(32), primary_key=True),
+    _pool(),
+    sa.Column("matching_id", sa.ForeignKey("matchings.id"), nullable=False, index=True),
+    sa.Column("place", sa.Integer, nullable=False),  # in the order of its matching
+    sa.Column("players", sa.Text, nullable=False),
+    sa.Column("chance", sa.Float(53)),
+    sa.Column("expires_at", sa.BigInteger, nullable=False),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("played", sa.Boolean),
+    sa.Column("cause", sa.String(16)),
+    sa.Column("answers", sa.Text),
+    sa.Column("learnt", sa.Boolean, nullable=False),
+    sa.Column("late", sa.Boolean, nullable=False),
+    sa.Column("closed_at", sa.BigInteger),
 )
 
-answers = Table(
+answers = sa.Table(
     "idempotent_answers",
     metadata,
-    Column("owner", String(32), primary_key=True),
-    Column("key", String(255), primary_key=True),
-    Column("digest", String(64), nullable=False),  # of the request
-    Column("body", Text, nullable=False),
-    Column("at", BigInteger, nullable=False, index=True),
+    sa.Column("owner", sa.String(32), primary_key=True),
+    sa.Column("key", sa.String(255), primary_key=True),
+    sa.Column("digest", sa.String(64), nullable=False),  # of the request
+    sa.Column("body", sa.Text, nullable=False),
+    sa.Column("at", sa.BigInteger, nullable=False, index=True),
 )
 
-keys = Table(
+keys = sa.Table(
     "api_keys",
     metadata,
-    Column("id", String(32), primary_key=True),
-    Column("name", String(128), nullable=False),
-    Column("digest", String(64), nullable=False, unique=True),
-    Column("scopes", Text, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-    Column("revoked_at", BigInteger),
+    sa.Column("id", sa.String(32), primary_key=True),
+    sa.Column("name", sa.String(128), nullable=False),
+    sa.Column("digest", sa.String(64), nullable=False, unique=True),
+    sa.Column("scopes", sa.Text, nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("revoked_at", sa.BigInteger),
 )

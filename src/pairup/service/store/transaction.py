@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
 
@@ -20,25 +19,17 @@ from pairup.service.store import tables
 
 _CHUNK = 500  # ids in a statement
 _PAGE = 1_000  # events
+_CHANGEABLE = ("state", "played", "cause", "answers", "learnt", "late", "closed_at")  # by events
 
 
-@dataclass(frozen=True)
-class PoolRow:
-    """A pool as the store lists it."""
+class PoolRow(NamedTuple):
+    """A pool as the store lists it: the columns of its table."""
 
     id: str
     name: str
     created_at: Moment
+    deleted_at: Moment | None
     seq: int
-    deleted_at: Moment | None = None
-
-
-@dataclass(frozen=True)
-class StoredAnswer:
-    """What was answered to a request with an idempotency key."""
-
-    digest: str  # of the request
-    body: str
 
 
 class Transaction:
@@ -61,14 +52,14 @@ class Transaction:
         query = select(tables.pools).where(condition, tables.pools.c.deleted_at.is_(None))
         # SQLite has no rows to lock, and ignores this: its writers are alone anyway.
         row = self._connection.execute(query.with_for_update() if lock else query).first()
-        return None if row is None else _pool_row(row)
+        return None if row is None else PoolRow(*row)
 
     def pools(self, after: str, limit: int) -> list[PoolRow]:
         """List pools by name."""
         table = tables.pools.c
         query = select(tables.pools).where(table.deleted_at.is_(None), table.name > after)
         rows = self._connection.execute(query.order_by(table.name).limit(limit))
-        return [_pool_row(row) for row in rows]
+        return [PoolRow(*row) for row in rows]
 
     def pool_ids(self) -> list[str]:
         """List the ids of all pools by name, those of deleted ones too."""
@@ -79,7 +70,7 @@ class Transaction:
     def any_pool(self, id: str) -> PoolRow:
         """Find a pool that exists, or has been deleted."""
         query = select(tables.pools).where(tables.pools.c.id == id)
-        return _pool_row(self._connection.execute(query).one())
+        return PoolRow(*self._connection.execute(query).one())
 
     def add_pool(self, id: str, name: str, at: Moment) -> None:
         """Enter a pool without events, whose name must be free."""
@@ -145,8 +136,7 @@ class Transaction:
 
     def add_matching(self, matching: MatchingRecord, games: Sequence[GameRecord]) -> None:
         """Enter a matching with its games, in their order."""
-        row = {"id": matching.id, "pool_id": matching.pool_id, "at": matching.at}
-        row |= {"expires_at": matching.expires_at, "waiting": dumps(matching.waiting)}
+        row = {**vars(matching), "waiting": dumps(matching.waiting)}
         self._connection.execute(insert(tables.matchings), row)
         rows = [{**_game_row(game), "place": place} for place, game in enumerate(games)]
         if rows:
@@ -154,12 +144,12 @@ class Transaction:
 
     def update_games(self, games: Iterable[GameRecord]) -> None:
         """Update the records of games, all at once."""
-        rows = [{"game": game.id, **_changeable(game)} for game in games]
-        if not rows:
-            return
-        columns: dict[str, Any] = {name: bindparam(name) for name in rows[0] if name != "game"}
-        mine = tables.games.c.id == bindparam("game")
-        self._connection.execute(update(tables.games).where(mine).values(columns), rows)
+        columns: dict[str, Any] = {name: bindparam(name) for name in _CHANGEABLE}
+        statement = update(tables.games).where(tables.games.c.id == bindparam("game"))
+        stored = [{"game": game.id, **_game_row(game)} for game in games]
+        rows = [{name: row[name] for name in ("game", *_CHANGEABLE)} for row in stored]
+        if rows:
+            self._connection.execute(statement.values(columns), rows)
 
     def matching(self, id: str) -> MatchingRecord | None:
         """Find a matching."""
@@ -167,7 +157,7 @@ class Transaction:
         row = self._connection.execute(query).first()
         if row is None:
             return None
-        return MatchingRecord(row.id, row.pool_id, row.at, row.expires_at, json.loads(row.waiting))
+        return MatchingRecord(**{**row._mapping, "waiting": json.loads(row.waiting)})
 
     def games_of(self, matching_id: str, limit: int | None = None) -> list[GameRecord]:
         """List the games of a matching in their order, at most `limit` if that is given."""
@@ -192,18 +182,15 @@ class Transaction:
 
     # Answers to requests with an idempotency key
 
-    def answer(self, owner: str, key: str) -> StoredAnswer | None:
-        """Find the answer to a request."""
+    def answer(self, owner: str, key: str) -> Row[str, str] | None:
+        """Find the digest of a request, and the body of its answer."""
         table = tables.answers.c
-        query = select(tables.answers).where(table.owner == owner, table.key == key)
-        row = self._connection.execute(query).first()
-        if row is None:
-            return None
-        return StoredAnswer(row.digest, row.body)
+        query = select(table.digest, table.body).where(table.owner == owner, table.key == key)
+        return self._connection.execute(query).first()
 
-    def keep_answer(self, owner: str, key: str, answer: StoredAnswer, at: Moment) -> None:
+    def keep_answer(self, owner: str, key: str, digest: str, body: str, at: Moment) -> None:
         """Keep the answer to a request."""
-        row = {"owner": owner, "key": key, "digest": answer.digest, "body": answer.body, "at": at}
+        row = {"owner": owner, "key": key, "digest": digest, "body": body, "at": at}
         self._connection.execute(insert(tables.answers), row)
 
     def drop_answers(self, before: Moment, limit: int = 1_000) -> bool:
@@ -239,49 +226,12 @@ class Transaction:
         return self._connection.execute(mine.values(revoked_at=at)).rowcount > 0
 
 
-def _pool_row(row: Row[Any]) -> PoolRow:
-    return PoolRow(row.id, row.name, row.created_at, row.seq, row.deleted_at)
-
-
 def _game_record(row: Row[Any]) -> GameRecord:
-    one, other = json.loads(row.players)
-    return GameRecord(
-        id=row.id,
-        pool_id=row.pool_id,
-        matching_id=row.matching_id,
-        players=(one, other),
-        chance=row.chance,
-        expires_at=row.expires_at,
-        state=row.state,
-        played=row.played,
-        cause=row.cause,
-        answers=json.loads(row.answers) if row.answers else {},
-        learnt=row.learnt,
-        late=row.late,
-        closed_at=row.closed_at,
-    )
+    stored = {name: value for name, value in row._mapping.items() if name != "place"}
+    stored["players"] = tuple(json.loads(row.players))
+    return GameRecord(**{**stored, "answers": json.loads(row.answers or "{}")})
 
 
 def _game_row(game: GameRecord) -> dict[str, Any]:
-    return {
-        "id": game.id,
-        "pool_id": game.pool_id,
-        "matching_id": game.matching_id,
-        "players": dumps(game.players),
-        "chance": game.chance,
-        "expires_at": game.expires_at,
-        **_changeable(game),
-    }
-
-
-def _changeable(game: GameRecord) -> dict[str, Any]:
-    """Return the columns that events change after a game was proposed."""
-    return {
-        "state": game.state,
-        "played": game.played,
-        "cause": game.cause,
-        "answers": dumps(game.answers) if game.answers else None,
-        "learnt": game.learnt,
-        "late": game.late,
-        "closed_at": game.closed_at,
-    }
+    answers = dumps(game.answers) if game.answers else None
+    return {**vars(game), "players": dumps(game.players), "answers": answers}

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from pairup.service.domain.clock import Moment
 from pairup.service.domain.events import dumps
 from pairup.service.problem_details import RefusalError
-from pairup.service.store import StoredAnswer, Transaction
+from pairup.service.store import Transaction
 
 
 @dataclass(frozen=True)
@@ -18,13 +19,12 @@ class Reply:
     """The answer to a request that may be sent again."""
 
     view: dict[str, Any]
-    text: str  # the same as JSON
     replayed: bool = False
 
-    @classmethod
-    def of(cls, view: dict[str, Any]) -> Reply:
-        """Answer for the first time."""
-        return cls(view, dumps(view))
+    @cached_property
+    def text(self) -> str:
+        """The same as JSON."""
+        return dumps(self.view)
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ class KeyedRequest:
                 f"the idempotency key {self.key!r} was sent before with another request: send the "
                 "very same request again, or give this one a key of its own",
             )
-        return Reply(json.loads(answer.body), answer.body, replayed=True)
+        return Reply(json.loads(answer.body), replayed=True)
 
     def keep(self, transaction: Transaction, reply: Reply, at: Moment) -> None:
         """Store the answer together with what the request changed."""
-        transaction.keep_answer(self.owner, self.key, StoredAnswer(self.digest, reply.text), at)
+        transaction.keep_answer(self.owner, self.key, self.digest, reply.text, at)

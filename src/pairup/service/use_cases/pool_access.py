@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 from pairup.errors import ServiceError
 from pairup.service.domain import events as happened
@@ -21,6 +21,7 @@ from pairup.service.use_cases.idempotency import KeyedRequest, Reply
 from pairup.service.use_cases.pool_cache import CachedPool, PoolCache
 from pairup.service.use_cases.unit_of_work import UnitOfWork
 
+P = ParamSpec("P")
 T = TypeVar("T")
 Command = Callable[[UnitOfWork], T]
 Query = Callable[[Pool, Transaction], T]
@@ -29,6 +30,24 @@ _TRIES = 3
 
 class _StalePoolError(Exception):
     """A pool in memory was deleted, here or by another process."""
+
+
+def _retried(attempt: Callable[P, T]) -> Callable[P, T]:
+    """Try again where another process was faster, or has deleted the pool in memory."""
+
+    @wraps(attempt)
+    def retried(*given: P.args, **options: P.kwargs) -> T:
+        said = "the pool was deleted and created again meanwhile: try again"
+        for _ in range(_TRIES):
+            try:
+                return attempt(*given, **options)
+            except StoreConflictError as conflict:
+                said = str(conflict)
+            except _StalePoolError:
+                continue  # by its name, it is found again if it was created again
+        raise RefusalError("busy", f"{said} (tried {_TRIES} times)")
+
+    return retried
 
 
 class PoolAccess:
@@ -51,16 +70,13 @@ class PoolAccess:
         self._metrics, self._new_id = metrics, new_id
         self.cache = PoolCache(settings, store, metrics)
 
+    @_retried
     def create(self, name: str, rules: Rules, request: KeyedRequest | None) -> Reply:
         """Create a pool."""
-        return self._retry(partial(self._create, name, rules, request))
-
-    def _create(self, name: str, rules: Rules, request: KeyedRequest | None) -> Reply:
         with self._store.writing() as transaction:
             taken = transaction.pool_named(name)
             # After the look at the name: the same request may have been committed in between.
-            stored = request and request.stored_reply(transaction)
-            if stored:
+            if request and (stored := request.stored_reply(transaction)):
                 return stored
             if taken:
                 raise RefusalError(
@@ -71,42 +87,38 @@ class PoolAccess:
             transaction.add_pool(work.pool.id, name, work.now)
             work.add(happened.Created(name, rules.as_json()))
             work.flush()
-            reply = Reply.of(views.pool(work.pool))
+            reply = Reply(views.pool(work.pool))
             if request:
                 request.keep(transaction, reply, work.now)
         self._metrics.count_events(work.log)
         return reply
 
-    def change(self, name: str, command: Command[T]) -> T:
+    @_retried
+    def change(self, name: str, command: Command[T], request: KeyedRequest | None = None) -> T:
         """Let a command change a pool.
 
         What had happened before it refused, for example a game that expired, has happened: it is
         committed, and then the refusal is raised.
         """
-        return self._retry(partial(self._change, name, command, None))
+        cached = self.cache.find(name)
+        with self.cache.hold(cached):
+            return self._change_held(cached, command, request)
 
     def change_once(
         self, name: str, command: Command[dict[str, Any]], request: KeyedRequest | None
     ) -> Reply:
         """Let a command change a pool, unless the same request has done so before."""
-        replying = partial(_reply, command)
-        return self._retry(partial(self._change, name, replying, request))
-
-    def _change(self, name: str, command: Command[Any], request: KeyedRequest | None) -> Any:
-        cached = self.cache.find(name)
-        with self.cache.hold(cached):
-            return self._change_held(cached, command, request)
+        return self.change(name, lambda work: Reply(command(work)), request)
 
     def _change_held(
-        self, cached: CachedPool, command: Command[Any], request: KeyedRequest | None
+        self, cached: CachedPool, command: Command[Any], request: KeyedRequest | None = None
     ) -> Any:
         result: Any = None
         refusal = None
         try:
             with self._store.writing() as transaction:
                 row = self._row(transaction, cached, lock=True)
-                stored = request and request.stored_reply(transaction)
-                if stored:
+                if request and (stored := request.stored_reply(transaction)):
                     return stored
                 pool = cached.bring_up_to(row, transaction)
                 work = UnitOfWork(pool, transaction, self._clock.now(), self._new_id)
@@ -130,11 +142,9 @@ class PoolAccess:
             raise refusal
         return result
 
+    @_retried
     def read(self, name: str, query: Query[T]) -> T:
         """Look at a pool as it is now."""
-        return self._retry(partial(self._read, name, query))
-
-    def _read(self, name: str, query: Query[T]) -> T:
         cached = self.cache.find(name)
         with self.cache.hold(cached):
             while True:
@@ -146,7 +156,7 @@ class PoolAccess:
                 except ServiceError:
                     cached.pool = None
                     raise
-                self._change_held(cached, _change_nothing, None)
+                self._change_held(cached, _change_nothing)
 
     def _row(self, transaction: Transaction, cached: CachedPool, lock: bool = False) -> PoolRow:
         row = transaction.pool(cached.id, lock)
@@ -154,18 +164,6 @@ class PoolAccess:
             self.cache.drop(cached)
             raise _StalePoolError
         return row
-
-    def _retry(self, attempt: Callable[[], T]) -> T:
-        """Try again where another process was faster, or has deleted the pool in memory."""
-        said = "the pool was deleted and created again meanwhile: try again"
-        for _ in range(_TRIES):
-            try:
-                return attempt()
-            except StoreConflictError as conflict:
-                said = str(conflict)
-            except _StalePoolError:
-                continue  # by its name, it is found again if it was created again
-        raise RefusalError("busy", f"{said} (tried {_TRIES} times)")
 
     def expire_games(self, cached: CachedPool) -> None:
         """Let games of a pool in memory expire that are due."""
@@ -186,10 +184,6 @@ class PoolAccess:
             with self._store.writing() as transaction:
                 if transaction.pool(cached.id, lock=True) is not None:
                     cached.save(transaction, every=1)
-
-
-def _reply(command: Command[dict[str, Any]], work: UnitOfWork) -> Reply:
-    return Reply.of(command(work))
 
 
 def _change_nothing(work: UnitOfWork) -> None:

@@ -10,7 +10,6 @@ from pairup.service.domain import events as happened
 from pairup.service.domain.pool import WAITING, Pool
 from pairup.service.problem_details import RefusalError
 from pairup.service.use_cases import views
-from pairup.service.use_cases.players import check_known
 from pairup.service.use_cases.unit_of_work import UnitOfWork
 
 
@@ -31,19 +30,18 @@ def propose(
             "takes two: try again when someone has joined or a game has ended",
             {"waiting": len(players), "players": pool.counts()},
         )
-    return show_matching(work, work.propose(available, couples))
+    return _show(work, work.propose(available, couples))
 
 
 def release(work: UnitOfWork, matching: str) -> dict[str, Any]:
     """Take back the games of a matching that are still open."""
     games = work.pool.games.items()
-    opened = [id for id, game in games if game.record.matching_id == matching]
-    if opened:
+    if opened := [id for id, game in games if game.record.matching_id == matching]:
         work.add(happened.Released(opened, "released"))
-    return show_matching(work, matching)
+    return _show(work, matching)
 
 
-def show_matching(work: UnitOfWork, matching: str) -> dict[str, Any]:
+def _show(work: UnitOfWork, matching: str) -> dict[str, Any]:
     """Show a matching with its games as this request leaves them."""
     found = work.matching(matching)
     if found is None:
@@ -57,6 +55,15 @@ def unknown_matching(matching: str) -> RefusalError:
         "no-such-matching",
         f"no matching has the id {matching!r}: send the id that POST .../matchings answered",
     )
+
+
+def check_known(pool: Pool, player: str) -> None:
+    """Refuse a player who is not in the pool."""
+    if player not in pool.players:
+        raise RefusalError(
+            "no-such-player",
+            f"player {player!r} is not in pool {pool.name!r}: let them join first, with PUT",
+        )
 
 
 def _check_available(pool: Pool, available: list[str]) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from pairup.service.domain import events as happened
 from pairup.service.domain.game_record import OPEN, GameRecord
@@ -12,27 +11,11 @@ from pairup.service.domain.report import InconsistentReportError, Report
 from pairup.service.problem_details import RefusalError
 from pairup.service.use_cases.unit_of_work import UnitOfWork
 
-Result = Literal["learnt", "noted", "late", "repeated"]
-
-
-@dataclass(frozen=True)
-class Receipt:
-    """What became of a report."""
-
-    result: Result
-    game: GameRecord  # as the report leaves it
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the answer to the report."""
-        game = self.game
-        head = {"game": game.id, "result": self.result, "state": game.state}
-        return {**head, **game.known.as_json(), "cause": game.cause, "learnt": game.learnt}
-
 
 def report_outcome(work: UnitOfWork, game: str, report: Report) -> dict[str, Any]:
     """Take in a report of a game."""
     work.load_games([game])
-    return _take_in(work, game, report).as_json()
+    return _take_in(work, game, report)
 
 
 def report_outcomes(
@@ -45,13 +28,21 @@ def report_outcomes(
 
 def _result(work: UnitOfWork, game: str, report: Report) -> dict[str, Any]:
     try:
-        return _take_in(work, game, report).as_json()
+        return _take_in(work, game, report)
     except RefusalError as refusal:
         problem = refusal.as_json(f"/v1/games/{game}/outcome")
         return {"game": game, "result": "refused", "problem": problem}
 
 
-def _take_in(work: UnitOfWork, id: str, report: Report) -> Receipt:
+def unknown_game(game: str) -> RefusalError:
+    """Make the refusal of a game that does not exist."""
+    return RefusalError(
+        "no-such-game", f"no game has the id {game!r}: send the id that the matching gave it"
+    )
+
+
+def _take_in(work: UnitOfWork, id: str, report: Report) -> dict[str, Any]:
+    """Take in a report; returns what became of it, and the game as it leaves it."""
     record = work.game(id)
     if record is None or record.pool_id != work.pool.id:
         raise RefusalError(
@@ -65,14 +56,21 @@ def _take_in(work: UnitOfWork, id: str, report: Report) -> Receipt:
         raise RefusalError("invalid-request", str(error)) from None
     if said.contradicts(record.known):
         work.add(happened.Contradicted(id, said.as_json()))
-        raise _contradiction(record, said)
+        stored = record.known.as_json()
+        raise RefusalError(
+            "contradicting-outcome",
+            f"game {id!r} has another outcome already: the first report counts, the one sent now "
+            "is noted in the log and changes nothing",
+            {"game": id, "state": record.state, "sent": said.as_json(), "stored": stored},
+        )
     result = _decide(work, record, said)
     after = work.game(id)
     assert after is not None
-    return Receipt(result, after)
+    head = {"game": id, "result": result, "state": after.state}
+    return {**head, **after.known.as_json(), "cause": after.cause, "learnt": after.learnt}
 
 
-def _decide(work: UnitOfWork, record: GameRecord, said: Report) -> Result:
+def _decide(work: UnitOfWork, record: GameRecord, said: Report) -> str:
     """Let happen what follows from a report that does not contradict what is known."""
     id, known = record.id, said.merged(record.known)
     answers = dict(known.answers)
@@ -92,13 +90,3 @@ def _decide(work: UnitOfWork, record: GameRecord, said: Report) -> Result:
         return "late"
     work.add(happened.Noted(id, answers))
     return "noted"
-
-
-def _contradiction(record: GameRecord, said: Report) -> RefusalError:
-    stored = record.known.as_json()
-    return RefusalError(
-        "contradicting-outcome",
-        f"game {record.id!r} has another outcome already: the first report counts, the one sent "
-        "now is noted in the log and changes nothing",
-        {"game": record.id, "state": record.state, "sent": said.as_json(), "stored": stored},
-    )

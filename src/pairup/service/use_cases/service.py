@@ -8,8 +8,10 @@ from typing import Any, TypeVar
 
 import structlog
 
-from pairup.errors import ServiceError
+from pairup.errors import PairupError, ServiceError
+from pairup.service.domain import events as happened
 from pairup.service.domain.clock import SECOND, Clock, WallClock
+from pairup.service.domain.game_record import GameRecord, MatchingRecord
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.report import Report
 from pairup.service.domain.rules import Rules
@@ -18,11 +20,11 @@ from pairup.service.operations.settings import Settings
 from pairup.service.operations.warmup import warm_up
 from pairup.service.problem_details import RefusalError
 from pairup.service.store import PoolRow, Store, Transaction
-from pairup.service.use_cases import players, pools, proposals, queries, reports, views
+from pairup.service.use_cases import proposals, reports, views
 from pairup.service.use_cases.idempotency import KeyedRequest, Reply
 from pairup.service.use_cases.pool_access import PoolAccess
 from pairup.service.use_cases.pool_cache import unknown_pool
-from pairup.service.use_cases.unit_of_work import draw_id
+from pairup.service.use_cases.unit_of_work import UnitOfWork, draw_id
 
 T = TypeVar("T")
 View = dict[str, Any]
@@ -30,19 +32,10 @@ log = structlog.get_logger()
 
 
 class Service:
-    """All pools of a store.
+    """All pools of a store, which `close` closes.
 
     Pools are called by name. Views are what answers show, as `api.schemas` describes it. A use case
     that takes a `KeyedRequest` is done once, however often the request is sent.
-
-    Parameters
-    ----------
-    settings
-        Limits and times.
-    store
-        The database; closed by `close`.
-    clock, metrics, new_id
-        By default the clock of this machine, counters of its own, and ids drawn at random.
     """
 
     def __init__(
@@ -53,8 +46,7 @@ class Service:
         metrics: Metrics | None = None,
         new_id: Callable[[], str] = draw_id,
     ) -> None:
-        self.settings = settings
-        self.store = store
+        self.settings, self.store = settings, store
         self.clock = clock or WallClock()
         self.metrics = metrics or Metrics()
         self.pools = PoolAccess(settings, store, self.clock, self.metrics, new_id)
@@ -65,19 +57,38 @@ class Service:
         self, name: str, rules: dict[str, Any], request: KeyedRequest | None = None
     ) -> Reply:
         """Create a pool with some rules, the others by default."""
-        complete = pools.read_rules(rules)
-        warm_up(complete.make_policy())
+        try:
+            complete = Rules.of(rules)
+            policy = complete.make_policy()
+        except PairupError as error:
+            raise RefusalError("invalid-request", str(error)) from None
+        warm_up(policy)
         return self.pools.create(name, complete, request)
 
     def configure_pool(self, name: str, rules: dict[str, Any]) -> View:
         """Change rules of a pool; a new policy is told what is known of the couples."""
+
+        def configure(work: UnitOfWork) -> View:
+            if changes := _changes(work.pool, rules):
+                work.add(happened.Configured(changes))
+            return views.pool(work.pool)
+
+        def policy_after(pool: Pool, _: Transaction) -> Any:
+            return pool.rules.with_changes(_changes(pool, rules)).make_policy()
+
         if {"policy", "options"} & rules.keys():  # compiled before the pool is locked for it
-            warm_up(self.pools.read(name, partial(pools.policy_after, wanted=rules)))
-        return self.pools.change(name, partial(pools.configure, wanted=rules))
+            warm_up(self.read(name, policy_after))
+        return self.pools.change(name, configure)
 
     def delete_pool(self, name: str) -> None:
         """Delete a pool: its name is free again, open games are released; its log stays stored."""
-        self.pools.change(name, pools.delete)
+
+        def delete(work: UnitOfWork) -> None:
+            if work.pool.games:
+                work.add(happened.Released(list(work.pool.games), "deleted"))
+            work.add(happened.Deleted())
+
+        self.pools.change(name, delete)
 
     def show_pool(self, name: str) -> View:
         """Show a pool."""
@@ -85,7 +96,7 @@ class Service:
 
     def show_digest(self, name: str) -> View:
         """Show a digest of the whole state of a pool."""
-        return self.read(name, queries.digest)
+        return self.read(name, lambda pool, _: {"seq": pool.seq, "digest": pool.digest})
 
     def list_pools(
         self, may_read: Callable[[str], bool], after: str, limit: int
@@ -113,23 +124,49 @@ class Service:
 
     def put_player(self, pool: str, player: str, status: str) -> tuple[View, bool]:
         """Let a player join, wait or be away; returns the player, and whether they joined."""
-        most = self.settings.max_players
-        command = partial(players.put_player, player=player, status=status, max_players=most)
-        return self.pools.change(pool, command)
+
+        def put(work: UnitOfWork) -> tuple[View, bool]:
+            known = work.pool.players.get(player)
+            if known is None:
+                _check_room(work.pool, self.settings.max_players)
+                work.add(happened.Joined(player, status))
+            elif known != status:
+                work.add(happened.Moved(player, status))
+            return views.player(work.pool, player), known is None
+
+        return self.pools.change(pool, put)
 
     def remove_player(self, pool: str, player: str) -> None:
-        """Let a player leave: what was learnt about them is forgotten."""
-        self.pools.change(pool, partial(players.remove_player, player=player))
+        """Let a player leave: what was learnt about them is forgotten, an open game is released."""
+
+        def remove(work: UnitOfWork) -> None:
+            proposals.check_known(work.pool, player)
+            if player in work.pool.busy:
+                work.add(happened.Released([work.pool.busy[player]], "left"))
+            work.add(happened.Left(player))
+
+        self.pools.change(pool, remove)
 
     def show_player(self, pool: str, player: str) -> View:
         """Show a player."""
-        return self.read(pool, partial(queries.player, name=player))
+
+        def show(found: Pool, _: Transaction) -> View:
+            proposals.check_known(found, player)
+            return views.player(found, player)
+
+        return self.read(pool, show)
 
     def list_players(
         self, pool: str, status: str | None, after: str, limit: int
     ) -> tuple[list[View], bool]:
-        """List players by name; returns also whether there are more."""
-        return self.read(pool, partial(queries.players, status=status, after=after, limit=limit))
+        """List players by name, those after a name; returns also whether there are more."""
+
+        def show(found: Pool, _: Transaction) -> tuple[list[View], bool]:
+            wanted = (name for name in found.players if status in (None, found.status(name)))
+            names = sorted(name for name in wanted if name > after)
+            return [views.player(found, name) for name in names[:limit]], len(names) > limit
+
+        return self.read(pool, show)
 
     # Matchings
 
@@ -151,14 +188,18 @@ class Service:
 
     def show_matching(self, pool: str, matching: str) -> View:
         """Show a matching with what became of its games."""
-        return self.read(pool, partial(queries.matching, id=matching))
+
+        def show(found: Pool, transaction: Transaction) -> View:
+            record = transaction.matching(matching)
+            if record is None or record.pool_id != found.id:
+                raise proposals.unknown_matching(matching)
+            return views.matching(found.name, record, transaction.games_of(matching))
+
+        return self.read(pool, show)
 
     def pool_of_matching(self, matching: str) -> str | None:
         """Return the name of the pool of a matching, None if there is none."""
-        with self.store.reading() as transaction:
-            record = transaction.matching(matching)
-            row = transaction.pool(record.pool_id) if record else None
-        return row.name if row else None
+        return self._pool_of(lambda transaction: transaction.matching(matching))
 
     # Games
 
@@ -167,10 +208,7 @@ class Service:
         return self.pools.change(pool, partial(reports.report_outcome, game=game, report=report))
 
     def report_outcomes(
-        self,
-        pool: str,
-        given: Sequence[tuple[str, Report]],
-        request: KeyedRequest | None = None,
+        self, pool: str, given: Sequence[tuple[str, Report]], request: KeyedRequest | None = None
     ) -> Reply:
         """Take in reports of several games; each is answered as if it had been sent alone."""
         command = partial(reports.report_outcomes, reports=given)
@@ -178,12 +216,24 @@ class Service:
 
     def show_game(self, pool: str, game: str) -> View:
         """Show a game."""
-        return self.read(pool, partial(queries.game, id=game))
+
+        def show(found: Pool, transaction: Transaction) -> View:
+            record = transaction.games([game]).get(game)
+            if record is None or record.pool_id != found.id:
+                raise reports.unknown_game(game)
+            return views.game(record)
+
+        return self.read(pool, show)
 
     def pool_of_game(self, game: str) -> str | None:
         """Return the name of the pool of a game, None if there is none."""
+        return self._pool_of(lambda transaction: transaction.games([game]).get(game))
+
+    def _pool_of(
+        self, find: Callable[[Transaction], GameRecord | MatchingRecord | None]
+    ) -> str | None:
         with self.store.reading() as transaction:
-            record = transaction.games([game]).get(game)
+            record = find(transaction)
             row = transaction.pool(record.pool_id) if record else None
         return row.name if row else None
 
@@ -199,11 +249,19 @@ class Service:
 
     def events(self, pool: str, after: int, limit: int) -> View:
         """Show a page of the log."""
-        return self.read(pool, partial(queries.events, after=after, limit=limit))
+
+        def show(found: Pool, transaction: Transaction) -> View:
+            _check_happened(found, transaction, after)
+            rows = transaction.raw_events(found.id, after, limit + 1)
+            shown = [views.event(row) for row in rows[:limit]]
+            last = shown[-1]["seq"] if shown else after
+            return {"events": shown, "last": last, "more": len(rows) > limit}
+
+        return self.read(pool, show)
 
     def check_happened(self, pool: str, after: int) -> None:
         """Refuse an event that has not happened in a pool."""
-        self.read(pool, partial(queries.check_happened, after=after))
+        self.read(pool, partial(_check_happened, after=after))
 
     def follow(self, pool_id: str, after: int, limit: int) -> list[View]:
         """List the next events of a pool that may have been deleted meanwhile."""
@@ -253,3 +311,39 @@ class Service:
             except ServiceError as error:  # the log has it all: only the next start is slower
                 log.warning("snapshot not written", pool=cached.name, why=str(error))
         self.store.close()
+
+
+def _changes(pool: Pool, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Pick the rules that differ from those of the pool, or refuse rules that cannot be."""
+    rules = pool.rules
+    if "policy" in wanted and wanted["policy"] != rules.policy:
+        wanted = {"options": {}, **wanted}  # those of the former policy do not belong to this one
+    changes = {name: value for name, value in wanted.items() if getattr(rules, name) != value}
+    try:
+        rules.with_changes(changes).make_policy().check_players(len(pool.players))
+    except PairupError as error:
+        raise RefusalError("invalid-request", str(error)) from error
+    return changes
+
+
+def _check_room(pool: Pool, max_players: int) -> None:
+    if len(pool.players) >= max_players:
+        raise RefusalError(
+            "pool-full",
+            f"pool {pool.name!r} has {len(pool.players)} players, the most that the setting "
+            "max_players allows: let someone leave, raise it, or create another pool",
+        )
+    try:
+        pool.learner.policy.check_players(len(pool.players) + 1)
+    except PairupError as error:
+        raise RefusalError("pool-full", str(error)) from None
+
+
+def _check_happened(pool: Pool, _: Transaction, after: int) -> None:
+    if after > pool.seq:
+        raise RefusalError(
+            "invalid-request",
+            f"event {after} has not happened, the last one is {pool.seq}: go on from there, and if "
+            "you have seen it, a copy of the database was restored",
+            {"last": pool.seq},
+        )

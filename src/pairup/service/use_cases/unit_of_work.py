@@ -8,12 +8,7 @@ from collections.abc import Callable, Iterable
 from pairup.service.domain import events as happened
 from pairup.service.domain.clock import Moment
 from pairup.service.domain.events import Event, Recorded
-from pairup.service.domain.game_record import (
-    GameRecord,
-    MatchingRecord,
-    changed_games,
-    project,
-)
+from pairup.service.domain.game_record import GameRecord, MatchingRecord, changed_games, project
 from pairup.service.domain.pool import Pool
 from pairup.service.store import Transaction
 
@@ -31,36 +26,20 @@ class UnitOfWork:
     otherwise one clock that was ahead would keep games open until the others have caught up. Games
     that are due expire first.
 
-    Parameters
-    ----------
-    pool
-        Changed in place. Until the events are committed it is ahead of its log: if they cannot be
-        committed, it must be thrown away.
-    transaction
-        A transaction that writes.
-    now
-        The time of day.
-    new_id
-        Draws the ids of matchings and games.
+    The pool is changed in place. Until the events are committed it is ahead of its log: if they
+    cannot be committed, it must be thrown away.
     """
 
     def __init__(
-        self,
-        pool: Pool,
-        transaction: Transaction,
-        now: Moment,
-        new_id: Callable[[], str] = draw_id,
+        self, pool: Pool, transaction: Transaction, now: Moment, new_id: Callable[[], str]
     ) -> None:
-        self.pool = pool
-        self.now = now
+        self.pool, self.now = pool, now
         self.log: list[Recorded] = []
         self._at = max(now, pool.at)
-        self._transaction = transaction
-        self._new_id = new_id
+        self._transaction, self._new_id = transaction, new_id
         self._stored: dict[str, GameRecord] = {}
         self._changed: dict[str, GameRecord] = {}
-        due = pool.due(now)
-        if due:
+        if due := pool.due(now):
             self.add(happened.Expired(due, pool.rules.unreported))
 
     def add(self, event: Event) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from pairup.service.analytics.comparison import compare, latest_games, wilson_interval
 from pairup.service.analytics.rate_estimates import estimate_random_pairing, estimate_rates
 from pairup.service.domain.clock import format_moment
-from pairup.service.domain.counters import Bucket, Counters
+from pairup.service.domain.counters import Counters
 from pairup.service.domain.game_record import GameRecord, MatchingRecord
 from pairup.service.domain.pool import Pool
 from pairup.service.store import PoolRow
@@ -80,10 +80,8 @@ def estimates(of: Pool, max_couples: int) -> dict[str, Any]:
 def stats(of: Pool, max_games: int) -> dict[str, Any]:
     """Show everything that a page about a pool needs."""
     counters = of.counters
-    random = estimate_random_pairing(estimate_rates(of.learner, of.met))
     compared = compare(counters.buckets)
     played = wilson_interval(counters.played, counters.learnt) if counters.learnt else None
-    course = {"width": counters.width, "buckets": _course(counters.width, counters.buckets)}
     return {
         "pool": of.name,
         "policy": of.rules.policy,
@@ -99,9 +97,9 @@ def stats(of: Pool, max_games: int) -> dict[str, Any]:
         },
         "exploration": _exploration(counters),
         "played_share": played,
-        "random_share": None if random is None else random.as_json(),
+        "random_share": estimate_random_pairing(estimate_rates(of.learner, of.met)),
         "compared": None if compared is None else compared.as_json(),
-        "course": course,
+        "course": {"width": counters.width, "buckets": _course(counters)},
         "open_games": [game(each.record) for each in list(of.games.values())[:max_games]],
     }
 
@@ -132,10 +130,10 @@ def _exploration(counters: Counters) -> dict[str, Any]:
     }
 
 
-def _course(width: int, buckets: list[Bucket]) -> list[dict[str, Any]]:
+def _course(counters: Counters) -> list[dict[str, Any]]:
     return [
         {
-            "index": place * width,
+            "index": place * counters.width,
             "games": each.games,
             "played": each.played,
             "share": wilson_interval(each.played, each.games),
@@ -144,7 +142,7 @@ def _course(width: int, buckets: list[Bucket]) -> list[dict[str, Any]]:
             "random": each.mean_random,
             "best": each.mean_best,
         }
-        for place, each in enumerate(buckets)
+        for place, each in enumerate(counters.buckets)
     ]
 
 
@@ -155,9 +153,5 @@ def pool_item(of: PoolRow) -> dict[str, Any]:
 
 def event(row: Any) -> dict[str, Any]:
     """Show an event of the log."""
-    return {
-        "seq": row.seq,
-        "at": format_moment(row.at),
-        "kind": row.kind,
-        "body": json.loads(row.body),
-    }
+    head = {"seq": row.seq, "at": format_moment(row.at), "kind": row.kind}
+    return {**head, "body": json.loads(row.body)}

@@ -16,7 +16,7 @@ from pairup.service.api.schemas.games import (
     ReportBatch,
 )
 from pairup.service.domain.report import Report
-from pairup.service.use_cases.queries import unknown_game
+from pairup.service.use_cases.reports import unknown_game
 
 router = APIRouter(prefix="/v1", tags=["games"])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 
@@ -12,6 +14,7 @@ from pairup.service.problem_details import PROBLEM_TYPES, RefusalError
 from pairup.service.store import Store
 
 router = APIRouter(tags=["health"])
+_TEXT: dict[str, Any] = {"content": {"text/plain": {"schema": {"type": "string"}}}}
 
 
 @router.get("/healthz", response_model=HealthView)
@@ -42,21 +45,13 @@ def _ask_store(store: Store) -> None:
         transaction.pools("", 1)
 
 
-@router.get(
-    "/metrics",
-    response_class=Response,
-    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
-)
+@router.get("/metrics", response_class=Response, responses={200: _TEXT})
 async def metrics(request: Request) -> Response:
     """Show the counters of this process and of its fellow workers, as Prometheus reads them."""
     return Response(request.app.state.service.metrics.expose(), media_type=CONTENT_TYPE)
 
 
-@router.get(
-    "/problems/{slug}",
-    response_class=Response,
-    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}, **refusals(404)},
-)
+@router.get("/problems/{slug}", response_class=Response, responses={200: _TEXT, **refusals(404)})
 async def explain(slug: str) -> Response:
     """Explain a type of problem."""
     if slug not in PROBLEM_TYPES:

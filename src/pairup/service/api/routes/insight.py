@@ -33,12 +33,8 @@ _STREAM = "text/event-stream"
 _BATCH = 500  # events read at once
 _CHECK_S = 5.0  # seconds between checks that the key still allows to read
 _SILENCE_S = 15.0  # seconds until a line is sent that says nothing, so that the way stays open
-_AS_STREAM: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "Events as they happen.",
-        "content": {_STREAM: {"schema": {"type": "string"}}},
-    }
-}
+_STREAM_BODY: dict[str, Any] = {"content": {_STREAM: {"schema": {"type": "string"}}}}
+_AS_STREAM = {"description": "Events as they happen.", **_STREAM_BODY}
 
 
 @router.get("/estimates", response_model=EstimatesView, responses=refusals(404))
@@ -56,14 +52,7 @@ def show_stats(caller: CurrentCaller, pool: PoolName) -> Response:
     return send(caller.service.stats(pool, caller.service.settings.max_page_items))
 
 
-@router.get(
-    "/events",
-    response_model=EventPage,
-    responses={
-        200: {"content": {_STREAM: {"schema": {"type": "string"}}}},
-        **refusals(404),
-    },
-)
+@router.get("/events", response_model=EventPage, responses={200: _STREAM_BODY, **refusals(404)})
 async def list_events(
     caller: CurrentCaller,
     pool: PoolName,
@@ -85,7 +74,7 @@ def _page(caller: Caller, pool: str, after: int, limit: int | None) -> Response:
 
 
 @router.get(
-    "/events/stream", response_class=StreamingResponse, responses={**_AS_STREAM, **refusals(404)}
+    "/events/stream", response_class=StreamingResponse, responses={200: _AS_STREAM, **refusals(404)}
 )
 async def stream_events(
     caller: CurrentCaller, pool: PoolName, after: After = 0, last_event_id: LastEventId = None

@@ -14,6 +14,7 @@ from pairup.service.api.schemas.pools import PlayerChange, PlayerPage, PlayerVie
 
 router = APIRouter(prefix="/v1/pools/{pool}/players", tags=["players"])
 PlayerPath = Annotated[PlayerId, Path(description="Player; a slash may be sent as %2F or as /.")]
+_JOINED = {"model": PlayerView, "description": "The player joined."}
 StatusFilter = Annotated[
     Status | None, Query(alias="status", description="Status of the players to list.")
 ]
@@ -43,12 +44,7 @@ def show_player(caller: CurrentCaller, pool: PoolName, player: PlayerPath) -> Re
 
 
 @router.put(
-    "/{player:path}",
-    response_model=PlayerView,
-    responses={
-        201: {"model": PlayerView, "description": "The player joined."},
-        **refusals(404, 409),
-    },
+    "/{player:path}", response_model=PlayerView, responses={201: _JOINED, **refusals(404, 409)}
 )
 def put_player(
     caller: CurrentCaller, pool: PoolName, player: PlayerPath, body: PlayerChange | None = None

@@ -8,13 +8,7 @@ from pairup.service.api.dependencies import CurrentCaller, SentKey
 from pairup.service.api.paging import Cursor, Limit, decode_cursor, encode_cursor, page_size
 from pairup.service.api.responses import refusals, send, send_reply
 from pairup.service.api.schemas.fields import PoolName
-from pairup.service.api.schemas.pools import (
-    DigestView,
-    NewPool,
-    PoolPage,
-    PoolView,
-    RulesChange,
-)
+from pairup.service.api.schemas.pools import DigestView, NewPool, PoolPage, PoolView, RulesChange
 from pairup.service.use_cases import views
 
 router = APIRouter(prefix="/v1/pools", tags=["pools"])
@@ -38,9 +32,8 @@ def make_pool(caller: CurrentCaller, key: SentKey, body: NewPool) -> Response:
 def list_pools(caller: CurrentCaller, cursor: Cursor = None, limit: Limit = None) -> Response:
     """List the pools that the API key may read, by name."""
     may, size = caller.principal.may, page_size(limit, caller.service.settings.max_page_items)
-    rows, more = caller.service.list_pools(
-        lambda pool: may("read", pool), decode_cursor(cursor), size
-    )
+    after = decode_cursor(cursor)
+    rows, more = caller.service.list_pools(lambda pool: may("read", pool), after, size)
     following = encode_cursor(rows[-1].name) if more else None
     return send({"pools": [views.pool_item(row) for row in rows], "next": following})
 

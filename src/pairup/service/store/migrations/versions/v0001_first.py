@@ -19,12 +19,7 @@ def upgrade() -> None:
     )
     alive = sa.text("deleted_at IS NULL")
     op.create_index(
-        "pools_by_name",
-        "pools",
-        ["name"],
-        unique=True,
-        sqlite_where=alive,
-        postgresql_where=alive,
+        "pools_by_name", "pools", ["name"], unique=True, sqlite_where=alive, postgresql_where=alive
     )
     for name, content in (("events", sa.Text), ("snapshots", sa.LargeBinary)):
         kind = [sa.Column("kind", sa.String(32), nullable=False)] if name == "events" else []
