@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -50,11 +50,10 @@ def verify(database: Database = None, as_json: AsJson = False) -> None:
 
     Example: pairup verify --database pools.db
     """
-    with _serving():
+    with _serving(), _store(database, inspect=True) as store:
         from pairup.service.operations.verify import verify as verify_pools
 
-        with _store(database, inspect=True) as store:
-            rows = [found.as_json() for found in verify_pools(store)]
+        rows = [found.as_json() for found in verify_pools(store)]
     print_rows(rows, ("pool", "events", "games", "digest", "verdict"), as_json)
     if any(row["verdict"] != "sound" for row in rows):
         raise typer.Exit(1)
@@ -72,12 +71,11 @@ def create_key(
 
     Example: pairup keys create backend --scope chess:write
     """
-    with _serving():
+    with _serving(), _store(database, make=True) as store:
         from pairup.service.domain.clock import WallClock
         from pairup.service.operations import keys
 
-        with _store(database, make=True) as store:
-            _, key = keys.create(store, name, keys.parse_scopes(scope), WallClock().now())
+        _, key = keys.create(store, name, keys.parse_scopes(scope), WallClock().now())
         typer.echo(key)
 
 
@@ -87,11 +85,10 @@ def list_keys(database: Database = None, as_json: AsJson = False) -> None:
 
     Example: pairup keys list
     """
-    with _serving():
+    with _serving(), _store(database) as store:
         from pairup.service.operations import keys
 
-        with _store(database) as store:
-            rows = keys.list_keys(store)
+        rows = keys.list_keys(store)
         print_rows(rows, ("id", "name", "scopes", "created", "revoked"), as_json)
 
 
@@ -104,12 +101,11 @@ def revoke_key(
 
     Example: pairup keys revoke 3f9a0c51be77
     """
-    with _serving():
+    with _serving(), _store(database) as store:
         from pairup.service.domain.clock import WallClock
         from pairup.service.operations import keys
 
-        with _store(database) as store:
-            keys.revoke(store, key, WallClock().now())
+        keys.revoke(store, key, WallClock().now())
 
 
 @contextmanager
@@ -117,18 +113,14 @@ def _serving() -> Iterator[None]:
     """Turn what keeps the service from starting into one line and exit code 2."""
     try:
         yield
-    except ModuleNotFoundError as error:
-        said = f'the service needs {error.name}: pip install "pairup[serve]"'
-        _refuse_to_serve(said, error)
-    except PairupError as error:
-        _refuse_to_serve(str(error), error)
-
-
-def _refuse_to_serve(said: str, error: Exception) -> None:
-    if settings["debug"]:
-        raise error
-    typer.echo(f"pairup: {said}", err=True)
-    raise typer.Exit(2)
+    except (ModuleNotFoundError, PairupError) as error:
+        if settings["debug"]:
+            raise
+        said = str(error)
+        if isinstance(error, ModuleNotFoundError):
+            said = f'the service needs {error.name}: pip install "pairup[serve]"'
+        typer.echo(f"pairup: {said}", err=True)
+        raise typer.Exit(2) from None
 
 
 @contextmanager
@@ -144,8 +136,5 @@ def _store(database: str | None, inspect: bool = False, make: bool = False) -> I
                 f"there is no database {named!r}: correct the name, or make it with `pairup serve`"
             )
         typer.echo(f"a new database is made, {named}", err=True)
-    store = Store(named, inspect)
-    try:
+    with closing(Store(named, inspect)) as store:
         yield store
-    finally:
-        store.close()

@@ -40,15 +40,8 @@ refusal is a problem (RFC 9457) with a stable `type`; every POST takes an `Idemp
 def create_app(
     settings: Settings, clock: Clock | None = None, store: Store | None = None
 ) -> FastAPI:
-    """Make the application; unless a store is given, the database is opened, checked and migrated.
-
-    Raises
-    ------
-    ServiceError
-        The settings contradict each other, or the database cannot be used.
-    """
+    """Make the application; unless a store is given, the database is opened and migrated."""
     settings.check()
-    service = Service(settings, store or Store(settings.database), clock)
     app = FastAPIOffline(
         title="pairup",
         version=version("pairup"),
@@ -58,7 +51,7 @@ def create_app(
         redoc_url=None,
         generate_unique_id_function=lambda route: route.name,
     )
-    app.state.service = service
+    app.state.service = service = Service(settings, store or Store(settings.database), clock)
     app.state.ready, app.state.stopping = threading.Event(), threading.Event()
     app.state.health_limiter = CapacityLimiter(2)
     for each in (pools, players, matchings, games, insight, health):
@@ -93,10 +86,7 @@ def from_environment() -> FastAPI:
 
 
 def freeze_imports() -> None:
-    """Exclude what was imported from the search for garbage.
-
-    To search all of it every now and then took a third of a second.
-    """
+    """Exclude what was imported from the search for garbage, which took a third of a second."""
     gc.collect()
     gc.freeze()
 
@@ -105,13 +95,11 @@ def freeze_imports() -> None:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     service, stopping = app.state.service, app.state.stopping
     _note_signals(stopping)
-    current_default_thread_limiter().total_tokens = service.settings.threads
-    threading.Thread(
-        target=_warm_up, args=(service, app.state.ready, stopping), daemon=True
-    ).start()
+    settings, ready = service.settings, app.state.ready
+    current_default_thread_limiter().total_tokens = settings.threads
+    threading.Thread(target=_warm_up, args=(service, ready, stopping), daemon=True).start()
     sweeper = threading.Thread(target=_sweep, args=(service, stopping), daemon=True)
     sweeper.start()
-    settings = service.settings
     # With port 0 uvicorn chooses one, and tells which.
     page = f"http://{settings.host}:{settings.port}/"
     log.info("started", database=service.store.name, keys=settings.needs_keys, page=page)

@@ -25,11 +25,7 @@ class ProblemType:
         return f"/problems/{self.slug}"
 
 
-def _types(*rows: tuple[str, int, str]) -> dict[str, ProblemType]:
-    return {slug: ProblemType(slug, status, title) for slug, status, title in rows}
-
-
-PROBLEM_TYPES = _types(
+_TYPES = (
     ("malformed-request", 400, "The request cannot be read"),
     ("key-needed", 401, "An API key is needed"),
     ("scope-needed", 403, "The API key does not allow this"),
@@ -58,6 +54,7 @@ PROBLEM_TYPES = _types(
     ("store-damaged", 503, "The database is damaged"),
     ("store-full", 507, "The disk of the database is full"),
 )
+PROBLEM_TYPES = {slug: ProblemType(slug, status, title) for slug, status, title in _TYPES}
 
 
 @dataclass

@@ -21,20 +21,14 @@ _FACTORY = "pairup.service.app:from_environment"
 
 
 def serve(settings: Settings) -> None:
-    """Serve until a signal says to stop; then finish requests and save pools.
-
-    Raises
-    ------
-    ServiceError
-        The service cannot start as asked; nothing in the database was changed.
-    """
+    """Serve until a signal says to stop; then finish requests and save pools."""
     settings.check()
     check_address(settings)
     logs.set_up(settings.log_level)
     store = open_store(settings)
     # Uvicorn raises the signal that stopped it once more, which would make the exit a failure.
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _ignore)
+        signal.signal(number, lambda number, frame: None)
     options: dict[str, Any] = {
         "host": settings.host,
         "port": settings.port,
@@ -45,7 +39,8 @@ def serve(settings: Settings) -> None:
     }
     if settings.workers > 1:
         store.close()
-        _export(settings)
+        for name, value in settings.model_dump().items():  # to where workers find them
+            os.environ[f"PAIRUP_{name.upper()}"] = str(value)
         with tempfile.TemporaryDirectory(prefix="pairup-metrics-") as shared:
             os.environ[SHARED] = shared
             uvicorn.run(_FACTORY, factory=True, workers=settings.workers, **options)
@@ -53,10 +48,6 @@ def serve(settings: Settings) -> None:
         app = create_app(settings, store=store)
         freeze_imports()
         uvicorn.run(app, **options)
-
-
-def _ignore(number: int, frame: object) -> None:
-    return
 
 
 def check_address(settings: Settings) -> None:
@@ -75,22 +66,13 @@ def check_address(settings: Settings) -> None:
 def open_store(settings: Settings) -> Store:
     """Open the database; refuse to start where keys are needed and there are none."""
     store = Store(settings.database)
-    try:
-        with store.reading() as transaction:
-            valid = [row for row in transaction.api_keys() if row.revoked_at is None]
-        if settings.needs_keys and not valid:
-            raise ServiceError(
-                "without API keys the service listens on loopback only, got host "
-                f"{settings.host!r}: make a key with `pairup keys create --database {store.name} "
-                "--scope '*:admin' NAME`, or give --host 127.0.0.1"
-            )
-    except BaseException:
+    with store.reading() as transaction:
+        valid = [row for row in transaction.api_keys() if row.revoked_at is None]
+    if settings.needs_keys and not valid:
         store.close()
-        raise
+        raise ServiceError(
+            "without API keys the service listens on loopback only, got host "
+            f"{settings.host!r}: make a key with `pairup keys create --database {store.name} "
+            "--scope '*:admin' NAME`, or give --host 127.0.0.1"
+        )
     return store
-
-
-def _export(settings: Settings) -> None:
-    """Put the settings into the environment, where workers find them."""
-    for name, value in settings.model_dump().items():
-        os.environ[f"PAIRUP_{name.upper()}"] = str(value)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.learning import Learner, Rate
+from pairup.learning import Learner
 from pairup.service.analytics.comparison import Z
 from pairup.service.domain.forecast import mean_of_couples, min_deviation
 
@@ -43,7 +43,13 @@ def estimate_rates(learner: Learner, met: Mapping[str, int]) -> list[RateEstimat
     """
     own = learner.rates()
     if own:
-        return [_widened(each, met[str(each.player)]) for each in own]
+        # As wide as if all outcomes had shown the player's answer, or wider: a policy may estimate
+        # deviations from few draws, and after a single one it sees no spread at all.
+        least = [float(min_deviation(np.float64(rate), met[str(name)])) for name, rate, _ in own]
+        return [
+            RateEstimate(str(each.player), each.rate, max(each.deviation, low))
+            for each, low in zip(own, least, strict=True)
+        ]
     players = [str(player) for player in learner.players]
     place = {player: x for x, player in enumerate(players)}
     tries, games = np.zeros((2, len(players), len(players)))
@@ -54,15 +60,6 @@ def estimate_rates(learner: Learner, met: Mapping[str, int]) -> list[RateEstimat
     rates, deviations = _fit(tries, games)
     found = map(RateEstimate, players, rates.tolist(), deviations.tolist())
     return sorted(found, key=lambda each: -each.rate)
-
-
-def _widened(told: Rate, met: int) -> RateEstimate:
-    """Widen a deviation to what it would be if all outcomes had shown the player's answer.
-
-    A policy may estimate deviations from few draws; after a single one it sees no spread at all.
-    """
-    least = float(min_deviation(np.float64(told.rate), met))
-    return RateEstimate(str(told.player), told.rate, max(told.deviation, least))
 
 
 def _fit(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections.abc import Callable
+from functools import cached_property
 from typing import Annotated, cast
 
 from fastapi import Depends, Header, Request
@@ -17,6 +20,7 @@ from pairup.service.use_cases.service import Service
 _bearer = HTTPBearer(auto_error=False, description="An API key, made by `pairup keys create`.")
 _LOCAL = re.compile(r"^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$")
 _PROXY_HEADERS = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
+_PoolOf = Callable[[str], str | None]
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
@@ -53,22 +57,15 @@ class Caller:
 
     def __init__(self, request: Request, key: str | None) -> None:
         self.service = cast(Service, request.app.state.service)
-        self.request = request
-        self._key = key
-        self._principal: Principal | None = None
+        self.request, self._key = request, key
 
     def afresh(self) -> Caller:
         """Return the same caller, whose key is looked up again."""
         return Caller(self.request, self._key)
 
-    @property
+    @cached_property
     def principal(self) -> Principal:
         """The owner of the API key, or a refusal."""
-        if self._principal is None:
-            self._principal = self._identify()
-        return self._principal
-
-    def _identify(self) -> Principal:
         if not self.service.settings.needs_keys:
             check_local(self.request)
             return ANYONE
@@ -83,6 +80,10 @@ class Caller:
             )
         return known
 
+    def keyed(self, sent_key: tuple[str, str] | None) -> KeyedRequest | None:
+        """Describe the request by its idempotency key and its digest, None without a key."""
+        return KeyedRequest(self.principal.id, *sent_key) if sent_key else None
+
     def require(self, scope: str, pool: str) -> None:
         """Refuse a caller who may not do in a pool what needs `scope`."""
         if not self.principal.may(scope, pool):
@@ -92,13 +93,17 @@ class Caller:
                 f"one with `pairup keys create --scope {pool}:{scope}`",
             )
 
-    def require_found(self, scope: str, pool: str | None, unknown: RefusalError) -> str:
-        """Return the pool in which something was found, or refuse.
+    def find_pool(
+        self, scope: str, id: str, pool_of: _PoolOf, unknown: Callable[[str], RefusalError]
+    ) -> str:
+        """Return the pool of a thing, in which the caller may do what needs `scope`, or refuse.
 
         A caller who may not read that pool is not told whether the thing exists.
         """
-        if pool is None or not self.principal.may("read", pool):
-            raise unknown
+        principal = self.principal  # or a refusal, before anything is looked up
+        pool = pool_of(id)
+        if pool is None or not principal.may("read", pool):
+            raise unknown(id)
         self.require(scope, pool)
         return pool
 
@@ -112,20 +117,6 @@ async def _caller(  # async though it awaits nothing: otherwise it would cost a 
 CurrentCaller = Annotated[Caller, Depends(_caller)]
 
 
-class IdempotencyKey:
-    """The idempotency key of a request, if it has one, and the bytes it was sent with."""
-
-    def __init__(self, key: str | None, request: Request, body: bytes) -> None:
-        self._key, self._request, self._body = key, request, body
-
-    def sent_by(self, caller: Caller) -> KeyedRequest | None:
-        """Describe the request, None without a key."""
-        if self._key is None:
-            return None
-        method, path = self._request.method, self._request.url.path
-        return KeyedRequest.of(caller.principal.id, self._key, method, path, self._body)
-
-
 _KeyHeader = Annotated[
     str | None,
     Header(
@@ -137,8 +128,11 @@ _KeyHeader = Annotated[
 ]
 
 
-async def _idempotency_key(request: Request, idempotency_key: _KeyHeader = None) -> IdempotencyKey:
-    return IdempotencyKey(idempotency_key, request, await request.body())
+async def _sent_key(request: Request, idempotency_key: _KeyHeader = None) -> tuple[str, str] | None:
+    if idempotency_key is None:
+        return None
+    content = f"{request.method} {request.url.path}\n".encode() + await request.body()
+    return idempotency_key, hashlib.sha256(content).hexdigest()
 
 
-SentKey = Annotated[IdempotencyKey, Depends(_idempotency_key)]
+SentKey = Annotated[tuple[str, str] | None, Depends(_sent_key)]

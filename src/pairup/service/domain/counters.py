@@ -19,10 +19,10 @@ class Bucket:
     explored: int = 0  # games of couples that were not in the leader
     estimated: int = 0  # games with a forecast; the sums below are over them
     estimated_played: int = 0
-    expected: float = 0.0
-    random: float = 0.0
-    deviation: float = 0.0
-    best: float = 0.0
+    expected: float = 0.0  # chance, by the estimates of the moment
+    random: float = 0.0  # chance of couples drawn at random from the same players
+    deviation: float = 0.0  # of `random`
+    best: float = 0.0  # chance in the best matching of the same players
 
     def add(self, played: bool, explored: bool, forecast: Forecast) -> None:
         """Count a game."""
@@ -43,20 +43,9 @@ class Bucket:
         for each in fields(self):
             setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
 
-    @property
-    def mean_expected(self) -> float | None:
-        """Mean chance of the games, by the estimates of the moment."""
-        return self.expected / self.estimated if self.estimated else None
-
-    @property
-    def mean_random(self) -> float | None:
-        """Mean chance of couples drawn at random from the same players."""
-        return self.random / self.estimated if self.estimated else None
-
-    @property
-    def mean_best(self) -> float | None:
-        """Mean chance in the best matchings of the same players."""
-        return self.best / self.estimated if self.estimated else None
+    def mean(self, total: float) -> float | None:
+        """Return the mean of a sum over the games with a forecast; None without any."""
+        return total / self.estimated if self.estimated else None
 
 
 @dataclass

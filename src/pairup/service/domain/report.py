@@ -29,8 +29,6 @@ class Report:
     --------
     >>> Report(answers={"ann": "accepted", "bob": "declined"}).decision
     False
-    >>> Report(answers={"ann": "accepted"}).decision is None
-    True
     """
 
     played: bool | None = None
@@ -42,11 +40,7 @@ class Report:
         return cls(_PLAYED[outcome], answers)
 
     def checked(self, players: Sequence[str]) -> Report:
-        """Return what the report says about a game of `players`, without unknown answers.
-
-        A report that says nothing, is about others or contradicts itself is refused with an
-        `InconsistentReportError`.
-        """
+        """Check a report about a game of `players`, and return it without unknown answers."""
         for player in self.answers:
             if player not in players:
                 raise InconsistentReportError(

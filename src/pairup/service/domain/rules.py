@@ -25,8 +25,6 @@ class Rules:
     >>> rules = Rules(lifetime_s=30)
     >>> rules.with_changes({"unreported": "cancelled"}).unreported
     'cancelled'
-    >>> rules.make_policy().name
-    'rank_one_thompson'
     """
 
     policy: str = DEFAULT_POLICY

@@ -17,15 +17,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics:
-    """The counters of this process, and of its fellow workers.
-
-    Examples
-    --------
-    >>> metrics = Metrics()
-    >>> metrics.requests.labels("GET", "/healthz", "200").inc()
-    >>> b'pairup_requests_total{method="GET"' in metrics.expose()
-    True
-    """
+    """The counters of this process, and of its fellow workers."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()

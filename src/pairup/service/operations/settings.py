@@ -12,13 +12,7 @@ from pairup.errors import ServiceError
 
 
 class Settings(BaseSettings):
-    """Settings of the service; each is also an environment variable, for example PAIRUP_PORT.
-
-    Examples
-    --------
-    >>> Settings(port=9000).port
-    9000
-    """
+    """Settings of the service; each is also an environment variable, for example PAIRUP_PORT."""
 
     model_config = SettingsConfigDict(env_prefix="PAIRUP_", extra="ignore", frozen=True)
 

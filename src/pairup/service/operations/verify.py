@@ -28,10 +28,9 @@ class Verification:
 
 
 def verify(store: Store) -> list[Verification]:
-    """Replay the log of every pool, and compare its snapshots and the records of its games.
+    """Replay the log of every pool, deleted or not, and compare what is stored beside it.
 
-    Deleted pools are included. Each pool is read as of one moment, so that it may be served
-    meanwhile.
+    Each pool is read as of one moment, so that it may be served meanwhile.
     """
     with store.reading() as transaction:
         ids = transaction.pool_ids()

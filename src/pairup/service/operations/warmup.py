@@ -13,13 +13,7 @@ from pairup.policies import Policy
 
 @lru_cache(64)  # once per process and policy, which is a frozen set of options
 def warm_up(policy: Policy) -> None:
-    """Let a small learner do everything that a pool lets its learner do.
-
-    Examples
-    --------
-    >>> from pairup import Unimodal
-    >>> warm_up(Unimodal())
-    """
+    """Let a small learner do everything that a pool lets its learner do."""
     learner = policy.learner(list("abcdef"))
     matching = learner.propose()
     learner.observe(matching, [True, False, False], accepted={matching[0][0]: True})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -84,9 +85,7 @@ def make_engine(url: URL) -> Engine:
         event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
-    engine = create_engine(
-        url, pool_size=5, max_overflow=10, pool_pre_ping=True, connect_args=_CONNECTING
-    )
+    engine = create_engine(url, pool_pre_ping=True, connect_args=_CONNECTING)
     event.listen(engine, "connect", _set_up_postgresql)
     return engine
 
@@ -100,31 +99,24 @@ def make_read_only_engine(url: URL) -> Engine | None:
     if not file.exists() or not file.stat().st_size:
         return None
     address = f"file:{quote(str(file.absolute()))}?mode=ro"
-    return create_engine("sqlite://", creator=lambda: _connect(address), poolclass=NullPool)
-
-
-def _connect(address: str) -> sqlite3.Connection:
-    return sqlite3.connect(address, uri=True, timeout=_BUSY_MS / 1000)
+    connect = partial(sqlite3.connect, address, uri=True, timeout=_BUSY_MS / 1000)
+    return create_engine("sqlite://", creator=connect, poolclass=NullPool)
 
 
 def _set_up_sqlite(connection: Any, _: Any) -> None:
     connection.isolation_level = None  # transactions are begun by _begin_sqlite, not by the driver
-    cursor = connection.cursor()
-    try:
-        cursor.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
-        _use_wal(cursor)
-        cursor.execute("PRAGMA synchronous = FULL")  # a commit is on the disk before it is answered
-        cursor.execute("PRAGMA foreign_keys = ON")
-    finally:
-        cursor.close()
+    connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+    _use_wal(connection)
+    connection.execute("PRAGMA synchronous = FULL")  # a commit is on the disk before it is answered
+    connection.execute("PRAGMA foreign_keys = ON")
 
 
-def _use_wal(cursor: Any) -> None:
+def _use_wal(connection: Any) -> None:
     """Switch on the write-ahead log; SQLite gives up at once while another process does so."""
     deadline = time.monotonic() + _BUSY_MS / 1000
     while True:
         try:
-            cursor.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA journal_mode = WAL")
             return
         except sqlite3.OperationalError as error:
             busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY

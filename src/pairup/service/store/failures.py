@@ -10,12 +10,10 @@ from pairup.errors import ServiceError
 
 
 class StoreError(ServiceError):
-    """Something is wrong with the database.
+    """Something is wrong with the database."""
 
-    `public` is the message for callers of the service, without the address of the database.
-    """
-
-    what = advice = public = ""
+    what = advice = ""
+    public = ""  # the message for callers of the service, without the address of the database
 
 
 class StoreUnavailableError(StoreError):

@@ -19,19 +19,10 @@ log = structlog.get_logger()
 
 
 class Store:
-    """A database with the log of every pool.
+    """A database with the log of every pool: a file of SQLite, or a URL of SQLite or PostgreSQL.
 
-    Parameters
-    ----------
-    database
-        A file of SQLite, or a URL of SQLite or PostgreSQL.
-    inspect
-        Whether a file is searched for damage, which takes longer the larger it is.
-
-    Raises
-    ------
-    ServiceError
-        The database cannot be used; nothing in it was changed.
+    With `inspect` a file is searched for damage, which takes longer the larger it is. A database
+    that cannot be used is refused with a `ServiceError`; nothing in it was changed.
     """
 
     def __init__(self, database: str, inspect: bool = True) -> None:
@@ -68,19 +59,16 @@ class Store:
         try:
             with self._translating_errors(), reader.connect() as connection:
                 if self._inspect and not self.many_writers:
-                    self._check_file(connection)
+                    found = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
+                    if found != "ok":
+                        said = " ".join(str(found).split())
+                        raise StoreDamagedError(
+                            f"the database {self.name} is damaged ({said}): stop the service and "
+                            "restore a copy; nothing was changed"
+                        )
                 return schema.check(connection, self.name)
         finally:
             reader.dispose()
-
-    def _check_file(self, connection: Connection) -> None:
-        found = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
-        if found != "ok":
-            said = " ".join(str(found).split())
-            raise StoreDamagedError(
-                f"the database {self.name} is damaged ({said}): stop the service and restore a "
-                "copy; nothing was changed"
-            )
 
     @contextmanager
     def reading(self, still: bool = False) -> Iterator[Transaction]:

@@ -36,7 +36,7 @@ class Transaction:
     """A transaction, open until the block ends that began it."""
 
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+        self._execute = connection.execute
 
     # Pools
 
@@ -51,31 +51,30 @@ class Transaction:
     def _pool(self, condition: Any, lock: bool = False) -> PoolRow | None:
         query = select(tables.pools).where(condition, tables.pools.c.deleted_at.is_(None))
         # SQLite has no rows to lock, and ignores this: its writers are alone anyway.
-        row = self._connection.execute(query.with_for_update() if lock else query).first()
+        row = self._execute(query.with_for_update() if lock else query).first()
         return None if row is None else PoolRow(*row)
 
     def pools(self, after: str, limit: int) -> list[PoolRow]:
         """List pools by name."""
         table = tables.pools.c
         query = select(tables.pools).where(table.deleted_at.is_(None), table.name > after)
-        rows = self._connection.execute(query.order_by(table.name).limit(limit))
+        rows = self._execute(query.order_by(table.name).limit(limit))
         return [PoolRow(*row) for row in rows]
 
     def pool_ids(self) -> list[str]:
         """List the ids of all pools by name, those of deleted ones too."""
         table = tables.pools.c
         query = select(table.id).order_by(table.name, table.created_at, table.id)
-        return list(self._connection.execute(query).scalars())
+        return list(self._execute(query).scalars())
 
     def any_pool(self, id: str) -> PoolRow:
         """Find a pool that exists, or has been deleted."""
         query = select(tables.pools).where(tables.pools.c.id == id)
-        return PoolRow(*self._connection.execute(query).one())
+        return PoolRow(*self._execute(query).one())
 
     def add_pool(self, id: str, name: str, at: Moment) -> None:
         """Enter a pool without events, whose name must be free."""
-        row = {"id": id, "name": name, "created_at": at, "seq": 0}
-        self._connection.execute(insert(tables.pools), row)
+        self._execute(insert(tables.pools), {"id": id, "name": name, "created_at": at, "seq": 0})
 
     # The log
 
@@ -87,21 +86,18 @@ class Transaction:
             {"pool_id": pool_id, "seq": seq, "at": at, "kind": event.kind, "body": pack(event)}
             for seq, at, event in recorded
         ]
-        self._connection.execute(insert(tables.events), rows)
+        self._execute(insert(tables.events), rows)
         values: dict[str, Any] = {"seq": recorded[-1].seq}
         if isinstance(recorded[-1].event, happened.Deleted):
             values["deleted_at"] = recorded[-1].at
-        self._connection.execute(
-            update(tables.pools).where(tables.pools.c.id == pool_id).values(values)
-        )
+        self._execute(update(tables.pools).where(tables.pools.c.id == pool_id).values(values))
 
     def events(self, pool_id: str, after: int = 0) -> Iterator[Recorded]:
         """Read the log after event `after`, in order, by pages: it may be longer than memory."""
         while True:
             rows = self.raw_events(pool_id, after, _PAGE)
             for row in rows:
-                event = unpack(pool_id, row.seq, row.kind, row.body)
-                yield Recorded(row.seq, row.at, event)
+                yield Recorded(row.seq, row.at, unpack(pool_id, row.seq, row.kind, row.body))
             if len(rows) < _PAGE:
                 return
             after = rows[-1].seq
@@ -110,37 +106,37 @@ class Transaction:
         """Read the log as it is stored."""
         table = tables.events.c
         query = select(tables.events).where(table.pool_id == pool_id, table.seq > after)
-        return list(self._connection.execute(query.order_by(table.seq).limit(limit)))
+        return list(self._execute(query.order_by(table.seq).limit(limit)))
 
     def snapshots(self, pool_id: str) -> Iterator[bytes]:
         """Read the snapshots of a pool, the latest first."""
         table = tables.snapshots.c
         seqs = select(table.seq).where(table.pool_id == pool_id).order_by(table.seq.desc())
-        for seq in self._connection.execute(seqs).scalars().all():
+        for seq in self._execute(seqs).scalars().all():
             query = select(table.body).where(table.pool_id == pool_id, table.seq == seq)
-            yield self._connection.execute(query).scalar_one()
+            yield self._execute(query).scalar_one()
 
     def add_snapshot(self, pool_id: str, seq: int, at: Moment, body: bytes) -> None:
         """Keep a snapshot, and the latest of the older ones."""
         table = tables.snapshots.c
         mine = table.pool_id == pool_id
         before = select(table.seq).where(mine, table.seq < seq).order_by(table.seq.desc())
-        older = self._connection.execute(before.limit(1)).scalar()
+        older = self._execute(before.limit(1)).scalar()
         if older is not None:
-            self._connection.execute(delete(tables.snapshots).where(mine, table.seq < older))
-        self._connection.execute(delete(tables.snapshots).where(mine, table.seq == seq))
+            self._execute(delete(tables.snapshots).where(mine, table.seq < older))
+        self._execute(delete(tables.snapshots).where(mine, table.seq == seq))
         row = {"pool_id": pool_id, "seq": seq, "at": at, "body": body}
-        self._connection.execute(insert(tables.snapshots), row)
+        self._execute(insert(tables.snapshots), row)
 
     # Matchings and games
 
     def add_matching(self, matching: MatchingRecord, games: Sequence[GameRecord]) -> None:
         """Enter a matching with its games, in their order."""
         row = {**vars(matching), "waiting": dumps(matching.waiting)}
-        self._connection.execute(insert(tables.matchings), row)
+        self._execute(insert(tables.matchings), row)
         rows = [{**_game_row(game), "place": place} for place, game in enumerate(games)]
         if rows:
-            self._connection.execute(insert(tables.games), rows)
+            self._execute(insert(tables.games), rows)
 
     def update_games(self, games: Iterable[GameRecord]) -> None:
         """Update the records of games, all at once."""
@@ -149,12 +145,12 @@ class Transaction:
         stored = [{"game": game.id, **_game_row(game)} for game in games]
         rows = [{name: row[name] for name in ("game", *_CHANGEABLE)} for row in stored]
         if rows:
-            self._connection.execute(statement.values(columns), rows)
+            self._execute(statement.values(columns), rows)
 
     def matching(self, id: str) -> MatchingRecord | None:
         """Find a matching."""
         query = select(tables.matchings).where(tables.matchings.c.id == id)
-        row = self._connection.execute(query).first()
+        row = self._execute(query).first()
         if row is None:
             return None
         return MatchingRecord(**{**row._mapping, "waiting": json.loads(row.waiting)})
@@ -163,20 +159,19 @@ class Transaction:
         """List the games of a matching in their order, at most `limit` if that is given."""
         table = tables.games.c
         query = select(tables.games).where(table.matching_id == matching_id).order_by(table.place)
-        query = query.limit(limit)
-        return [_game_record(row) for row in self._connection.execute(query)]
+        return [_game_record(row) for row in self._execute(query.limit(limit))]
 
     def games_in(self, pool_id: str) -> dict[str, GameRecord]:
         """List all games that a pool ever had."""
         query = select(tables.games).where(tables.games.c.pool_id == pool_id)
-        return {row.id: _game_record(row) for row in self._connection.execute(query)}
+        return {row.id: _game_record(row) for row in self._execute(query)}
 
     def games(self, ids: Iterable[str]) -> dict[str, GameRecord]:
         """Find games."""
         wanted, found = list(ids), dict[str, GameRecord]()
         for start in range(0, len(wanted), _CHUNK):
             some = tables.games.c.id.in_(wanted[start : start + _CHUNK])
-            rows = self._connection.execute(select(tables.games).where(some))
+            rows = self._execute(select(tables.games).where(some))
             found |= {row.id: _game_record(row) for row in rows}
         return found
 
@@ -186,44 +181,44 @@ class Transaction:
         """Find the digest of a request, and the body of its answer."""
         table = tables.answers.c
         query = select(table.digest, table.body).where(table.owner == owner, table.key == key)
-        return self._connection.execute(query).first()
+        return self._execute(query).first()
 
     def keep_answer(self, owner: str, key: str, digest: str, body: str, at: Moment) -> None:
         """Keep the answer to a request."""
         row = {"owner": owner, "key": key, "digest": digest, "body": body, "at": at}
-        self._connection.execute(insert(tables.answers), row)
+        self._execute(insert(tables.answers), row)
 
     def drop_answers(self, before: Moment, limit: int = 1_000) -> bool:
         """Forget some of the answers older than a moment; returns whether there are more."""
         at = tables.answers.c.at
         next_ones = select(at).where(at < before).order_by(at).offset(limit).limit(1)
-        until = self._connection.execute(next_ones).scalar()
+        until = self._execute(next_ones).scalar()
         old = at < before if until is None else at <= until
-        self._connection.execute(delete(tables.answers).where(old))
+        self._execute(delete(tables.answers).where(old))
         return until is not None
 
     # API keys
 
     def add_key(self, row: dict[str, Any]) -> None:
         """Enter an API key."""
-        self._connection.execute(insert(tables.keys), row)
+        self._execute(insert(tables.keys), row)
 
     def api_keys(self) -> list[Row[Any]]:
         """List API keys, the oldest first."""
         order = (tables.keys.c.created_at, tables.keys.c.id)
-        return list(self._connection.execute(select(tables.keys).order_by(*order)))
+        return list(self._execute(select(tables.keys).order_by(*order)))
 
     def api_key(self, digest: str) -> Row[Any] | None:
         """Find a key that is not revoked by its digest."""
         table = tables.keys.c
         query = select(tables.keys).where(table.digest == digest, table.revoked_at.is_(None))
-        return self._connection.execute(query).first()
+        return self._execute(query).first()
 
     def revoke_key(self, id: str, at: Moment) -> bool:
         """Revoke a key; returns whether there was one to revoke."""
         table = tables.keys.c
         mine = update(tables.keys).where(table.id == id, table.revoked_at.is_(None))
-        return self._connection.execute(mine.values(revoked_at=at)).rowcount > 0
+        return self._execute(mine.values(revoked_at=at)).rowcount > 0
 
 
 def _game_record(row: Row[Any]) -> GameRecord:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,13 +32,7 @@ class KeyedRequest:
 
     owner: str  # of the API key: the keys of other owners are their own
     key: str
-    digest: str
-
-    @classmethod
-    def of(cls, owner: str, key: str, method: str, path: str, body: bytes) -> KeyedRequest:
-        """Describe a request."""
-        content = f"{method} {path}\n".encode() + body
-        return cls(owner, key, hashlib.sha256(content).hexdigest())
+    digest: str  # of its method, path and body
 
     def stored_reply(self, transaction: Transaction) -> Reply | None:
         """Find the first answer; refuse a key that another request was sent with."""

@@ -19,7 +19,7 @@ from pairup.service.store.failures import StoreConflictError
 from pairup.service.use_cases import views
 from pairup.service.use_cases.idempotency import KeyedRequest, Reply
 from pairup.service.use_cases.pool_cache import CachedPool, PoolCache
-from pairup.service.use_cases.unit_of_work import UnitOfWork
+from pairup.service.use_cases.unit_of_work import DrawId, UnitOfWork
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -59,12 +59,7 @@ class PoolAccess:
     """
 
     def __init__(
-        self,
-        settings: Settings,
-        store: Store,
-        clock: Clock,
-        metrics: Metrics,
-        new_id: Callable[[], str],
+        self, settings: Settings, store: Store, clock: Clock, metrics: Metrics, new_id: DrawId
     ) -> None:
         self._settings, self._store, self._clock = settings, store, clock
         self._metrics, self._new_id = metrics, new_id

@@ -67,10 +67,7 @@ class CachedPool:
         return Pool(row.id)
 
     def save(self, transaction: Transaction, every: int) -> None:
-        """Save the pool if `every` events or more happened since it was saved.
-
-        A large pool, which takes long to save, is saved less often.
-        """
+        """Save the pool after `every` events or more; one that takes long to save, less often."""
         pool, began = self.pool, time.monotonic()
         if pool is None or pool.seq - self.saved_seq < every:
             return
@@ -108,15 +105,12 @@ class PoolCache:
             raise unknown_pool(name)
         with self._guard:
             found = self._cached.setdefault(name, CachedPool(row.id, name))
-            self._make_room()
+            for unused in list(self._cached)[: -self._settings.cached_pools]:
+                # A request that waits for a pool taken out here still gets it, and reads it again.
+                if self._cached[unused].lock.acquire(blocking=False):
+                    self._cached.pop(unused).lock.release()
+            self._metrics.cached_pools.set(len(self._cached))
             return found
-
-    def _make_room(self) -> None:
-        for name in list(self._cached)[: -self._settings.cached_pools]:
-            # A request that waits for a pool taken out here still gets it, and reads it again.
-            if self._cached[name].lock.acquire(blocking=False):
-                self._cached.pop(name).lock.release()
-        self._metrics.cached_pools.set(len(self._cached))
 
     def drop(self, cached: CachedPool) -> None:
         """Forget a pool that was deleted."""

@@ -21,7 +21,14 @@ def propose(
     if available is not None:
         _check_available(pool, available)
     couples = [sorted(couple) for couple in apart]
-    _check_apart(pool, couples)
+    for one, other in couples:
+        if one == other:
+            raise RefusalError(
+                "invalid-request",
+                f"player {one!r} is to be kept apart from itself: a couple is two players",
+            )
+        check_known(pool, one)
+        check_known(pool, other)
     players = pool.waiting if available is None else available
     if len(players) < 2:
         raise RefusalError(
@@ -82,14 +89,3 @@ def _check_available(pool: Pool, available: list[str]) -> None:
             "leave them out, or leave out `available` to take all who wait",
             {"players": others},
         )
-
-
-def _check_apart(pool: Pool, couples: list[list[str]]) -> None:
-    for one, other in couples:
-        if one == other:
-            raise RefusalError(
-                "invalid-request",
-                f"player {one!r} is to be kept apart from itself: a couple is two players",
-            )
-        for player in (one, other):
-            check_known(pool, player)

@@ -24,7 +24,7 @@ from pairup.service.use_cases import proposals, reports, views
 from pairup.service.use_cases.idempotency import KeyedRequest, Reply
 from pairup.service.use_cases.pool_access import PoolAccess
 from pairup.service.use_cases.pool_cache import unknown_pool
-from pairup.service.use_cases.unit_of_work import UnitOfWork, draw_id
+from pairup.service.use_cases.unit_of_work import DrawId, UnitOfWork, draw_id
 
 T = TypeVar("T")
 View = dict[str, Any]
@@ -44,7 +44,7 @@ class Service:
         store: Store,
         clock: Clock | None = None,
         metrics: Metrics | None = None,
-        new_id: Callable[[], str] = draw_id,
+        new_id: DrawId = draw_id,
     ) -> None:
         self.settings, self.store = settings, store
         self.clock = clock or WallClock()

@@ -12,6 +12,8 @@ from pairup.service.domain.game_record import GameRecord, MatchingRecord, change
 from pairup.service.domain.pool import Pool
 from pairup.service.store import Transaction
 
+DrawId = Callable[[], str]
+
 
 def draw_id() -> str:
     """Draw an id that nobody can guess."""
@@ -30,15 +32,14 @@ class UnitOfWork:
     cannot be committed, it must be thrown away.
     """
 
-    def __init__(
-        self, pool: Pool, transaction: Transaction, now: Moment, new_id: Callable[[], str]
-    ) -> None:
+    def __init__(self, pool: Pool, transaction: Transaction, now: Moment, new_id: DrawId) -> None:
         self.pool, self.now = pool, now
         self.log: list[Recorded] = []
         self._at = max(now, pool.at)
         self._transaction, self._new_id = transaction, new_id
         self._stored: dict[str, GameRecord] = {}
         self._changed: dict[str, GameRecord] = {}
+        self._proposed: dict[str, MatchingRecord] = {}
         if due := pool.due(now):
             self.add(happened.Expired(due, pool.rules.unreported))
 
@@ -53,8 +54,9 @@ class UnitOfWork:
         expires_at = self.pool.rules.expiry(self.now)
         recorded = self.pool.propose(self._at, expires_at, available, apart, self._new_id)
         self._record(recorded)
-        assert isinstance(recorded.event, happened.Proposed)
-        return recorded.event.matching
+        matching = MatchingRecord.of(self.pool.id, recorded)
+        self._proposed[matching.id] = matching
+        return matching.id
 
     def _record(self, recorded: Recorded) -> None:
         self.log.append(recorded)
@@ -77,10 +79,8 @@ class UnitOfWork:
 
     def matching(self, id: str) -> tuple[MatchingRecord, list[GameRecord]] | None:
         """Return a matching with its games as they are now, None if the pool has no such one."""
-        for recorded in self.log:
-            if isinstance(recorded.event, happened.Proposed) and recorded.event.matching == id:
-                games = [self._changed[game["id"]] for game in recorded.event.games]
-                return MatchingRecord.of(self.pool.id, recorded), games
+        if id in self._proposed:
+            return self._proposed[id], self._games_of(id)
         record = self._transaction.matching(id)
         if record is None or record.pool_id != self.pool.id:
             return None
@@ -90,9 +90,10 @@ class UnitOfWork:
     def flush(self) -> None:
         """Write the events, and the records that follow from them."""
         self._transaction.append(self.pool.id, self.log)
-        changed = dict(self._changed)
-        for recorded in self.log:
-            if isinstance(recorded.event, happened.Proposed):
-                games = [changed.pop(game["id"]) for game in recorded.event.games]
-                self._transaction.add_matching(MatchingRecord.of(self.pool.id, recorded), games)
-        self._transaction.update_games(changed.values())
+        for matching in self._proposed.values():
+            self._transaction.add_matching(matching, self._games_of(matching.id))
+        games = self._changed.values()
+        self._transaction.update_games(g for g in games if g.matching_id not in self._proposed)
+
+    def _games_of(self, matching: str) -> list[GameRecord]:
+        return [game for game in self._changed.values() if game.matching_id == matching]

@@ -118,15 +118,12 @@ def _games(counters: Counters, open_games: int) -> dict[str, Any]:
 
 def _exploration(counters: Counters) -> dict[str, Any]:
     latest = latest_games(counters.buckets)
+    share = latest.explored / latest.games if latest.games else None
     return {
         "explored": counters.explored,
         "proposed": counters.proposed,
         "share": counters.explored / counters.proposed if counters.proposed else None,
-        "latest": {
-            "explored": latest.explored,
-            "games": latest.games,
-            "share": latest.explored / latest.games if latest.games else None,
-        },
+        "latest": {"explored": latest.explored, "games": latest.games, "share": share},
     }
 
 
@@ -138,9 +135,9 @@ def _course(counters: Counters) -> list[dict[str, Any]]:
             "played": each.played,
             "share": wilson_interval(each.played, each.games),
             "explored": each.explored,
-            "expected": each.mean_expected,
-            "random": each.mean_random,
-            "best": each.mean_best,
+            "expected": each.mean(each.expected),
+            "random": each.mean(each.random),
+            "best": each.mean(each.best),
         }
         for place, each in enumerate(counters.buckets)
     ]

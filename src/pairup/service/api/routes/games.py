@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from pairup.service.api.dependencies import Caller, CurrentCaller, SentKey
+from pairup.service.api.dependencies import CurrentCaller, SentKey
 from pairup.service.api.paging import check_length
 from pairup.service.api.responses import refusals, send, send_reply
 from pairup.service.api.schemas.fields import Id, PoolName
@@ -24,7 +24,7 @@ router = APIRouter(prefix="/v1", tags=["games"])
 @router.get("/games/{game}", response_model=GameView, responses=refusals(404))
 def show_game(caller: CurrentCaller, game: Id) -> Response:
     """Show a game."""
-    pool = _require_game(caller, "read", game)
+    pool = caller.find_pool("read", game, caller.service.pool_of_game, unknown_game)
     return send(caller.service.show_game(pool, game))
 
 
@@ -35,7 +35,7 @@ def report(caller: CurrentCaller, game: Id, body: NewReport) -> Response:
     A report that is sent twice changes nothing; one that contradicts the first is refused with what
     is stored; one that comes late is stored and not learnt.
     """
-    pool = _require_game(caller, "write", game)
+    pool = caller.find_pool("write", game, caller.service.pool_of_game, unknown_game)
     given = Report.of(body.outcome, body.answers)
     return send(caller.service.report_outcome(pool, game, given))
 
@@ -47,10 +47,4 @@ def report_many(caller: CurrentCaller, key: SentKey, pool: PoolName, body: Repor
     most = caller.service.settings.max_outcomes
     check_length("outcomes", body.outcomes, most, "max_outcomes")
     given = [(each.game, Report.of(each.outcome, each.answers)) for each in body.outcomes]
-    return send_reply(caller.service.report_outcomes(pool, given, key.sent_by(caller)))
-
-
-def _require_game(caller: Caller, scope: str, game: str) -> str:
-    caller.principal  # noqa: B018  # or a refusal, before anything is looked up
-    pool = caller.service.pool_of_game(game)
-    return caller.require_found(scope, pool, unknown_game(game))
+    return send_reply(caller.service.report_outcomes(pool, given, caller.keyed(key)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from pairup.service.api.dependencies import Caller, CurrentCaller, SentKey
+from pairup.service.api.dependencies import CurrentCaller, SentKey
 from pairup.service.api.paging import check_length
 from pairup.service.api.responses import refusals, send, send_reply
 from pairup.service.api.schemas.fields import Id, PoolName
@@ -39,7 +39,7 @@ def propose(
     wanted, settings = body or NewMatching.model_validate({}), caller.service.settings
     check_length("players", wanted.available or (), settings.max_players, "max_players")
     check_length("couples to keep apart", wanted.apart, settings.max_apart, "max_apart")
-    request = key.sent_by(caller)
+    request = caller.keyed(key)
     reply = caller.service.propose(pool, wanted.available, wanted.apart, request)
     return send_reply(reply, 201, f"/v1/matchings/{reply.view['id']}")
 
@@ -47,8 +47,9 @@ def propose(
 @router.get("/matchings/{matching}", response_model=MatchingView, responses=refusals(404))
 def show_matching(caller: CurrentCaller, matching: Id) -> Response:
     """Show a matching with what became of its games."""
-    pool = _require_matching(caller, "read", matching)
-    return send(caller.service.show_matching(pool, matching))
+    service = caller.service
+    pool = caller.find_pool("read", matching, service.pool_of_matching, unknown_matching)
+    return send(service.show_matching(pool, matching))
 
 
 @router.post(
@@ -56,11 +57,6 @@ def show_matching(caller: CurrentCaller, matching: Id) -> Response:
 )
 def release(caller: CurrentCaller, key: SentKey, matching: Id) -> Response:
     """Take back the games of a matching that are still open: nothing is learnt from them."""
-    pool = _require_matching(caller, "write", matching)
-    return send_reply(caller.service.release(pool, matching, key.sent_by(caller)))
-
-
-def _require_matching(caller: Caller, scope: str, matching: str) -> str:
-    caller.principal  # noqa: B018  # or a refusal, before anything is looked up
-    pool = caller.service.pool_of_matching(matching)
-    return caller.require_found(scope, pool, unknown_matching(matching))
+    service = caller.service
+    pool = caller.find_pool("write", matching, service.pool_of_matching, unknown_matching)
+    return send_reply(service.release(pool, matching, caller.keyed(key)))

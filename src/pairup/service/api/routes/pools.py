@@ -24,7 +24,7 @@ _LINKS = {
 def make_pool(caller: CurrentCaller, key: SentKey, body: NewPool) -> Response:
     """Create a pool."""
     caller.require("admin", body.name)
-    reply = caller.service.create_pool(body.name, body.given(), key.sent_by(caller))
+    reply = caller.service.create_pool(body.name, body.given(), caller.keyed(key))
     return send_reply(reply, 201, f"/v1/pools/{body.name}")
 
 
