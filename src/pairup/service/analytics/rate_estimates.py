@@ -37,9 +37,8 @@ def estimate_rates(learner: Learner, met: Mapping[str, int]) -> list[RateEstimat
 
     These are the policy's own estimates if it has any, with deviations no smaller than the number
     of outcomes allows. Otherwise they are the rates whose products fit the couples' shares best by
-    moments: each player played as often as the partners' rates let expect. A player without
-    outcomes has rate 1/2 and the deviation of a uniform draw. `met` has the number of learnt
-    outcomes of each player.
+    moments: each player played as often as the partners' rates let expect. A player without learnt
+    outcomes, which `met` counts, has rate 1/2 and the deviation of a uniform draw.
     """
     own = learner.rates()
     if own:

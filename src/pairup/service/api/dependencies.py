@@ -129,10 +129,8 @@ _KeyHeader = Annotated[
 
 
 async def _sent_key(request: Request, idempotency_key: _KeyHeader = None) -> tuple[str, str] | None:
-    if idempotency_key is None:
-        return None
     content = f"{request.method} {request.url.path}\n".encode() + await request.body()
-    return idempotency_key, hashlib.sha256(content).hexdigest()
+    return (idempotency_key, hashlib.sha256(content).hexdigest()) if idempotency_key else None
 
 
 SentKey = Annotated[tuple[str, str] | None, Depends(_sent_key)]

@@ -26,10 +26,8 @@ class UnitOfWork:
     Time never runs backwards in a log, whatever the clocks of several machines say: events are
     dated no earlier than those before them. When games expire is decided by the clock alone:
     otherwise one clock that was ahead would keep games open until the others have caught up. Games
-    that are due expire first.
-
-    The pool is changed in place. Until the events are committed it is ahead of its log: if they
-    cannot be committed, it must be thrown away.
+    that are due expire first. The pool is changed in place, ahead of its log: if the events cannot
+    be committed, it must be thrown away.
     """
 
     def __init__(self, pool: Pool, transaction: Transaction, now: Moment, new_id: DrawId) -> None:
