@@ -73,9 +73,9 @@ def create_key(
     """
     with _serving(), _store(database, make=True) as store:
         from pairup.service.domain.clock import WallClock
-        from pairup.service.operations import keys
+        from pairup.service.operations import api_keys
 
-        _, key = keys.create(store, name, keys.parse_scopes(scope), WallClock().now())
+        _, key = api_keys.create(store, name, api_keys.parse_scopes(scope), WallClock().now())
         typer.echo(key)
 
 
@@ -86,9 +86,9 @@ def list_keys(database: Database = None, as_json: AsJson = False) -> None:
     Example: pairup keys list
     """
     with _serving(), _store(database) as store:
-        from pairup.service.operations import keys
+        from pairup.service.operations import api_keys
 
-        rows = keys.list_keys(store)
+        rows = api_keys.list_keys(store)
         print_rows(rows, ("id", "name", "scopes", "created", "revoked"), as_json)
 
 
@@ -103,9 +103,9 @@ def revoke_key(
     """
     with _serving(), _store(database) as store:
         from pairup.service.domain.clock import WallClock
-        from pairup.service.operations import keys
+        from pairup.service.operations import api_keys
 
-        keys.revoke(store, key, WallClock().now())
+        api_keys.revoke(store, key, WallClock().now())
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import pytest
 
 from pairup.errors import ServiceError
 from pairup.service.api.routes import insight
-from pairup.service.operations import keys
+from pairup.service.operations import api_keys
 from pairup.service.operations.settings import Settings, read_settings
 from pairup.service.server import open_store
 from pairup.service.store import Store
@@ -21,7 +21,7 @@ def guarded(tmp_path):
 
 
 def bearer(api, *scopes):
-    _, key = keys.create(api.service.store, "test", keys.parse_scopes(list(scopes)), 0)
+    _, key = api_keys.create(api.service.store, "test", api_keys.parse_scopes(list(scopes)), 0)
     return {"Authorization": f"Bearer {key}"}
 
 
@@ -75,14 +75,14 @@ def test_games_of_pools_that_a_key_may_not_read_do_not_exist_for_it(guarded):
 
 def test_a_revoked_key_allows_nothing(guarded):
     store = guarded.service.store
-    id, key = keys.create(store, "test", {"*": "read"}, 0)
+    id, key = api_keys.create(store, "test", {"*": "read"}, 0)
     headers = {"Authorization": f"Bearer {key}"}
     guarded("GET", "/v1/pools", 200, headers=headers)
-    keys.revoke(store, id, 1)
+    api_keys.revoke(store, id, 1)
     guarded("GET", "/v1/pools", 401, headers=headers)
     with pytest.raises(ServiceError, match="no valid key has the id"):
-        keys.revoke(store, id, 2)
-    (listed,) = keys.list_keys(store)
+        api_keys.revoke(store, id, 2)
+    (listed,) = api_keys.list_keys(store)
     assert (listed["id"], listed["name"], listed["scopes"]) == (id, "test", "*:read")
     assert listed["revoked"]
     assert key not in str(listed)
@@ -91,8 +91,8 @@ def test_a_revoked_key_allows_nothing(guarded):
 def test_a_stream_ends_when_its_key_is_revoked(guarded, monkeypatch):
     monkeypatch.setattr(insight, "_CHECK_S", 0.05)
     guarded("POST", "/v1/pools", 201, json={"name": "chess"}, headers=bearer(guarded, "*:admin"))
-    id, key = keys.create(guarded.service.store, "test", {"chess": "read"}, 0)
-    revoking = threading.Timer(0.2, keys.revoke, (guarded.service.store, id, 1))
+    id, key = api_keys.create(guarded.service.store, "test", {"chess": "read"}, 0)
+    revoking = threading.Timer(0.2, api_keys.revoke, (guarded.service.store, id, 1))
     revoking.start()
     headers = {"Authorization": f"Bearer {key}"}
     stream = guarded("GET", "/v1/pools/chess/events/stream", 200, headers=headers)  # until it ends
@@ -103,7 +103,7 @@ def test_a_stream_ends_when_its_key_is_revoked(guarded, monkeypatch):
 def test_keys_are_hashed_at_rest(tmp_path):
     file = tmp_path / "pools.db"
     store = Store(str(file))
-    made = [keys.create(store, "test", {"*": "read"}, 0)[1] for _ in range(20)]
+    made = [api_keys.create(store, "test", {"*": "read"}, 0)[1] for _ in range(20)]
     store.close()
     content = b"".join(each.read_bytes() for each in tmp_path.iterdir())
     assert len(set(made)) == 20
@@ -120,7 +120,7 @@ def test_idempotency_keys_are_their_owners(guarded):
 @pytest.mark.parametrize("scope", ["chess", ":read", "chess:reed", "chess:"])
 def test_scopes_that_are_none(scope):
     with pytest.raises(ServiceError, match="scope"):
-        keys.parse_scopes([scope])
+        api_keys.parse_scopes([scope])
 
 
 @pytest.mark.parametrize(
@@ -147,9 +147,9 @@ def test_without_keys_it_starts_on_loopback_only(tmp_path):
     with pytest.raises(ServiceError, match="pairup keys create"):
         open_store(Settings(host="0.0.0.0", database=database))
     store = Store(database)
-    id, _ = keys.create(store, "test", {"*": "read"}, 0)
+    id, _ = api_keys.create(store, "test", {"*": "read"}, 0)
     open_store(Settings(host="0.0.0.0", database=database)).close()
-    keys.revoke(store, id, 1)
+    api_keys.revoke(store, id, 1)
     store.close()
     with pytest.raises(ServiceError, match="pairup keys create"):
         open_store(Settings(host="0.0.0.0", database=database))

@@ -11,8 +11,8 @@ from typing import Annotated, cast
 from fastapi import Depends, Header, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from pairup.service.operations import keys
-from pairup.service.operations.keys import ANYONE, Principal
+from pairup.service.operations import api_keys
+from pairup.service.operations.api_keys import ANYONE, Principal
 from pairup.service.problem_details import RefusalError
 from pairup.service.use_cases.idempotency import KeyedRequest
 from pairup.service.use_cases.service import Service
@@ -69,7 +69,7 @@ class Caller:
         if not self.service.settings.needs_keys:
             check_local(self.request)
             return ANYONE
-        known = keys.find(self.service.store, self._key) if self._key else None
+        known = api_keys.find(self.service.store, self._key) if self._key else None
         if known is None:
             what = "this one is unknown or revoked" if self._key else "none was sent"
             raise RefusalError(

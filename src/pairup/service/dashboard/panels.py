@@ -10,7 +10,7 @@ from pairup.service.dashboard import sentences
 from pairup.service.domain.clock import SECOND, Moment, format_moment
 from pairup.service.domain.game_record import GameRecord
 from pairup.service.domain.pool import Pool
-from pairup.service.domain.rules import Rules
+from pairup.service.domain.pool_rules import Rules
 
 MAX_GAMES = 60  # games of the current matching that the page lists
 MAX_COUPLES = 60  # couples that the page lists

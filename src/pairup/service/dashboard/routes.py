@@ -18,7 +18,7 @@ from pairup.service.dashboard import panels
 from pairup.service.dashboard.charts import MAX_RATES, chart_data, course_points
 from pairup.service.dashboard.rendering import is_known, page, poll_interval_ms, tag_of, unchanged
 from pairup.service.domain.pool import Pool
-from pairup.service.domain.rules import Rules
+from pairup.service.domain.pool_rules import Rules
 from pairup.service.problem_details import RefusalError
 from pairup.service.store import Transaction
 from pairup.service.use_cases import views

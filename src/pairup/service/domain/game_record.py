@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pairup.service.domain import events as happened
 from pairup.service.domain.clock import Moment
 from pairup.service.domain.events import Event, Recorded
-from pairup.service.domain.report import Report
+from pairup.service.domain.game_report import Report
 
 OPEN = "proposed"
 

@@ -22,7 +22,7 @@ from pairup.service.domain.counters import Counters, count
 from pairup.service.domain.events import Recorded, dumps
 from pairup.service.domain.forecast import Forecast, forecast_pairings
 from pairup.service.domain.game_record import GameRecord, opened_games
-from pairup.service.domain.rules import Rules
+from pairup.service.domain.pool_rules import Rules
 
 WAITING, AWAY, PLAYING, PROPOSED = "waiting", "away", "playing", "proposed"
 _FORMAT = 4

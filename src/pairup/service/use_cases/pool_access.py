@@ -10,7 +10,7 @@ from pairup.errors import ServiceError
 from pairup.service.domain import events as happened
 from pairup.service.domain.clock import Clock
 from pairup.service.domain.pool import Pool
-from pairup.service.domain.rules import Rules
+from pairup.service.domain.pool_rules import Rules
 from pairup.service.operations.metrics import Metrics
 from pairup.service.operations.settings import Settings
 from pairup.service.problem_details import RefusalError

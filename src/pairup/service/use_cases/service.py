@@ -12,15 +12,15 @@ from pairup.errors import PairupError, ServiceError
 from pairup.service.domain import events as happened
 from pairup.service.domain.clock import SECOND, Clock, WallClock
 from pairup.service.domain.game_record import GameRecord, MatchingRecord
+from pairup.service.domain.game_report import Report
 from pairup.service.domain.pool import Pool
-from pairup.service.domain.report import Report
-from pairup.service.domain.rules import Rules
+from pairup.service.domain.pool_rules import Rules
 from pairup.service.operations.metrics import Metrics
 from pairup.service.operations.settings import Settings
 from pairup.service.operations.warmup import warm_up
 from pairup.service.problem_details import RefusalError
 from pairup.service.store import PoolRow, Store, Transaction
-from pairup.service.use_cases import proposals, reports, views
+from pairup.service.use_cases import proposals, report_handling, views
 from pairup.service.use_cases.idempotency import KeyedRequest, Reply
 from pairup.service.use_cases.pool_access import PoolAccess
 from pairup.service.use_cases.pool_cache import unknown_pool
@@ -205,13 +205,15 @@ class Service:
 
     def report_outcome(self, pool: str, game: str, report: Report) -> View:
         """Take in a report of a game."""
-        return self.pools.change(pool, partial(reports.report_outcome, game=game, report=report))
+        return self.pools.change(
+            pool, partial(report_handling.report_outcome, game=game, report=report)
+        )
 
     def report_outcomes(
         self, pool: str, given: Sequence[tuple[str, Report]], request: KeyedRequest | None = None
     ) -> Reply:
         """Take in reports of several games; each is answered as if it had been sent alone."""
-        command = partial(reports.report_outcomes, reports=given)
+        command = partial(report_handling.report_outcomes, reports=given)
         return self.pools.change_once(pool, command, request)
 
     def show_game(self, pool: str, game: str) -> View:
@@ -220,7 +222,7 @@ class Service:
         def show(found: Pool, transaction: Transaction) -> View:
             record = transaction.games([game]).get(game)
             if record is None or record.pool_id != found.id:
-                raise reports.unknown_game(game)
+                raise report_handling.unknown_game(game)
             return views.game(record)
 
         return self.read(pool, show)

@@ -15,8 +15,8 @@ from pairup.service.api.schemas.games import (
     ReceiptView,
     ReportBatch,
 )
-from pairup.service.domain.report import Report
-from pairup.service.use_cases.reports import unknown_game
+from pairup.service.domain.game_report import Report
+from pairup.service.use_cases.report_handling import unknown_game
 
 router = APIRouter(prefix="/v1", tags=["games"])
 

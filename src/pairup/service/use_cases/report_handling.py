@@ -7,7 +7,7 @@ from typing import Any
 
 from pairup.service.domain import events as happened
 from pairup.service.domain.game_record import OPEN, GameRecord
-from pairup.service.domain.report import InconsistentReportError, Report
+from pairup.service.domain.game_report import InconsistentReportError, Report
 from pairup.service.problem_details import RefusalError
 from pairup.service.use_cases.unit_of_work import UnitOfWork
 

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from pairup.service.domain.report import InconsistentReportError, Report
+from pairup.service.domain.game_report import InconsistentReportError, Report
 
 SAID = (None, "accepted", "declined", "timed_out", "unknown")
 
