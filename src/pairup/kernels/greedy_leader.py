@@ -44,7 +44,7 @@ def new_leader(slots):
         place=np.full(slots, -1, np.int64),
         blocked=np.full(couples, _STALE, np.int64),
         couples=np.zeros(1, np.int64),
-        **new_arrays("mean bound", couples),
+        **new_arrays(("mean", "bound"), couples),
     )
 
 

@@ -60,7 +60,7 @@ class OSUB(CouplePolicy):
             key=np.zeros(count, np.uint64),
             order=np.zeros((count, context.slots + 1), np.int32),
             mean=np.zeros(count),
-            **new_arrays(" ".join(_SAVED), count, np.int64),
+            **new_arrays(_SAVED, count, np.int64),
         )
         return kernel.OsubState(
             stats=new_couple_statistics(context.slots),

@@ -76,12 +76,12 @@ class RankOneThompson(Policy):
         slots = context.slots
         width = -(-slots // LANES) * LANES
         state = kernel.RankOneState(
-            **new_arrays("tries games missed told", (slots, width), np.int32),
-            **new_arrays(" ".join(_OF_PLAYERS), width),
+            **new_arrays(("tries", "games", "missed", "told"), (slots, width), np.int32),
+            **new_arrays(_OF_PLAYERS, width),
             met=np.zeros(slots),
             usual=np.full(slots, -1, np.int64),
-            **new_arrays("moved terms", width),
-            **new_arrays("present by_rate by_mean", slots, np.int64),
+            **new_arrays(("moved", "terms"), width),
+            **new_arrays(("present", "by_rate", "by_mean"), slots, np.int64),
             available=np.zeros(slots, np.bool_),
             now=new_counters({PERIOD: self.period}),
             key=np.array([context.key, context.key]),

@@ -77,15 +77,14 @@ class SAM(CouplePolicy):
                 "SAM(horizon=1_000_000)"
             )
         slots = context.slots
-        integers = "members start turn tries games new_tries new_games ranked"
         return kernel.SamState(
             stats=new_couple_statistics(slots),
             now=new_counters(),
             log_horizon=np.array([math.log(max(horizon, 2))]),
-            **new_arrays(integers, slots + 1, np.int64),
+            **new_arrays(("members", "start", "turn", "ranked", *_SUMS), slots + 1, np.int64),
             cluster=np.zeros(slots, np.int64),
             available=np.zeros(slots, np.bool_),
-            **new_arrays("upper lower", slots),
+            **new_arrays(("upper", "lower"), slots),
         )
 
     def set_present(self, state: Any, present: Slots) -> None:

@@ -65,6 +65,6 @@ class UnimodalThompson(LeaderCountingPolicy):
             counts=leader_counts.new_counts(),
             keys=context.keys(2),
             now=new_counters({BY_PLAYERS: self.compare == "players", PERIOD: self.period}),
-            **new_arrays("alpha beta", draws, value=1),
+            **new_arrays(("alpha", "beta"), draws, value=1),
             draw=np.zeros(draws),
         )

@@ -14,6 +14,7 @@ def rate(count, kind="kl"):
     if count < 2:
         raise PolicyError(f"count must be at least 2, got {count}: try 2")
     require(count < 100, "there are too many")
+    state = new_arrays(("tries", "games"), 4, int) | new_arrays(("mean",), 4, float)
     return 0.5 * count  # halved
 '''
 
@@ -31,6 +32,10 @@ OTHER = {
     "option": ('"kl"', '"ucb"'),
     "name": ("rate(count", "share(count"),
     "error": ("PolicyError(f", "ValueError(f"),
+    "array of another type": (
+        '"games"), 4, int) | new_arrays((',
+        '), 4, int) | new_arrays(("games", ',
+    ),
 }
 
 

@@ -26,8 +26,8 @@ class Assignment(NamedTuple):
 def new_assignment(max_players):
     """A workspace for `max_players` players."""
     return Assignment(
-        **new_arrays("row_price least", max_players + 1),
-        **new_arrays("row_of way", max_players + 1, np.int64),
+        **new_arrays(("row_price", "least"), max_players + 1),
+        **new_arrays(("row_of", "way"), max_players + 1, np.int64),
         reached=np.zeros(max_players + 1, np.bool_),
     )
 

@@ -73,14 +73,18 @@ def new_matching_workspace(slots):
     nodes = slots + slots // 2 + 1
     nobody = np.int64, NOBODY
     return MatchingWorkspace(
-        **new_arrays("kept_mate mate top source vertex_of", slots, *nobody),
-        **new_arrays("kept_dual dual reach due", slots),
+        **new_arrays(("kept_mate", "mate", "top", "source", "vertex_of"), slots, *nobody),
+        **new_arrays(("kept_dual", "dual", "reach", "due"), slots),
         side=np.zeros(slots, np.int64),
         weight=np.zeros((slots, slots)),
-        **new_arrays("parent base entry_from entry_to meet_at mark", nodes, *nobody),
-        **new_arrays("thickness join", nodes),
-        **new_arrays("size child_count", nodes, np.int64),
-        **new_arrays("members near_from children link_from link_to", (nodes, slots), *nobody),
+        **new_arrays(
+            ("parent", "base", "entry_from", "entry_to", "meet_at", "mark"), nodes, *nobody
+        ),
+        **new_arrays(("thickness", "join"), nodes),
+        **new_arrays(("size", "child_count"), nodes, np.int64),
+        **new_arrays(
+            ("members", "near_from", "children", "link_from", "link_to"), (nodes, slots), *nobody
+        ),
         near=np.zeros((nodes, slots)),
         stack=np.full((nodes + 1, 2), NOBODY, np.int64),
         spare=np.full((3, slots), NOBODY, np.int64),
