@@ -10,7 +10,7 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import create_engine, text
 
 from pairup.errors import ServiceError
-from pairup.service.domain import events as happened
+from pairup.service.domain import events
 from pairup.service.domain.events import KINDS, Recorded, pack, unpack
 from pairup.service.domain.pool import Pool, replay
 from pairup.service.domain.pool_rules import Rules
@@ -33,9 +33,9 @@ def store(database):
 
 
 LOG = [
-    Recorded(1, 10, happened.Created("chess", Rules().as_json())),
-    Recorded(2, 11, happened.Joined("zoë \U0001f3b2", "waiting")),
-    Recorded(3, 12, happened.Joined("b", "away")),
+    Recorded(1, 10, events.Created("chess", Rules().as_json())),
+    Recorded(2, 11, events.Joined("zoë \U0001f3b2", "waiting")),
+    Recorded(3, 12, events.Joined("b", "away")),
 ]
 
 
@@ -128,7 +128,7 @@ def test_a_name_belongs_to_one_pool_at_a_time(store):
     with pytest.raises(StoreConflictError):
         enter(store, "q")
     with store.writing() as transaction:
-        transaction.append("p", [Recorded(4, 13, happened.Deleted())])
+        transaction.append("p", [Recorded(4, 13, events.Deleted())])
     with store.reading() as transaction:
         assert transaction.pool("p") is transaction.pool_named("chess") is None
     enter(store, "q")
@@ -264,7 +264,7 @@ def test_a_full_disk_is_told_and_nothing_is_lost(tmp_path):
     def limit(connection, _):
         connection.execute(f"PRAGMA max_page_count = {pages + 1}")
 
-    large = Recorded(4, 13, happened.Joined("x" * 100_000, "waiting"))
+    large = Recorded(4, 13, events.Joined("x" * 100_000, "waiting"))
     with pytest.raises(StoreFullError, match="no room left on its disk"), store.writing() as full:
         full.append("p", [large])
     with store.reading() as transaction:
@@ -316,10 +316,10 @@ def test_events_of_a_newer_pairup_are_named():
 
 def test_a_replay_that_differs_from_the_log_names_the_event():
     pool = Pool("p")
-    for recorded in [*LOG, Recorded(4, 13, happened.Joined("c", "waiting"))]:
+    for recorded in [*LOG, Recorded(4, 13, events.Joined("c", "waiting"))]:
         pool.apply(recorded)
     wrong = {"id": "g", "players": ["b", "c"], "chance": None, "explores": False}
-    event = happened.Proposed("m", [wrong], ["zoë \U0001f3b2"], None, [], 99, None, None, None)
+    event = events.Proposed("m", [wrong], ["zoë \U0001f3b2"], None, [], 99, None, None, None)
     with pytest.raises(ServiceError, match=r"event 5 of pool p \(proposed\) does not fit.*instead"):
         pool.apply(Recorded(5, 14, event))
 

@@ -48,7 +48,7 @@ class Pace:
                 )
 
 
-class Answered(NamedTuple):
+class AnsweredGame(NamedTuple):
     """What the players of a game decided, and how it is reported."""
 
     game: GameView
@@ -60,7 +60,7 @@ class Answered(NamedTuple):
         return NewGameReport(game=self.game.id, outcome=_outcome(not self.played))
 
 
-def answer(game: GameView, crowd: Crowd, habits: Habits) -> Answered:
+def answer(game: GameView, crowd: Crowd, habits: Habits) -> AnsweredGame:
     """Let the players of a game answer by their rates."""
     accepts = {player: crowd.happens(crowd.rates[player]) for player in game.players}
     played = all(accepts.values())
@@ -69,7 +69,7 @@ def answer(game: GameView, crowd: Crowd, habits: Habits) -> Answered:
     else:
         answers = {player: _said(accepted, crowd) for player, accepted in accepts.items()}
         report = NewGameReport(game=game.id, answers=answers)
-    return Answered(game, played, report)
+    return AnsweredGame(game, played, report)
 
 
 def _said(accepted: bool, crowd: Crowd) -> Answer:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pairup.client import Client, NewGameReport, RefusedError
 from pairup.client.simulated_players.crowd import Crowd, expected_games
-from pairup.client.simulated_players.habits import Answered, Habits, Pace, answer
+from pairup.client.simulated_players.habits import AnsweredGame, Habits, Pace, answer
 from pairup.errors import SimulationError
 from pairup.service.api.schemas.games import GameView, MatchingView
 from pairup.service.api.schemas.pools import PoolView
@@ -41,7 +41,7 @@ class Simulation:
         self._rules: PoolView | None = None  # of the pool, once the players have joined
         self._idle: dict[str, None] = {}  # players who can be proposed a game, in order
         self._away: list[str] = []
-        self._late: list[tuple[float, Answered]] = []  # with the time when each is reported
+        self._late: list[tuple[float, AnsweredGame]] = []  # with the time when each is reported
 
     def __iter__(self) -> Iterator[PlayedRound]:
         rules = self._rules or self.begin()

@@ -59,7 +59,7 @@ class Caller:
         self.service = cast(Service, request.app.state.service)
         self.request, self._key = request, key
 
-    def afresh(self) -> Caller:
+    def reauthenticated(self) -> Caller:
         """Return the same caller, whose key is looked up again."""
         return Caller(self.request, self._key)
 

@@ -20,25 +20,26 @@ Cursor = Annotated[
 ]
 
 
-def check_length(what: str, items: Sequence[Any], most: int, setting: str) -> None:
+def check_length(what: str, items: Sequence[Any], maximum: int, setting: str) -> None:
     """Refuse a list that is too long."""
-    if len(items) > most:
+    if len(items) > maximum:
         raise RefusalError(
             "too-large",
-            f"{len(items)} {what} were sent, at most {most} are taken at once: send fewer, or "
+            f"{len(items)} {what} were sent, at most {maximum} are taken at once: send fewer, or "
             f"raise the setting {setting}",
-            {"most": most},
+            {"most": maximum},
         )
 
 
-def page_size(limit: int | None, most: int) -> int:
+def page_size(limit: int | None, maximum: int) -> int:
     """Return the number of items on a page."""
-    if limit is not None and limit > most:
+    if limit is not None and limit > maximum:
         raise RefusalError(
             "invalid-request",
-            f"limit must be at most {most}, got {limit}: ask for less, and go on with the cursor",
+            f"limit must be at most {maximum}, got {limit}: ask for less, and go on with the "
+            "cursor",
         )
-    return min(limit or 100, most)
+    return min(limit or 100, maximum)
 
 
 def encode_cursor(last: str) -> str:

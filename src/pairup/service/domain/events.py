@@ -9,21 +9,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, TypedDict, dataclass_transform
+from typing import Any, ClassVar, NamedTuple, TypedDict
 
 from pairup.errors import ServiceError
 from pairup.service.domain.clock import Moment
 
 
-@dataclass_transform(frozen_default=True)
 class Event:
-    """Something that happened: each child is a frozen dataclass, whose kind is its name."""
+    """Something that happened; its kind is stored in the log, and never changes."""
 
     kind: ClassVar[str]
-
-    def __init_subclass__(cls) -> None:
-        cls.kind = cls.__name__.lower()
-        dataclass(frozen=True)(cls)
 
 
 class ProposedGame(TypedDict):
@@ -35,46 +30,61 @@ class ProposedGame(TypedDict):
     explores: bool  # whether the couple is not in the leader, or the policy has no leader
 
 
+@dataclass(frozen=True)
 class Created(Event):
     """A pool was created."""
 
+    kind: ClassVar[str] = "created"
     name: str
     rules: dict[str, Any]
 
 
+@dataclass(frozen=True)
 class Configured(Event):
     """Some rules of the pool changed."""
 
+    kind: ClassVar[str] = "configured"
     changes: dict[str, Any]
 
 
+@dataclass(frozen=True)
 class Deleted(Event):
     """The pool was deleted."""
 
+    kind: ClassVar[str] = "deleted"
 
+
+@dataclass(frozen=True)
 class Joined(Event):
     """A player joined, who waits or is away."""
 
+    kind: ClassVar[str] = "joined"
     player: str
     status: str
 
 
+@dataclass(frozen=True)
 class Moved(Event):
     """A player waits again, or is away."""
 
+    kind: ClassVar[str] = "moved"
     player: str
     status: str
 
 
+@dataclass(frozen=True)
 class Left(Event):
     """A player left; what was learnt about them is forgotten."""
 
+    kind: ClassVar[str] = "left"
     player: str
 
 
+@dataclass(frozen=True)
 class Proposed(Event):
     """A matching was proposed."""
 
+    kind: ClassVar[str] = "proposed"
     matching: str
     games: list[ProposedGame]
     waiting: list[str]
@@ -86,16 +96,20 @@ class Proposed(Event):
     best: float | None  # estimated mean chance in the best matching of these players
 
 
+@dataclass(frozen=True)
 class Answered(Event):
     """Answers to an open game came, which do not decide whether it is played."""
 
+    kind: ClassVar[str] = "answered"
     game: str
     answers: dict[str, str]  # all that are known, here and in the events below
 
 
+@dataclass(frozen=True)
 class Decided(Event):
     """A game was played or cancelled, which was learnt."""
 
+    kind: ClassVar[str] = "decided"
     game: str
     played: bool
     cause: str | None  # of a cancellation
@@ -103,16 +117,20 @@ class Decided(Event):
     heard: dict[str, bool]  # the answers that the learner is told: whether a player accepted
 
 
+@dataclass(frozen=True)
 class Noted(Event):
     """Answers that agree with the outcome came after it: stored, not learnt."""
 
+    kind: ClassVar[str] = "noted"
     game: str
     answers: dict[str, str]
 
 
+@dataclass(frozen=True)
 class Late(Event):
     """A report came after the game expired or was released: stored, not learnt."""
 
+    kind: ClassVar[str] = "late"
     game: str
     played: bool | None  # as far as it is known now
     answers: dict[str, str]
@@ -120,29 +138,37 @@ class Late(Event):
     missing: bool  # whether the game had expired without a report
 
 
+@dataclass(frozen=True)
 class Repeated(Event):
     """Reports came that say nothing new."""
 
+    kind: ClassVar[str] = "repeated"
     games: list[str]
 
 
+@dataclass(frozen=True)
 class Contradicted(Event):
     """A report was refused because it contradicts what is stored."""
 
+    kind: ClassVar[str] = "contradicted"
     game: str
     sent: dict[str, Any]
 
 
+@dataclass(frozen=True)
 class Released(Event):
     """Open games were taken back: nothing is learnt."""
 
+    kind: ClassVar[str] = "released"
     games: list[str]
     cause: str
 
 
+@dataclass(frozen=True)
 class Expired(Event):
     """Games were not reported in time."""
 
+    kind: ClassVar[str] = "expired"
     games: list[str]
     counts_as: str  # discard or cancelled
 

@@ -10,9 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from pairup.service.domain import events as happened
 from pairup.service.domain.clock import Moment
-from pairup.service.domain.events import Event, Recorded
+from pairup.service.domain.events import (
+    Answered,
+    Decided,
+    Event,
+    Expired,
+    Late,
+    Noted,
+    Proposed,
+    Recorded,
+    Released,
+)
 from pairup.service.domain.game_report import Report
 
 OPEN = "proposed"
@@ -32,7 +41,7 @@ class MatchingRecord:
     def of(cls, pool_id: str, recorded: Recorded) -> MatchingRecord:
         """Make the record of a matching from the event that proposed it."""
         event = recorded.event
-        assert isinstance(event, happened.Proposed)
+        assert isinstance(event, Proposed)
         return cls(event.matching, pool_id, recorded.at, event.expires_at, event.waiting)
 
 
@@ -62,24 +71,24 @@ class GameRecord:
     def after(self, event: Event, at: Moment) -> GameRecord:
         """Return the record after the next event about this game."""
         match event:
-            case happened.Answered() | happened.Noted():
+            case Answered() | Noted():
                 return replace(self, answers=event.answers)
-            case happened.Decided(played=played, cause=cause, answers=answers):
+            case Decided(played=played, cause=cause, answers=answers):
                 state = "played" if played else "cancelled"
                 closed = replace(self, state=state, learnt=True, closed_at=at)
                 return replace(closed, played=played, cause=cause, answers=answers)
-            case happened.Late():
+            case Late():
                 return replace(self, late=True, played=event.played, answers=event.answers)
-            case happened.Released():
+            case Released():
                 return replace(self, state="released", cause=event.cause, closed_at=at)
-            case happened.Expired():
+            case Expired():
                 learnt = event.counts_as == "cancelled"
                 closed = replace(self, state="expired", closed_at=at)
                 return replace(closed, cause="unreported", learnt=learnt)
         return self
 
 
-def opened_games(pool_id: str, event: happened.Proposed) -> list[GameRecord]:
+def opened_games(pool_id: str, event: Proposed) -> list[GameRecord]:
     """List the records of the games that a matching opens, in its order."""
     games = [(game["id"], game["players"], game["chance"]) for game in event.games]
     return [
@@ -91,9 +100,9 @@ def opened_games(pool_id: str, event: happened.Proposed) -> list[GameRecord]:
 def changed_games(event: Event) -> Sequence[str]:
     """List the ids of the games whose records an event changes."""
     match event:
-        case happened.Answered() | happened.Noted() | happened.Decided() | happened.Late():
+        case Answered() | Noted() | Decided() | Late():
             return [event.game]
-        case happened.Released() | happened.Expired():
+        case Released() | Expired():
             return event.games
     return ()
 
@@ -104,14 +113,14 @@ def project(records: dict[str, GameRecord], pool_id: str, recorded: Recorded) ->
     Examples
     --------
     >>> game = {"id": "g", "players": ["ann", "bob"], "chance": 0.5, "explores": False}
-    >>> proposed = happened.Proposed("m", [game], [], None, [], 60, None, None, None)
+    >>> proposed = Proposed("m", [game], [], None, [], 60, None, None, None)
     >>> records = {}
     >>> project(records, "p", Recorded(1, 0, proposed))
-    >>> project(records, "p", Recorded(2, 5, happened.Released(["g"], "left")))
+    >>> project(records, "p", Recorded(2, 5, Released(["g"], "left")))
     >>> records["g"].state, records["g"].cause
     ('released', 'left')
     """
-    if isinstance(recorded.event, happened.Proposed):
+    if isinstance(recorded.event, Proposed):
         records |= {game.id: game for game in opened_games(pool_id, recorded.event)}
     for id in changed_games(recorded.event):
         records[id] = records[id].after(recorded.event, recorded.at)

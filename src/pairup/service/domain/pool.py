@@ -16,7 +16,7 @@ from typing import Any
 from pairup.errors import PairupError, ServiceError
 from pairup.learning import Learner
 from pairup.matching import Matching
-from pairup.service.domain import events as happened
+from pairup.service.domain import events
 from pairup.service.domain.clock import Moment
 from pairup.service.domain.counters import Counters, count
 from pairup.service.domain.events import Recorded, dumps
@@ -63,8 +63,8 @@ class Pool:
     Examples
     --------
     >>> pool = Pool("p1")
-    >>> pool.apply(Recorded(1, 0, happened.Created("chess", Rules().as_json())))
-    >>> pool.apply(Recorded(2, 0, happened.Joined("ann", "waiting")))
+    >>> pool.apply(Recorded(1, 0, events.Created("chess", Rules().as_json())))
+    >>> pool.apply(Recorded(2, 0, events.Joined("ann", "waiting")))
     >>> pool.status("ann")
     'waiting'
     >>> Pool.from_bytes("p1", pool.to_bytes()).to_bytes() == pool.to_bytes()
@@ -128,7 +128,7 @@ class Pool:
         matching, leader = self._ask(players, apart)
         expected = forecast_pairings(self.learner, self.met, players)
         chances = self.learner.play_probabilities(matching)
-        games: list[happened.ProposedGame] = [
+        games: list[events.ProposedGame] = [
             {
                 "id": new_id(),
                 "players": list(couple),
@@ -137,7 +137,7 @@ class Pool:
             }
             for couple, chance in zip(matching, chances, strict=True)
         ]
-        event = happened.Proposed(
+        event = events.Proposed(
             games=games,
             matching=new_id(),
             waiting=list(matching.waiting),
@@ -165,7 +165,7 @@ class Pool:
                 "the log is damaged, restore a copy of the database"
             )
         try:
-            getattr(self, f"_{recorded.event.kind}")(recorded.event)
+            _APPLY[type(recorded.event)](self, recorded.event)
         except (KeyError, PairupError) as error:
             raise ServiceError(
                 f"event {recorded.seq} of pool {self.id} ({recorded.event.kind}) does not fit what "
@@ -175,31 +175,31 @@ class Pool:
         self.counters.reports += recorded.event.kind in _REPORTS
         self.seq, self.at = recorded.seq, recorded.at
 
-    def _created(self, event: happened.Created) -> None:
+    def _created(self, event: events.Created) -> None:
         self.name, self.rules = event.name, Rules(**event.rules)
         self.learner = Learner(self.rules.make_policy(), (), self.rules.seed)
 
-    def _configured(self, event: happened.Configured) -> None:
+    def _configured(self, event: events.Configured) -> None:
         self.rules = self.rules.with_changes(event.changes)
         if {"policy", "options", "seed"} & set(event.changes):
             self.learner = self.learner.with_policy(self.rules.make_policy(), self.rules.seed)
 
-    def _deleted(self, event: happened.Deleted) -> None:
+    def _deleted(self, event: events.Deleted) -> None:
         self.deleted = True
 
-    def _joined(self, event: happened.Joined) -> None:
+    def _joined(self, event: events.Joined) -> None:
         self.learner.join(event.player)
         self.players[event.player] = event.status
         self.met[event.player] = 0
 
-    def _moved(self, event: happened.Moved) -> None:
+    def _moved(self, event: events.Moved) -> None:
         self.players[event.player] = event.status
 
-    def _left(self, event: happened.Left) -> None:
+    def _left(self, event: events.Left) -> None:
         self.learner.leave(event.player)
         del self.players[event.player], self.met[event.player]
 
-    def _proposed(self, event: happened.Proposed) -> None:
+    def _proposed(self, event: events.Proposed) -> None:
         players = self.waiting if event.available is None else event.available
         matching, _ = self._ask(players, event.apart)
         told = Matching([game["players"] for game in event.games], event.waiting)
@@ -207,7 +207,7 @@ class Pool:
             raise ServiceError(f"{matching} is proposed instead of {told}")
         self._open(event)
 
-    def _open(self, event: happened.Proposed) -> None:
+    def _open(self, event: events.Proposed) -> None:
         for game, record in zip(event.games, opened_games(self.id, event), strict=True):
             expected = Forecast(game["chance"], event.random, event.random_deviation, event.best)
             self.games[record.id] = OpenGame(record, expected, game["explores"])
@@ -217,11 +217,11 @@ class Pool:
         self.counters.matchings += 1
         self.counters.proposed += len(event.games)
 
-    def _answered(self, event: happened.Answered) -> None:
+    def _answered(self, event: events.Answered) -> None:
         game = self.games[event.game]
         self.games[event.game] = replace(game, record=game.record.after(event, self.at))
 
-    def _decided(self, event: happened.Decided) -> None:
+    def _decided(self, event: events.Decided) -> None:
         game = self._close(event.game)
         heard: dict[Hashable, bool] = dict(event.heard.items())
         self.learner.observe([game.players], [event.played], accepted=heard)
@@ -234,25 +234,26 @@ class Pool:
             if self.players[player] == WAITING:
                 self.players[player] = self.rules.after_game
 
-    def _noted(self, event: happened.Noted) -> None:
+    def _noted(self, event: events.Noted) -> None:
         self.counters.noted += 1
 
-    def _late(self, event: happened.Late) -> None:
+    def _late(self, event: events.Late) -> None:
         self.counters.late += event.first
-        self.counters.missing -= event.first and event.missing
+        if event.first and event.missing:
+            self.counters.missing -= 1
 
-    def _repeated(self, event: happened.Repeated) -> None:
+    def _repeated(self, event: events.Repeated) -> None:
         self.counters.repeated += len(event.games)
         self.counters.reports += len(event.games)
 
-    def _contradicted(self, event: happened.Contradicted) -> None:
+    def _contradicted(self, event: events.Contradicted) -> None:
         self.counters.contradicting += 1
 
-    def _released(self, event: happened.Released) -> None:
+    def _released(self, event: events.Released) -> None:
         self.learner.withdraw([self._close(id).players for id in event.games])
         count(self.counters.released, event.cause, len(event.games))
 
-    def _expired(self, event: happened.Expired) -> None:
+    def _expired(self, event: events.Expired) -> None:
         games = [self._close(id) for id in event.games]
         self.counters.expired += len(games)
         self.counters.missing += len(games)
@@ -320,6 +321,12 @@ class Pool:
         self.met = dict(state["met"])
         self.counters = Counters.from_json(state["tally"])
         self.learner = Learner.from_bytes(base64.b64decode(state["learner"]))
+
+
+# Made at import, so that an event without a method fails then.
+_APPLY: dict[type[events.Event], Callable[[Pool, Any], None]] = {
+    event: getattr(Pool, f"_{event.kind}") for event in events.Event.__subclasses__()
+}
 
 
 def replay(id: str, log: Iterable[Recorded]) -> Pool:

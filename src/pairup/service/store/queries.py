@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
 
-from pairup.service.domain import events as happened
 from pairup.service.domain.clock import Moment
-from pairup.service.domain.events import Recorded, dumps, pack, unpack
+from pairup.service.domain.events import Deleted, Recorded, dumps, pack, unpack
 from pairup.service.domain.game_record import GameRecord, MatchingRecord
 from pairup.service.store import tables
 
@@ -88,7 +87,7 @@ class Transaction:
         ]
         self._execute(insert(tables.events), rows)
         values: dict[str, Any] = {"seq": recorded[-1].seq}
-        if isinstance(recorded[-1].event, happened.Deleted):
+        if isinstance(recorded[-1].event, Deleted):
             values["deleted_at"] = recorded[-1].at
         self._execute(update(tables.pools).where(tables.pools.c.id == pool_id).values(values))
 

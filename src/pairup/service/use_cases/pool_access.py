@@ -7,7 +7,7 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from pairup.errors import ServiceError
-from pairup.service.domain import events as happened
+from pairup.service.domain import events
 from pairup.service.domain.clock import Clock
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.pool_rules import Rules
@@ -80,7 +80,7 @@ class PoolAccess:
                 )
             work = UnitOfWork(Pool(self._new_id()), transaction, self._clock.now(), self._new_id)
             transaction.add_pool(work.pool.id, name, work.now)
-            work.add(happened.Created(name, rules.as_json()))
+            work.add(events.Created(name, rules.as_json()))
             work.flush()
             reply = Reply(views.pool(work.pool))
             if request:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pairup.service.domain import events as happened
+from pairup.service.domain import events
 from pairup.service.domain.game_record import OPEN, GameRecord
 from pairup.service.domain.game_report import InconsistentReportError, Report
 from pairup.service.problem_details import RefusalError
@@ -55,7 +55,7 @@ def _take_in(work: UnitOfWork, id: str, report: Report) -> dict[str, Any]:
     except InconsistentReportError as error:
         raise RefusalError("invalid-request", str(error)) from None
     if said.contradicts(record.known):
-        work.add(happened.Contradicted(id, said.as_json()))
+        work.add(events.Contradicted(id, said.as_json()))
         stored = record.known.as_json()
         raise RefusalError(
             "contradicting-outcome",
@@ -76,17 +76,28 @@ def _decide(work: UnitOfWork, record: GameRecord, said: Report) -> str:
     answers = dict(known.answers)
     if record.state == OPEN and known.decision is not None:
         heard = known.heard(work.pool.rules.timeout_declines)
-        work.add(happened.Decided(id, known.decision, known.cause, answers, heard))
+        work.add(
+            events.Decided(
+                game=id, played=known.decision, cause=known.cause, answers=answers, heard=heard
+            )
+        )
         return "learnt"
     if not said.adds_to(record.known):
-        work.add(happened.Repeated([id]))
+        work.add(events.Repeated([id]))
         return "repeated"
     if record.state == OPEN:
-        work.add(happened.Answered(id, answers))
+        work.add(events.Answered(id, answers))
         return "noted"
     if record.state in ("released", "expired"):
-        missing = record.state == "expired"
-        work.add(happened.Late(id, known.decision, answers, not record.late, missing))
+        work.add(
+            events.Late(
+                game=id,
+                played=known.decision,
+                answers=answers,
+                first=not record.late,
+                missing=record.state == "expired",
+            )
+        )
         return "late"
-    work.add(happened.Noted(id, answers))
+    work.add(events.Noted(id, answers))
     return "noted"

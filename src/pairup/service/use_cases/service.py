@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import structlog
 
 from pairup.errors import PairupError, ServiceError
-from pairup.service.domain import events as happened
+from pairup.service.domain import events
 from pairup.service.domain.clock import SECOND, Clock, WallClock
 from pairup.service.domain.game_record import GameRecord, MatchingRecord
 from pairup.service.domain.game_report import Report
@@ -70,7 +70,7 @@ class Service:
 
         def configure(work: UnitOfWork) -> View:
             if changes := _changes(work.pool, rules):
-                work.add(happened.Configured(changes))
+                work.add(events.Configured(changes))
             return views.pool(work.pool)
 
         def policy_after(pool: Pool, _: Transaction) -> Any:
@@ -85,8 +85,8 @@ class Service:
 
         def delete(work: UnitOfWork) -> None:
             if work.pool.games:
-                work.add(happened.Released(list(work.pool.games), "deleted"))
-            work.add(happened.Deleted())
+                work.add(events.Released(list(work.pool.games), "deleted"))
+            work.add(events.Deleted())
 
         self.pools.change(name, delete)
 
@@ -129,9 +129,9 @@ class Service:
             known = work.pool.players.get(player)
             if known is None:
                 _check_room(work.pool, self.settings.max_players)
-                work.add(happened.Joined(player, status))
+                work.add(events.Joined(player, status))
             elif known != status:
-                work.add(happened.Moved(player, status))
+                work.add(events.Moved(player, status))
             return views.player(work.pool, player), known is None
 
         return self.pools.change(pool, put)
@@ -142,8 +142,8 @@ class Service:
         def remove(work: UnitOfWork) -> None:
             proposals.check_known(work.pool, player)
             if player in work.pool.busy:
-                work.add(happened.Released([work.pool.busy[player]], "left"))
-            work.add(happened.Left(player))
+                work.add(events.Released([work.pool.busy[player]], "left"))
+            work.add(events.Left(player))
 
         self.pools.change(pool, remove)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterable
 
-from pairup.service.domain import events as happened
 from pairup.service.domain.clock import Moment
-from pairup.service.domain.events import Event, Recorded
+from pairup.service.domain.events import Event, Expired, Recorded
 from pairup.service.domain.game_record import GameRecord, MatchingRecord, changed_games, project
 from pairup.service.domain.pool import Pool
 from pairup.service.store import Transaction
@@ -39,7 +38,7 @@ class UnitOfWork:
         self._changed: dict[str, GameRecord] = {}
         self._proposed: dict[str, MatchingRecord] = {}
         if due := pool.due(now):
-            self.add(happened.Expired(due, pool.rules.unreported))
+            self.add(Expired(due, pool.rules.unreported))
 
     def add(self, event: Event) -> None:
         """Let an event happen."""

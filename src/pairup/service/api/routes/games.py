@@ -44,7 +44,7 @@ def report(caller: CurrentCaller, game: Id, body: NewReport) -> Response:
 def report_many(caller: CurrentCaller, key: SentKey, pool: PoolName, body: ReportBatch) -> Response:
     """Report what became of several games; each report is answered as if it were sent alone."""
     caller.require("write", pool)
-    most = caller.service.settings.max_outcomes
-    check_length("outcomes", body.outcomes, most, "max_outcomes")
+    maximum = caller.service.settings.max_outcomes
+    check_length("outcomes", body.outcomes, maximum, "max_outcomes")
     given = [(each.game, Report.of(each.outcome, each.answers)) for each in body.outcomes]
     return send_reply(caller.service.report_outcomes(pool, given, caller.keyed(key)))

@@ -41,8 +41,8 @@ _AS_STREAM = {"description": "Events as they happen.", **_STREAM_BODY}
 def show_estimates(caller: CurrentCaller, pool: PoolName, limit: Limit = None) -> Response:
     """Show the players' estimated rates, the best first, and what is known of the couples."""
     caller.require("read", pool)
-    most = caller.service.settings.max_couples
-    return send(caller.service.estimates(pool, page_size(limit or min(1_000, most), most)))
+    maximum = caller.service.settings.max_couples
+    return send(caller.service.estimates(pool, page_size(limit or min(1_000, maximum), maximum)))
 
 
 @router.get("/stats", response_model=StatsView, responses=refusals(404))
@@ -142,6 +142,6 @@ async def _lines(caller: Caller, pool: str, pool_id: str, after: int) -> AsyncIt
 def _may_still_read(caller: Caller, pool: str, pool_id: str) -> bool:
     """Whether the key was not revoked, nor the pool deleted, since the stream began."""
     try:
-        return _readable_pool(caller.afresh(), pool) == pool_id
+        return _readable_pool(caller.reauthenticated(), pool) == pool_id
     except RefusalError:
         return False
