@@ -13,7 +13,8 @@ from pairup.cli.output import print_rows
 from pairup.errors import PairupError, ServiceError
 
 Database = Annotated[
-    str | None, typer.Option(help="Database: a file of SQLite, or postgresql://...; pairup.db.")
+    str | None,
+    typer.Option(help="Database: an SQLite file, or postgresql://...", show_default="pairup.db"),
 ]
 keys_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(keys_app, name="keys", help="Make, list and revoke API keys of the service.")
@@ -21,11 +22,16 @@ app.add_typer(keys_app, name="keys", help="Make, list and revoke API keys of the
 
 @app.command()
 def serve(
-    host: Annotated[str | None, typer.Option(help="Address to listen on, 127.0.0.1.")] = None,
-    port: Annotated[int | None, typer.Option(help="Port to listen on, 8000.")] = None,
+    host: Annotated[
+        str | None, typer.Option(help="Address to listen on.", show_default="127.0.0.1")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port to listen on, 0 for any free one.", show_default="8000")
+    ] = None,
     database: Database = None,
     workers: Annotated[
-        int | None, typer.Option(help="Number of processes, 1; more need PostgreSQL.")
+        int | None,
+        typer.Option(help="Number of processes; more than one need PostgreSQL.", show_default="1"),
     ] = None,
 ) -> None:
     """Serve pools of live players over HTTP; see docs/how-to/serve-pools.md.

@@ -117,7 +117,7 @@ def _warm_up(service: Service, ready: threading.Event, stopping: threading.Event
         service.warm_up(stopping.is_set)
         log.info("ready", seconds=round(time.monotonic() - began, 1))
     except ServiceError as error:  # a store in trouble, of which each request will tell
-        log.warning("warming up", why=str(error))
+        log.warning("warm-up failed", why=str(error))
     finally:
         ready.set()
 

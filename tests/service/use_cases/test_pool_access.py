@@ -116,8 +116,8 @@ def test_one_slow_pool_does_not_stop_the_others(tmp_path):
             assert answer.json()["type"] == "/problems/pool-busy"
             assert answer.headers["retry-after"] == "1"
         said = {answer.json()["detail"].partition(":")[0] for answer in answers[:20]}
-        assert "4 requests wait for this pool" in said
-        assert "this pool is worked on for more than 0.3 seconds" in said
+        assert "4 requests are waiting for this pool" in said
+        assert "this pool has been busy for more than 0.3 s" in said
         api.propose("slow")
     finally:
         api.stop()

@@ -55,7 +55,9 @@ def _broken(error: Any) -> dict[str, str]:
 async def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 404:
-        problem = RefusalError("no-such-page", f"nothing is at {request.url.path!r}: see /docs")
+        problem = RefusalError(
+            "no-such-page", f"there is nothing at {request.url.path!r}: see /docs"
+        )
     elif error.status_code == 405:
         allowed = _allowed(request)
         what = f"{request.url.path!r} does not take {request.method}: use {allowed}"

@@ -48,7 +48,7 @@ class RequestObserver:
             log.exception("error", path=scope["path"])
             if began_to_answer:
                 raise  # so that the connection breaks off, as the answer is incomplete
-            detail = f"the service made an error: look for {id!r} in the service's log"
+            detail = f"an internal error occurred: look for {id!r} in the service's log"
             refusal = RefusalError("internal-error", detail, {"request_id": id})
             await send_refusal(refusal, scope["path"])(scope, receive, sending)
         finally:

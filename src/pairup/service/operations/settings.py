@@ -18,26 +18,26 @@ class Settings(BaseSettings):
 
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on, 0 for any free one.")
-    database: str = Field(
-        "pairup.db", description="Database: a file of SQLite, or postgresql://..."
-    )
+    database: str = Field("pairup.db", description="Database: an SQLite file, or postgresql://...")
     workers: int = Field(
         1, ge=1, le=256, description="Number of processes; more than one need PostgreSQL."
     )
     keys: Literal["auto", "required", "off"] = Field(
-        "auto", description="Need of API keys; auto: unless the service listens on loopback."
+        "auto",
+        description="Whether API keys are required; auto: required unless the service listens on "
+        "loopback.",
     )
     max_body_bytes: int = Field(
-        4_000_000, ge=1_000, description="Bytes of a request's body, at most."
+        4_000_000, ge=1_000, description="Maximum size of a request's body, in bytes."
     )
-    max_players: int = Field(10_000, ge=2, description="Players of a pool, at most.")
-    max_outcomes: int = Field(10_000, ge=1, description="Reports of a batch, at most.")
+    max_players: int = Field(10_000, ge=2, description="Maximum number of players in a pool.")
+    max_outcomes: int = Field(10_000, ge=1, description="Maximum number of reports in a batch.")
     max_apart: int = Field(
-        10_000, ge=0, description="Couples to keep apart in a proposal, at most."
+        10_000, ge=0, description="Maximum number of couples to keep apart in a proposal."
     )
-    max_page_items: int = Field(1_000, ge=1, description="Items of a page, at most.")
+    max_page_items: int = Field(1_000, ge=1, description="Maximum number of items on a page.")
     max_couples: int = Field(
-        20_000, ge=1, description="Couples of an answer with estimates, at most."
+        20_000, ge=1, description="Maximum number of couples in an answer with estimates."
     )
     snapshot_every: int = Field(500, ge=1, description="Events between two snapshots of a pool.")
     threads: int = Field(
@@ -47,9 +47,9 @@ class Settings(BaseSettings):
         description="Requests worked on at once; at most half of them wait for one pool.",
     )
     wait_s: float = Field(
-        20.0, gt=0, description="Seconds that a request waits for its pool, at most."
+        20.0, gt=0, description="Maximum time that a request waits for its pool, in seconds."
     )
-    cached_pools: int = Field(64, ge=1, description="Pools kept in memory, at most.")
+    cached_pools: int = Field(64, ge=1, description="Maximum number of pools kept in memory.")
     sweep_s: float = Field(1.0, gt=0, description="Seconds between two searches for expired games.")
     poll_s: float = Field(
         0.5, gt=0, description="Seconds between two searches for events to stream."

@@ -124,7 +124,7 @@ class PoolCache:
         """Hold a pool's lock, or refuse: a request that waits takes a thread other pools need."""
         with self._guard:
             if cached.waiting >= max(1, self._settings.threads // 2):
-                raise _busy(f"{cached.waiting} requests wait for this pool")
+                raise _busy(f"{cached.waiting} requests are waiting for this pool")
             cached.waiting += 1
         try:
             held = cached.lock.acquire(timeout=self._settings.wait_s)
@@ -132,7 +132,7 @@ class PoolCache:
             with self._guard:
                 cached.waiting -= 1
         if not held:
-            raise _busy(f"this pool is worked on for more than {self._settings.wait_s:g} seconds")
+            raise _busy(f"this pool has been busy for more than {self._settings.wait_s:g} s")
         try:
             yield
         finally:

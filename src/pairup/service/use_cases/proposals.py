@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from pairup.service.domain import events as happened
+from pairup.service.domain import events
 from pairup.service.domain.pool import WAITING, Pool
 from pairup.service.problem_details import RefusalError
 from pairup.service.use_cases import views
@@ -33,8 +33,8 @@ def propose(
     if len(players) < 2:
         raise RefusalError(
             "too-few-players",
-            f"{len(players)} of the {len(pool.players)} players of pool {pool.name!r} wait, a game "
-            "takes two: try again when someone has joined or a game has ended",
+            f"{len(players)} of the {len(pool.players)} players of pool {pool.name!r} are waiting, "
+            "a game takes two: try again when someone has joined or a game has ended",
             {"waiting": len(players), "players": pool.counts()},
         )
     return _show(work, work.propose(available, couples))
@@ -44,7 +44,7 @@ def release(work: UnitOfWork, matching: str) -> dict[str, Any]:
     """Take back the games of a matching that are still open."""
     games = work.pool.games.items()
     if opened := [id for id, game in games if game.record.matching_id == matching]:
-        work.add(happened.Released(opened, "released"))
+        work.add(events.Released(opened, "released"))
     return _show(work, matching)
 
 
@@ -85,7 +85,8 @@ def _check_available(pool: Pool, available: list[str]) -> None:
     if others:
         raise RefusalError(
             "players-not-waiting",
-            f"{len(others)} of the players available do not wait, such as {next(iter(others))!r}: "
-            "leave them out, or leave out `available` to take all who wait",
+            f"{len(others)} of the players available are not waiting, such as "
+            f"{next(iter(others))!r}: leave them out, or leave out `available` to take all who are "
+            "waiting",
             {"players": others},
         )

@@ -32,7 +32,7 @@ async def ready(request: Request) -> Response:
     if not state.ready.is_set():
         raise RefusalError(
             "not-ready",
-            "the service compiles its policies and reads its pools: ask again in a few seconds",
+            "the service is compiling policies and reading pools: ask again in a few seconds",
             headers={"Retry-After": "1"},
         )
     # In a thread of its own, as those of the requests may all be taken.
