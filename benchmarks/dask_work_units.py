@@ -81,7 +81,7 @@ def locally(experiment):
 def bytes_moved():
     units = split_into_units(load_experiment("experiment-1"))
     unit = max(units, key=lambda each: len(each.replications))
-    shape = len(unit.replications), len(unit.marks)
+    shape = len(unit.replications), len(unit.checkpoints)
     numbers = np.random.default_rng(0).random(shape).cumsum(axis=1), np.ones(shape, np.int64)
     yield "work units of experiment 1", f"{len(units)}"
     yield "replications in its largest", f"{shape[0]}"
@@ -93,7 +93,9 @@ def bytes_moved():
 
         def write():
             for key in keys:
-                write_part(Path(folder), key, unit_rows(unit.replications, unit.marks, numbers))
+                write_part(
+                    Path(folder), key, unit_rows(unit.replications, unit.checkpoints, numbers)
+                )
 
         yield "parts written", timed(write, len(keys))
         yield "bytes of a part", f"{next(Path(folder, 'parts').iterdir()).stat().st_size:,}"

@@ -3,7 +3,7 @@
     python -m benchmarks.random_problems
 
 It plays 50 problems of 4 to 16 players, 1,000,000 rounds, 20 replications, into
-build/random-problems. A run that was stopped continues where it was.
+build/random-problems. A run that was stopped resumes where it left off.
 """
 
 from __future__ import annotations

@@ -75,11 +75,11 @@ def nanoseconds(starts: Sequence[Callable[[], Run]], rounds: int, times: int) ->
     but each slice is at some point. The clock is the thread's own.
     """
     step = min(_SLICE, rounds)
-    marks = range(step, rounds + 1, step)
-    least = np.full((len(starts), len(marks)), np.inf)
+    checkpoints = range(step, rounds + 1, step)
+    least = np.full((len(starts), len(checkpoints)), np.inf)
     for _ in range(times):
         runs = [start() for start in starts]
-        for index, until in enumerate(marks):
+        for index, until in enumerate(checkpoints):
             for which, run in enumerate(runs):
                 before = time.thread_time_ns()
                 run(until)

@@ -96,12 +96,22 @@ class Matching(Sequence[Couple]):
         return tuple(self._partners)
 
     def partner(self, player: Hashable) -> Any:
-        """Return the partner of a player of this matching, None if the player waits.
+        """Return the partner of a player, None if the player waits.
+
+        Parameters
+        ----------
+        player
+            A player of this matching.
 
         Raises
         ------
         MatchingError
             The player is not in this matching.
+
+        Examples
+        --------
+        >>> Matching([(0, 3), (2, 1)]).partner(3)
+        0
         """
         try:
             return self._partners[player]

@@ -198,7 +198,15 @@ class Problem:
     def regret(self, matching: Iterable[Iterable[Hashable]]) -> float:
         """Return the expected number of games that a matching loses in one round.
 
-        Not negative; exactly 0 for the optimum. The matching is given as to `games`.
+        Parameters
+        ----------
+        matching
+            As in `games`.
+
+        Returns
+        -------
+        float
+            Not negative; exactly 0 for the optimum.
 
         Examples
         --------

@@ -13,7 +13,7 @@ def test_a_key_changes_with_all_that_determines_the_numbers(monkeypatch):
     other = split_into_units(race())[-1]
     changed = [
         replace(unit, rounds=unit.rounds + 1),
-        replace(unit, marks=unit.marks[1:]),
+        replace(unit, checkpoints=unit.checkpoints[1:]),
         replace(unit, seed=8),
         replace(unit, replications=range(1, 8)),
         replace(unit, policy=Unimodal(index="kl", clock="round")),
@@ -21,7 +21,7 @@ def test_a_key_changes_with_all_that_determines_the_numbers(monkeypatch):
         replace(unit, code="other"),
     ]
     assert len({unit.key, *(each.key for each in changed)}) == len(changed) + 1
-    assert replace(unit, entry=3, posed=4).key == unit.key
+    assert replace(unit, entry_index=3, problem_index=4).key == unit.key
     assert [each.key for each in split_into_units(race())] == [
         each.key for each in split_into_units(race())
     ]
@@ -42,7 +42,7 @@ def test_units_follow_the_cost_and_never_the_number_of_replications():
         {
             unit.replications
             for unit in split_into_units(race(2_000_000, replications=n))
-            if not unit.entry
+            if not unit.entry_index
         }
         for n in (20, 40)
     )
@@ -74,8 +74,8 @@ def test_the_horizon_check_is_a_short_run_on_the_largest_problem():
     assert unit.policy == Uniform()
     assert unit.problem == experiment.problems[-1].problem
     assert (unit.rounds, unit.replications) == (100, range(2))
-    assert unit.marks == tuple(
-        each for each in split_into_units(experiment)[0].marks if each <= 100
+    assert unit.checkpoints == tuple(
+        each for each in split_into_units(experiment)[0].checkpoints if each <= 100
     )
 
 

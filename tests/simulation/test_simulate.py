@@ -131,14 +131,14 @@ def test_the_order_of_the_rates_does_not_help():
 
 
 @pytest.mark.parametrize(
-    ("rounds", "marks"), [(1, [1]), (2, [1, 2]), (5, [1, 2, 3, 4, 5]), (10**6, None)]
+    ("rounds", "checkpoints"), [(1, [1]), (2, [1, 2]), (5, [1, 2, 3, 4, 5]), (10**6, None)]
 )
-def test_default_checkpoints_are_log_spaced(rounds, marks):
+def test_default_checkpoints_are_log_spaced(rounds, checkpoints):
     found = log_spaced(rounds)
     assert found[0] == 1
     assert found[-1] == rounds
     assert np.all(np.diff(found) > 0)
-    assert marks is None or found.tolist() == marks
+    assert checkpoints is None or found.tolist() == checkpoints
     assert len(found) <= 12 * np.log10(max(rounds, 10)) + 1
 
 

@@ -208,10 +208,10 @@ def _regret_by_pairs(rows: pl.DataFrame, policy: str) -> tuple[Floats, Floats]:
 
 def _slopes(rows: pl.DataFrame, policy: str) -> tuple[Floats, Floats]:
     """Give each replication's regret per round in the second half of the run, and before it."""
-    marks = rows["round"].unique().sort().to_numpy()
-    last = int(marks[-1])
-    middle = int(marks[marks >= last / 2][0])
-    start = int(marks[marks >= min(last / 10, middle / 2)][0])
+    checkpoints = rows["round"].unique().sort().to_numpy()
+    last = int(checkpoints[-1])
+    middle = int(checkpoints[checkpoints >= last / 2][0])
+    start = int(checkpoints[checkpoints >= min(last / 10, middle / 2)][0])
     at = [samples(rows.filter(round=mark), [policy])[policy] for mark in (start, middle, last)]
     return (at[2] - at[1]) / max(last - middle, 1), (at[1] - at[0]) / max(middle - start, 1)
 

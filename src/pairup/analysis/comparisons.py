@@ -30,14 +30,30 @@ def paired_differences(
     measure: str = "regret",
     level: float = LEVEL,
 ) -> pl.DataFrame:
-    """Compare all policies on one problem of one experiment, paired by replication.
+    """Compare all policies with each other on one problem, paired by replication.
 
-    At a checkpoint, the last by default, each pair of policies has a row: ``policy``, ``other``,
-    mean ``difference`` (policy minus other), its Student interval ``low`` and ``high`` for this
-    pair alone, the ``p_value`` of a paired t-test, the same ``adjusted`` by Holm's method for all
-    pairs of this table, and ``shown``: whether the adjusted p-value is below 1 - level. Null where
-    there is only one replication. Holm's method keeps the chance of even one false "shown" in a
-    table below 1 - level; tables of several problems are not corrected for each other.
+    Holm's method keeps the probability of even one false "shown" in the table below 1 - level;
+    tables of several problems are not corrected for each other.
+
+    Parameters
+    ----------
+    frame
+        Results of one experiment.
+    problem
+        Name of the problem.
+    round
+        Checkpoint at which to compare; the last by default.
+    measure, level
+        As in `mean_intervals`.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row for each pair of policies: ``policy``, ``other``, mean ``difference`` (policy minus
+        other), its Student interval ``low`` and ``high`` for this pair alone, the ``p_value`` of a
+        paired t-test, the same ``adjusted`` by Holm's method for all pairs of this table, and
+        ``shown``: whether the adjusted p-value is below 1 - level. What cannot be estimated from
+        one replication is null.
 
     Examples
     --------
@@ -69,10 +85,18 @@ def ranking(
 ) -> pl.DataFrame:
     """Order the policies on one problem, the least regret first, or the most games.
 
-    Arguments are as in `paired_differences`. Columns: ``rank`` (1 plus the number of policies shown
-    to be better, so that policies without a difference shown may share a rank), ``policy``,
-    ``estimate``, ``low``, ``high``, ``unresolved`` (the policies from which no difference is shown,
-    Holm's correction included) and a ``note`` that says the same in words.
+    Parameters
+    ----------
+    frame, problem, round, measure, level
+        As in `paired_differences`.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``rank`` (1 plus the number of policies shown to be better, so that policies without a
+        difference shown may share a rank), ``policy``, ``estimate``, ``low``, ``high``,
+        ``unresolved`` (the policies from which no difference is shown, Holm's correction included)
+        and a ``note`` that says the same in words.
 
     Examples
     --------
@@ -171,7 +195,7 @@ def _at(frame: pl.DataFrame, problem: str, round: int | None) -> pl.DataFrame:
         return final(rows)
     chosen = rows.filter(round=round)
     if chosen.is_empty():
-        marks = np.sort(rows["round"].unique().to_numpy())
-        near = marks[np.abs(marks - round).argmin()]
+        checkpoints = np.sort(rows["round"].unique().to_numpy())
+        near = checkpoints[np.abs(checkpoints - round).argmin()]
         raise ResultsError(f"round {round} of {problem} is not a checkpoint; the nearest is {near}")
     return chosen

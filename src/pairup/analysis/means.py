@@ -24,11 +24,23 @@ PROBLEM = ["experiment", "problem", "family", "players", "pairs", "gap", "mean"]
 def mean_intervals(
     frame: pl.DataFrame, measure: str = "regret", level: float = LEVEL
 ) -> pl.DataFrame:
-    """Average a column, "regret" or "games", over replications, with a Student interval.
+    """Average over replications, with a Student interval.
 
-    Each experiment, problem, policy and round has a row, in the order of the frame: ``estimate``,
-    ``low``, ``high`` and the number of ``replications``. An interval covers the true mean with the
-    probability `level`; its ends are null where there is only one replication.
+    Parameters
+    ----------
+    frame
+        Results, as `pairup.load_results` returns them.
+    measure
+        Column to average, "regret" or "games".
+    level
+        Probability that an interval covers the true mean, in (0, 1).
+
+    Returns
+    -------
+    polars.DataFrame
+        A row for each experiment, problem, policy and round, in the order of the frame:
+        ``estimate``, ``low``, ``high`` and the number of ``replications``. The ends of the interval
+        are null if there is only one replication.
 
     Examples
     --------

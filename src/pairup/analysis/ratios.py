@@ -23,10 +23,22 @@ def ratios(
     does not differ from 0 by a t-test: exact for normal values, deterministic, and honest about a
     denominator that may be 0 (an end is then infinite).
 
-    The last round of each problem counts. `pooled` gives one ratio of the sums over all problems
-    in place of one for each: a replication shares its random numbers among problems, so that the
-    sums are formed inside it. Columns: ``problem``, ``pairs``, ``mean`` (null when pooled),
-    ``ratio``, ``low``, ``high``.
+    Parameters
+    ----------
+    frame
+        Results of one experiment, of which the last round of each problem is used.
+    policy, other
+        Numerator and denominator.
+    measure, level
+        As in `mean_intervals`.
+    pooled
+        Whether to return one ratio of the sums over all problems instead of one per problem. The
+        problems of a replication share its random numbers, so that the sums are formed inside it.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``problem``, ``pairs``, ``mean`` (null if pooled), ``ratio``, ``low``, ``high``.
 
     Examples
     --------

@@ -98,7 +98,27 @@ class LowerBound:
         return 0.0 if self.certified == 0 else (self.certified - self.constant) / self.certified
 
     def regret(self, rounds: ArrayLike) -> Floats | float:
-        """Return ``constant * ln(rounds)`` for a number of rounds, or for each one in an array."""
+        """Return ``constant * ln(rounds)``.
+
+        Parameters
+        ----------
+        rounds
+            A number of rounds, or an array of them; at least 1.
+
+        Returns
+        -------
+        float or ndarray of float64
+            Of the shape of `rounds`.
+
+        Examples
+        --------
+        >>> from pairup import Problem
+        >>> limit = lower(Problem.from_zero(2, 0.1))
+        >>> bool(limit.regret(1_000) == limit.constant * np.log(1_000))
+        True
+        >>> limit.regret([1, 10, 100]).shape
+        (3,)
+        """
         array = np.asarray(rounds, dtype=np.float64)
         if not np.all(array >= 1):  # false for NaN as well
             raise ProblemError(f"rounds must be at least 1, got {rounds!r}: count from 1")

@@ -77,13 +77,22 @@ def simulate_players(  # noqa: PLR0913 - a parameter is an option
     except ModuleNotFoundError as error:
         raise ClientError(str(error)) from None
 
-    habits = Habits(churn, late, twice, contradict, away, answers=not outcomes)
+    habits = Habits(
+        churn=churn,
+        late=late,
+        twice=twice,
+        contradict=contradict,
+        away=away,
+        answers=not outcomes,
+    )
     crowd = _crowd(theta, players, law, seed)
     waiting = Patience(tries=1 + round(wait / 0.5), pause_s=0.5, max_pause_s=0.5)
     with Client(url, key, waiting) as first:
         first.ready()
     with Client(url, key, Patience(tries=8)) as client:  # outlasts a restart of the service
-        simulation = Simulation(client, pool, crowd, habits, Pace(pace, game, lifetime))
+        simulation = Simulation(
+            client, pool, crowd, habits, Pace(round_s=pace, game_s=game, lifetime_s=lifetime)
+        )
         simulation.begin(among_others)
         count = len(crowd.rates)
         show(f"{count} players in pool {pool!r}: {client.url}/pools/{pool}", soft_wrap=True)

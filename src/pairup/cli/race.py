@@ -21,7 +21,11 @@ def race(  # noqa: PLR0913 - a parameter is an option
         list[str] | None, typer.Argument(help="Policies as name or name:option=value,...")
     ] = None,
     everyone: Annotated[
-        bool, typer.Option("--all", help="Every policy, on the problems of experiment field.")
+        bool,
+        typer.Option(
+            "--all",
+            help="Race every policy, on the two problems of the shipped experiment `field`.",
+        ),
     ] = False,
     problem: Annotated[
         str,
@@ -46,7 +50,7 @@ def race(  # noqa: PLR0913 - a parameter is an option
 ) -> None:
     """Let policies play on common random numbers: a table, curves, and the time per round.
 
-    With --out an interrupted race continues where it was.
+    With --out you can stop it at any time; the same command resumes where it left off.
 
     Example: pairup race sam unimodal unimodal:compare=matchings,index=ucb --rates 0.9,0.8,0.3,0.1
 

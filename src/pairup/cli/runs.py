@@ -29,7 +29,7 @@ def reproduce(
 ) -> None:
     """Run the paper's two experiments, draw its figures, check its claims, write one page.
 
-    Stop it as you like: the same command continues where it was.
+    You can stop it at any time; the same command resumes where it left off.
 
     Example: pairup reproduce --quick --out results
     """

@@ -16,7 +16,7 @@ from pairup.simulation.playthrough import play_replications
 def thread_executor(units: Sequence[WorkUnit]) -> Iterator[Executor]:
     """Start threads, one per core; the compiled loop releases the GIL."""
     # Compiled here once: threads that all find no machine code would each compile it.
-    for unit in {unit.entry: unit for unit in units}.values():
+    for unit in {unit.entry_index: unit for unit in units}.values():
         play_replications(unit.problem, unit.policy, 1, range(1), unit.seed, [1])
     with ThreadPoolExecutor(min(os.cpu_count() or 1, len(units))) as threads:
         yield threads

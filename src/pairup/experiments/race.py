@@ -85,13 +85,17 @@ def _named_race(policies: Sequence[str], problem: str) -> Experiment:
 
 
 def _on_one_problem(field: Experiment, posed: PosedProblem) -> Experiment:
-    bars = FigureSpec("limit", "limit", "Regret in multiples of the limit", y_scale="log")
+    figures = [_curves(posed)]
+    if _has_limit(posed):
+        figures.append(
+            FigureSpec("limit", "limit", "Regret in multiples of the limit", y_scale="log")
+        )
     return dataclasses.replace(
         field,
         title=f"The whole field on {posed.problem.name}",
         about="Every policy, on common random numbers.",
         problems=(posed,),
-        figures=(_curves(posed), bars)[: 1 + _has_limit(posed)],
+        figures=tuple(figures),
     )
 
 
@@ -149,9 +153,13 @@ def parse_spec(text: str) -> tuple[str, dict[str, Any]]:
 
 def _split(text: str) -> list[str]:
     """Split at commas outside brackets."""
-    parts, depth = [""], 0
+    parts = [""]
+    depth = 0
     for letter in text:
-        depth += (letter in "[(") - (letter in "])")
+        if letter in "[(":
+            depth += 1
+        elif letter in "])":
+            depth -= 1
         if letter == "," and depth == 0:
             parts.append("")
         else:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairup.errors import ResultsError
 from pairup.experiments.experiment import Experiment, canonical_json
@@ -15,10 +14,11 @@ from pairup.experiments.experiment import Experiment, canonical_json
 if TYPE_CHECKING:
     import polars as pl  # imported late here and below: it is a third of pairup's import time
 
+    from pairup.simulation.playthrough import Measurements
+
 SCHEMA_VERSION = 1
 MEASURED = ("replication", "round", "regret", "games")  # the columns of a work unit
 
-Measurements = tuple[NDArray[np.float64], NDArray[np.int64]]  # regret and games of a work unit
 ReadUnit = Callable[[str], "pl.DataFrame | None"]  # gives rows by a key, None where missing
 
 
@@ -61,12 +61,14 @@ def schema() -> dict[str, Any]:
     )
 
 
-def unit_rows(replications: range, marks: Iterable[int], measured: Measurements) -> pl.DataFrame:
+def unit_rows(
+    replications: range, checkpoints: Iterable[int], measured: Measurements
+) -> pl.DataFrame:
     """Arrange the measurements of a work unit, each of shape (replications, checkpoints)."""
     import polars as pl
 
     regret, games = measured
-    rounds = np.fromiter(marks, np.int64)
+    rounds = np.fromiter(checkpoints, np.int64)
     return pl.DataFrame(
         {
             "replication": np.repeat(np.array(replications, np.int64), len(rounds)),

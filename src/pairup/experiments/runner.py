@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pairup.errors import PairupError, SimulationError
 from pairup.experiments.executors import thread_executor
 from pairup.experiments.experiment import Experiment
-from pairup.experiments.results import Measurements, ReadUnit, Results, join_results, unit_rows
+from pairup.experiments.results import ReadUnit, Results, join_results, unit_rows
 from pairup.experiments.storage import RunLog, compact, hold_folder, read_part, write_part
 from pairup.experiments.work_units import (
     WorkUnit,
@@ -26,6 +26,7 @@ from pairup.experiments.work_units import (
     split_horizon_check,
     split_into_units,
 )
+from pairup.simulation.playthrough import Measurements
 from pairup.simulation.progress_bar import progress_bar
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ Keep = Callable[[str, "pl.DataFrame"], None]  # takes the key and the rows of a 
 class RunProgress(NamedTuple):
     """How far a run is.
 
-    `share` is in [0, 1], of the work that was left at the start, by the cost model; `rounds` were
+    `share` is in [0, 1], of the work that was left at the start, by nominal cost; `rounds` were
     played in this run so far.
     """
 
@@ -77,8 +78,8 @@ def run_experiment(
     """Run an experiment, or what is left of it, into a folder or in memory.
 
     The data are the same bit for bit on every executor, and however often the run was stopped.
-    Stop it as you like, Ctrl-C or kill -9: finished work units are kept in the folder, and the next
-    run continues there.
+    You can stop it at any time, even with kill -9: finished work units are kept in the folder, and
+    the next run resumes where it left off.
 
     Parameters
     ----------
@@ -144,11 +145,15 @@ def _run(
     start = time.perf_counter()
     # Longest first, so that no long one starts when the others are through.
     left = sorted((unit for unit in units if read(unit.key) is None), key=lambda unit: -unit.cost)
-    reused, whole, cost, rounds = len(units) - len(left), sum(unit.cost for unit in left), 0.0, 0
+    reused = len(units) - len(left)
+    whole = sum(unit.cost for unit in left)
+    cost = 0.0
+    rounds = 0
     with _progress_callback(name, progress) as report, closing(_compute(left, executor)) as stream:
         for done, (unit, measured) in enumerate(stream, reused + 1):
-            keep(unit.key, unit_rows(unit.replications, unit.marks, measured))
-            cost, rounds = cost + unit.cost, rounds + unit.rounds_played
+            keep(unit.key, unit_rows(unit.replications, unit.checkpoints, measured))
+            cost += unit.cost
+            rounds += unit.rounds_played
             seconds = time.perf_counter() - start
             report(RunProgress(len(units), done, min(cost / whole, 1.0), rounds, seconds))
     results = finish()

@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from pairup.errors import SimulationError
 from pairup.experiments.experiment import Experiment, canonical_json
-from pairup.experiments.results import SCHEMA_VERSION, Measurements
+from pairup.experiments.results import SCHEMA_VERSION
 from pairup.kernels.runtime.source_digest import computation_digest
 from pairup.policies import Policy
 from pairup.problem import Problem
-from pairup.simulation.playthrough import play_replications
+from pairup.simulation.playthrough import Measurements, play_replications
 from pairup.simulation.simulate import log_spaced
 
 _UNIT_SECONDS = 1.0
@@ -49,11 +49,11 @@ class WorkUnit:
     policy: Policy
     problem: Problem
     rounds: int
-    marks: tuple[int, ...]
+    checkpoints: tuple[int, ...]
     seed: int
     replications: range
-    entry: int  # its place in the experiment, for whoever joins the units again
-    posed: int
+    entry_index: int  # in the experiment, for joining the units again
+    problem_index: int
     code: str  # digest of the sources that decide the numbers
 
     @functools.cached_property
@@ -66,7 +66,7 @@ class WorkUnit:
             "rates": self.problem.rates.tolist(),
             "policy": {"name": self.policy.name} | self.policy.options,
             "rounds": self.rounds,
-            "checkpoints": self.marks,
+            "checkpoints": self.checkpoints,
             "seed": self.seed,
             "replications": [self.replications.start, self.replications.stop],
         }
@@ -79,7 +79,7 @@ class WorkUnit:
 
     @property
     def cost(self) -> float:
-        """Seconds that it takes, by the cost model."""
+        """Nominal cost in seconds."""
         return self.rounds_played * _round_cost(self.policy, self.problem)
 
     @property
@@ -87,8 +87,8 @@ class WorkUnit:
         """What a manifest says of it."""
         return {
             "key": self.key,
-            "policy": self.entry,
-            "problem": self.posed,
+            "policy": self.entry_index,
+            "problem": self.problem_index,
             "replications": [self.replications.start, self.replications.stop],
         }
 
@@ -100,15 +100,15 @@ def split_into_units(experiment: Experiment) -> list[WorkUnit]:
     units do not depend on the number of replications except for the last: raising it keeps the
     others.
     """
-    marks = log_spaced(experiment.rounds)
+    checkpoints = log_spaced(experiment.rounds)
     units = []
-    for e, entry in enumerate(experiment.entries):
-        for p, posed in enumerate(experiment.problems):
+    for entry_index, entry in enumerate(experiment.entries):
+        for problem_index, posed in enumerate(experiment.problems):
             seconds = experiment.rounds * _round_cost(entry.policy, posed.problem)
             size = min(max(round(_UNIT_SECONDS / seconds), 1), _MAX_REPLICATIONS)
             for first in range(0, experiment.replications, size):
                 part = range(first, min(first + size, experiment.replications))
-                units.append(_unit(experiment, e, p, marks, part))
+                units.append(_unit(experiment, entry_index, problem_index, checkpoints, part))
     return units
 
 
@@ -118,29 +118,34 @@ def split_horizon_check(experiment: Experiment) -> list[WorkUnit]:
     Its checkpoints are the first of the experiment; where none lies in the first tenth of the
     rounds, there is nothing to compare.
     """
-    marks = log_spaced(experiment.rounds)
-    marks = marks[marks <= experiment.rounds // _HORIZON_SHARE]
+    checkpoints = log_spaced(experiment.rounds)
+    checkpoints = checkpoints[checkpoints <= experiment.rounds // _HORIZON_SHARE]
     players = [posed.problem.players for posed in experiment.problems]
+    largest = players.index(max(players))
     part = range(min(_HORIZON_REPLICATIONS, experiment.replications))
     return [
-        _unit(experiment, e, players.index(max(players)), marks, part)
-        for e, entry in enumerate(experiment.entries)
-        if entry.label in experiment.horizon_check and marks.size
+        _unit(experiment, entry_index, largest, checkpoints, part)
+        for entry_index, entry in enumerate(experiment.entries)
+        if entry.label in experiment.horizon_check and checkpoints.size
     ]
 
 
 def _unit(
-    experiment: Experiment, entry: int, posed: int, marks: NDArray[np.int64], part: range
+    experiment: Experiment,
+    entry_index: int,
+    problem_index: int,
+    checkpoints: NDArray[np.int64],
+    part: range,
 ) -> WorkUnit:
     return WorkUnit(
-        policy=experiment.entries[entry].policy,
-        problem=experiment.problems[posed].problem,
-        rounds=int(marks[-1]),
-        marks=tuple(marks.tolist()),
+        policy=experiment.entries[entry_index].policy,
+        problem=experiment.problems[problem_index].problem,
+        rounds=int(checkpoints[-1]),
+        checkpoints=tuple(checkpoints.tolist()),
         seed=int(experiment.seed),
         replications=part,
-        entry=entry,
-        posed=posed,
+        entry_index=entry_index,
+        problem_index=problem_index,
         code=code_digest(),
     )
 
@@ -187,5 +192,5 @@ def compute_unit(unit: WorkUnit, stop: threading.Event | None = None) -> Measure
             "install the same version on all machines"
         )
     return play_replications(
-        unit.problem, unit.policy, unit.rounds, unit.replications, unit.seed, unit.marks, stop
+        unit.problem, unit.policy, unit.rounds, unit.replications, unit.seed, unit.checkpoints, stop
     )

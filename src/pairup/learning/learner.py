@@ -116,7 +116,25 @@ class Learner:
         return self.leader_among()
 
     def leader_among(self, available: Iterable[Hashable] | None = None) -> Matching | None:
-        """Return the matching of some of the players that looks best now, best couple first."""
+        """Return the matching of some of the players that looks best now, best couple first.
+
+        Parameters
+        ----------
+        available
+            Some of the players present; all of them by default.
+
+        Returns
+        -------
+        Matching or None
+            None if the policy has no leader.
+
+        Examples
+        --------
+        >>> from pairup import Unimodal
+        >>> learner = Unimodal().learner(["ann", "bob", "cyd", "dan"])
+        >>> learner.leader_among(["bob", "dan"])
+        Matching(bob-dan)
+        """
         slots = self._slots(available)
         couples = self._running.leader(slots)
         return None if couples is None else self._matching(couples, slots)
@@ -188,7 +206,21 @@ class Learner:
         self._running.observe(observed)
 
     def join(self, player: Hashable) -> None:
-        """Let a player in."""
+        """Let a player in.
+
+        Parameters
+        ----------
+        player
+            Name of a player who is not present.
+
+        Examples
+        --------
+        >>> from pairup import Unimodal
+        >>> learner = Unimodal().learner(["ann", "bob"])
+        >>> learner.join("cyd")
+        >>> learner.players
+        ('ann', 'bob', 'cyd')
+        """
         self._roster.join(player)
         try:
             self._running.set_present(self._roster.slots)
@@ -197,7 +229,21 @@ class Learner:
             raise
 
     def leave(self, player: Hashable) -> None:
-        """Let a player go; what was learnt about it is forgotten, pending outcomes lapse."""
+        """Let a player go: what was learnt about the player is forgotten, pending outcomes lapse.
+
+        Parameters
+        ----------
+        player
+            Name of a player who is present.
+
+        Examples
+        --------
+        >>> from pairup import Unimodal
+        >>> learner = Unimodal().learner(["ann", "bob", "cyd"])
+        >>> learner.leave("bob")
+        >>> learner.players
+        ('ann', 'cyd')
+        """
         slot = self._roster.leave(player)
         for couple in [couple for couple in self._pending if slot in couple]:
             del self._pending[couple]
@@ -224,7 +270,16 @@ class Learner:
         return 0 if statistics is None else int(np.count_nonzero(statistics[0]))
 
     def rates(self) -> list[Rate]:
-        """List each player's estimated rate, the best first; empty if only couples have one."""
+        """List each player's estimated rate, the best first; empty if only couples have one.
+
+        Examples
+        --------
+        >>> from pairup import RankOneThompson
+        >>> learner = RankOneThompson().learner(["ann", "bob"])
+        >>> learner.observe(learner.propose(), accepted={"ann": True, "bob": False})
+        >>> [rate.player for rate in learner.rates()]
+        ['ann', 'bob']
+        """
         return estimates.player_estimates(self._running, self._roster.names)
 
     def play_probabilities(self, couples: Iterable[Iterable[Hashable]]) -> list[float | None]:
@@ -270,6 +325,13 @@ class Learner:
         """Save the learner in a portable, versioned form; see `from_bytes`.
 
         Players' names must be strings, integers or tuples of those.
+
+        Examples
+        --------
+        >>> from pairup import Learner, Unimodal
+        >>> learner = Unimodal().learner(["ann", "bob", "cyd", "dan"])
+        >>> Learner.from_bytes(learner.to_bytes()).players
+        ('ann', 'bob', 'cyd', 'dan')
         """
         return serialization.save(self._roster, self._pending, self._running)
 

@@ -12,13 +12,13 @@ from pairup.learning.roster import Roster, SlotCouple
 
 Played = Iterable[bool] | Mapping[tuple[Hashable, Hashable], bool] | None
 Accepted = Mapping[Hashable, bool] | None
-Observation = list[tuple[SlotCouple, CoupleFeedback]]
+ObservedCouples = list[tuple[SlotCouple, CoupleFeedback]]
 Outcome = tuple[SlotCouple, bool | None]
 
 
 def read_observation(
     roster: Roster, matching: Iterable[Iterable[Hashable]], played: Played, accepted: Accepted
-) -> Observation:
+) -> ObservedCouples:
     """List the couples that were decided, with what is known of each, or refuse what was given."""
     couples = roster.slot_couples("a matching", matching)
     answers = _answers(roster, couples, accepted)

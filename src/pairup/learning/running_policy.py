@@ -17,7 +17,7 @@ from pairup.kernels.runtime.dispatch import (
     set_available_step,
 )
 from pairup.kernels.runtime.randomness import POLICY, stream_key
-from pairup.learning.observation import Observation
+from pairup.learning.observation import ObservedCouples
 from pairup.learning.roster import SlotCouple
 from pairup.policies.base import Policy, Slots, StartContext
 
@@ -71,9 +71,10 @@ class RunningPolicy:
             return None
         return [(i, j) for i, j in couples.tolist() if j < self.capacity]  # not the phantom's
 
-    def observe(self, observed: Observation) -> None:
+    def observe(self, observed: ObservedCouples) -> None:
         """Learn from feedback: from answers if the policy can, else from outcomes."""
-        by_answers, by_outcome = Observation(), Observation()
+        by_answers = ObservedCouples()
+        by_outcome = ObservedCouples()
         for couple, feedback in observed:
             answered = self.policy.learns_from_answers and feedback.accepted != (None, None)
             (by_answers if answered else by_outcome).append((couple, feedback))

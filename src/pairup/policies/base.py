@@ -111,7 +111,7 @@ class Policy(ABC):
     def needs(self) -> tuple[str, ...]:
         """Name the options that it must still be told before it starts: "horizon", "rates".
 
-        A simulation tells its own; a live learner is refused until the option is given.
+        A simulation supplies its own; a live learner is refused until the option is given.
         """
         return ()
 
@@ -160,7 +160,14 @@ class Policy(ABC):
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     def learner(self, players: Iterable[Hashable], seed: int = 0) -> Learner:
-        """Start to learn live about `players`, given by any hashable names.
+        """Start to learn live about some players.
+
+        Parameters
+        ----------
+        players
+            Names of the players present: anything hashable.
+        seed
+            Seed of the policy's own random draws, at least 0.
 
         Examples
         --------
@@ -195,6 +202,18 @@ def policy_names() -> tuple[str, ...]:
 
 def get_policy(name: str, **options: Any) -> Policy:
     """Make a policy from its registered name and options.
+
+    Parameters
+    ----------
+    name
+        One of `policy_names`.
+    **options
+        Options of the policy, as its class takes them; the others keep their defaults.
+
+    Raises
+    ------
+    PolicyError
+        No policy has this name, or it has no such option.
 
     Examples
     --------

@@ -26,21 +26,27 @@ class ExactMatchingPolicy(CouplePolicy):
         return super().saved(state) | kept
 
     def load(self, state: Any, arrays: Arrays) -> Any:
-        duals, mates = arrays["duals"], numbers(arrays, "mates", minimum=-1)
-        work, slots, phantom = state.workspace, len(mates), len(state.workspace.kept_mate) - 1
+        duals = arrays["duals"]
+        mates = numbers(arrays, "mates", minimum=-1)
+        slots = len(mates)
+        workspace = state.workspace
+        phantom = len(workspace.kept_mate) - 1
         complete = duals.dtype == np.float64 and duals.shape == mates.shape
         require(complete, "its duals are incomplete")
         require(np.all(np.isfinite(duals)), "some of its duals are not finite")
         require(1 <= slots <= phantom + 1 and np.all(mates < slots), "it has mates out of range")
         require(np.all(mates != np.arange(slots)), "a player is its own mate")
         mates = np.where(mates == slots - 1, phantom, mates)
-        work.kept_mate[: slots - 1], work.kept_mate[phantom] = mates[:-1], mates[-1]
-        work.kept_dual[: slots - 1], work.kept_dual[phantom] = duals[:-1], duals[-1]
+        workspace.kept_mate[: slots - 1] = mates[:-1]
+        workspace.kept_mate[phantom] = mates[-1]
+        workspace.kept_dual[: slots - 1] = duals[:-1]
+        workspace.kept_dual[phantom] = duals[-1]
         return super().load(state, arrays)
 
     def leader(self, state: Any) -> NDArray[np.int64]:
         # Found from the statistics alone, so that a look at it changes nothing.
-        mean, players = state.stats.mean, state.players[: state.now[MEMBERS]]
+        mean = state.stats.mean
+        players = state.players[: state.now[MEMBERS]]
         workspace = new_matching_workspace(len(mean))
         solve(workspace, mean, players)
         mate = workspace.kept_mate

@@ -25,7 +25,7 @@ class Oracle(Policy):
     rates : tuple of float, optional
         Acceptance rate of each player, in the order in which a learner is given them; players
         beyond those listed and players who join later rank last. A live learner needs it. A
-        simulation, which shuffles the players' labels, tells its own instead.
+        simulation, which shuffles the players' labels, supplies its own instead.
 
     Examples
     --------

@@ -34,8 +34,8 @@ class SAM(CouplePolicy):
     Parameters
     ----------
     horizon : int, optional
-        Number of rounds to come, at least 2. A simulation tells its own when this is not given; a
-        live learner needs it.
+        Number of rounds to come, at least 2. A simulation supplies its own when this is not given;
+        a live learner needs it.
 
     Notes
     -----
@@ -92,7 +92,8 @@ class SAM(CouplePolicy):
         phantom = len(state.cluster) - 1
         members = np.append(present, phantom) if len(present) % 2 else present
         state.members[: len(members)] = members
-        state.now[CLUSTERS], state.now[MEMBERS] = 1, len(members)
+        state.now[CLUSTERS] = 1
+        state.now[MEMBERS] = len(members)
         state.start[:2] = 0, len(members)
         state.turn[:] = 0
         state.cluster[:] = 0
@@ -103,8 +104,9 @@ class SAM(CouplePolicy):
         state.games[:slots] = state.stats.games.sum(axis=0) + state.stats.games.sum(axis=1)
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        clusters, members = state.now[CLUSTERS], state.now[MEMBERS]
-        phantom, slots = len(state.cluster) - 1, state.members[:members]
+        clusters = state.now[CLUSTERS]
+        phantom = len(state.cluster) - 1
+        slots = state.members[: state.now[MEMBERS]]
         sums = {f"player_{name}": getattr(state, name)[:phantom] for name in _SUMS}
         # The phantom's slot moves when the capacity grows, so it is saved as -1.
         places = {"members": np.where(slots == phantom, -1, slots)}
@@ -116,8 +118,10 @@ class SAM(CouplePolicy):
         for name in _SUMS:
             sums = numbers(arrays, f"player_{name}")
             getattr(state, name)[: len(sums)] = sums
-        slots, start = numbers(arrays, "members", minimum=-1), numbers(arrays, "start")
-        turn, sizes = numbers(arrays, "turn"), np.diff(start)
+        slots = numbers(arrays, "members", minimum=-1)
+        start = numbers(arrays, "start")
+        turn = numbers(arrays, "turn")
+        sizes = np.diff(start)
         members = np.where(slots < 0, len(state.cluster) - 1, slots)
         present = state.members[: state.now[MEMBERS]]
         require(np.array_equal(np.sort(members), present), "its clusters are of other players")
@@ -128,7 +132,8 @@ class SAM(CouplePolicy):
         require(np.all(turn < np.maximum(sizes, 1)), "it has turns beyond a tournament's end")
         clusters = len(turn)
         state.now[CLUSTERS] = clusters
-        state.members[: len(members)], state.start[: clusters + 1] = members, start
+        state.members[: len(members)] = members
+        state.start[: clusters + 1] = start
         state.turn[:clusters] = turn
         state.cluster[members] = np.repeat(np.arange(clusters), sizes)
         return state

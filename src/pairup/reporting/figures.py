@@ -30,7 +30,8 @@ from pairup.reporting.style import PARAMETER_NAMES, RC_PARAMS, Style, assign_sty
 
 # Inches: text of 9 points stays readable on a phone, where it shrinks by a third.
 _SIZE = (5.4, 3.7)
-_FIT, _NAME = 12, 0.17  # names that find room beside the axes, and inches for each further one
+_NAMES_BESIDE_AXES = 12  # that find room in a figure of that size
+_INCHES_PER_NAME = 0.17  # for each further one
 _SYMBOLS = {"pairs": "L"}
 # By the endings of the files: metadata to leave out, so that the same figure gives the same bytes.
 _NO_METADATA = {
@@ -154,7 +155,7 @@ def _plot_last_round(
 
 def _size(policies: int) -> tuple[float, float]:
     """Give the size of a figure in inches: taller where the names of many lines need room."""
-    return _SIZE[0], _SIZE[1] + max(policies - _FIT, 0) * _NAME
+    return _SIZE[0], _SIZE[1] + max(policies - _NAMES_BESIDE_AXES, 0) * _INCHES_PER_NAME
 
 
 def _theorems(problem: Problem, policies: Iterable[Policy]) -> dict[str, float]:

@@ -103,8 +103,17 @@ def write_report(
 ) -> Path:
     """Write ``report.html``, and the figures as files beside it; returns the path of the page.
 
-    The folder is made where it is missing. The pictures of its ``figures`` folder are for papers
-    and slides: the page holds its own copies and needs no other file.
+    Parameters
+    ----------
+    folder
+        Folder of the report; made where it is missing. The pictures of its ``figures`` folder are
+        for papers and slides: the page holds its own copies and needs no other file.
+    analyses
+        The experiments to report on, in their order on the page; at least one.
+    provenance
+        How the results were made.
+    title
+        Title of the page; by default it is made from the experiments.
 
     Examples
     --------
@@ -214,5 +223,9 @@ def _duration(seconds: float) -> str:
     if seconds < 60:
         return f"{seconds:.1f} seconds"
     minutes, rest = divmod(round(seconds), 60)
-    words = f"{minutes} minute{'s' * (minutes > 1)}"
-    return f"{words} {rest} second{'s' * (rest > 1)}" if rest else words
+    words = _count(minutes, "minute")
+    return f"{words} {_count(rest, 'second')}" if rest else words
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

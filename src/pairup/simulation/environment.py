@@ -96,8 +96,26 @@ class MatchingEnvironment(gymnasium.Env[Observation, Action]):
     ) -> tuple[Observation, dict[str, Any]]:
         """Start an episode: the first replication of a new seed, or the next of the same one.
 
-        Without any seed so far, one is drawn from the system. The option ``{"replication": r}``
-        begins replication r instead.
+        Parameters
+        ----------
+        seed
+            Seed of the replications, as in `simulate`; by default the last one given. If none was
+            given yet, one is drawn from the system.
+        options
+            ``{"replication": r}`` starts replication r instead.
+
+        Returns
+        -------
+        tuple of ndarray and dict
+            An observation in which nobody played, and the ``seed`` and the ``replication``.
+
+        Examples
+        --------
+        >>> environment = MatchingEnvironment([0.9, 0.8, 0.2, 0.1], rounds=10)
+        >>> environment.reset(seed=3)[1]
+        {'seed': 3, 'replication': 0}
+        >>> environment.reset()[1]
+        {'seed': 3, 'replication': 1}
         """
         if seed is not None:
             checked_seed(seed)

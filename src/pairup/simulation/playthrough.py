@@ -17,7 +17,7 @@ from pairup.simulation.replication import new_replication
 
 _SLICE = 1_000_000  # players' turns between two looks at whether to stop: a hundredth of a second
 
-Numbers = tuple[NDArray[np.float64], NDArray[np.int64]]
+Measurements = tuple[NDArray[np.float64], NDArray[np.int64]]  # regret and games, as in `Run`
 
 
 class Playthrough:
@@ -68,7 +68,7 @@ def play_replications(
     seed: int,
     checkpoints: Sequence[int],
     stop: threading.Event | None = None,
-) -> Numbers:
+) -> Measurements:
     """Play replications one after the other, in this thread; returns regret and games as in `Run`.
 
     The arguments are those of `simulate`, and all of them but `stop` can travel to another process.

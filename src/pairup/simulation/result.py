@@ -49,13 +49,47 @@ class Run:
     games: NDArray[np.int64]
 
     def mean(self, measure: Measure = "regret") -> NDArray[np.float64]:
-        """Return the mean over replications at each checkpoint."""
+        """Return the mean over replications at each checkpoint.
+
+        Parameters
+        ----------
+        measure
+            What to average, "regret" or "games".
+
+        Examples
+        --------
+        >>> from pairup import Oracle, Problem, simulate
+        >>> run = simulate(Problem([1, 1]), Oracle(), rounds=100, replications=2, checkpoints=[10])
+        >>> run.mean("games")
+        array([ 10., 100.])
+        """
         return self._values(measure).mean(axis=0)
 
     def interval(
         self, measure: Measure = "regret", level: float = 0.95
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return a Student interval of the mean at each checkpoint: its low and its high end."""
+        """Return a Student interval of the mean at each checkpoint: its low and its high ends.
+
+        Parameters
+        ----------
+        measure
+            What to average, "regret" or "games".
+        level
+            Probability that an interval covers the true mean, in (0, 1).
+
+        Raises
+        ------
+        SimulationError
+            The run has only one replication, or an argument is invalid.
+
+        Examples
+        --------
+        >>> from pairup import Problem, Uniform, simulate
+        >>> run = simulate(Problem([1, 1, 0, 0]), Uniform(), rounds=600, replications=30)
+        >>> low, high = run.interval(level=0.99)
+        >>> bool(low[-1] < run.mean()[-1] < high[-1])
+        True
+        """
         if not (isinstance(level, Real) and 0 < level < 1):
             raise SimulationError(f"level must lie in (0, 1), got {level!r}: try 0.95")
         values = self._values(measure)

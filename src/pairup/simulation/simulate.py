@@ -14,7 +14,7 @@ from pairup.checks import check_instance, checked_integer, checked_seed
 from pairup.errors import SimulationError
 from pairup.policies.base import Policy
 from pairup.problem import Problem
-from pairup.simulation.playthrough import Numbers, Playthrough, play_replications
+from pairup.simulation.playthrough import Measurements, Playthrough, play_replications
 from pairup.simulation.progress_bar import progress_bar
 from pairup.simulation.result import Run
 
@@ -83,24 +83,24 @@ def simulate(
     numbers = _checked_replications(replications)
     checked_integer("rounds", rounds, SimulationError, minimum=1, advice="try 100")
     checked_seed(seed)
-    marks = _checked_marks(checkpoints, rounds)
+    checked = _checked_checkpoints(checkpoints, rounds)
     first = Playthrough(problem, policy, rounds, seed, numbers[0])  # an impossible policy fails
     if executor is None:
         first.play_to(1)  # compiled once: threads that find no machine code would each compile it
-    settings = {"seed": int(seed), "checkpoints": marks.tolist()}
+    settings = {"seed": int(seed), "checkpoints": checked.tolist()}
     play = partial(play_replications, problem, policy, int(rounds), **settings)
     threads = min(os.cpu_count() or 1, len(numbers))
     with ThreadPoolExecutor(threads) if executor is None else nullcontext(executor) as pool:
         played = _play_all(pool, play, numbers, progress)
     regret, games = (np.concatenate(column) for column in zip(*played, strict=True))
-    return Run(problem, policy, int(seed), np.array(numbers), marks, regret, games)
+    return Run(problem, policy, int(seed), np.array(numbers), checked, regret, games)
 
 
 def _play_all(
-    pool: Executor, play: Callable[..., Numbers], numbers: range, progress: bool
-) -> list[Numbers]:
+    pool: Executor, play: Callable[..., Measurements], numbers: range, progress: bool
+) -> list[Measurements]:
     """Play all replications, or stop them all when one fails."""
-    stop, futures = threading.Event(), list[Future[Numbers]]()
+    stop, futures = threading.Event(), list[Future[Measurements]]()
     if isinstance(pool, ThreadPoolExecutor):  # it cannot travel to another process
         play = partial(play, stop=stop)
     try:
@@ -113,7 +113,7 @@ def _play_all(
         raise
 
 
-def _gather(futures: Sequence[Future[Numbers]], progress: bool) -> list[Numbers]:
+def _gather(futures: Sequence[Future[Measurements]], progress: bool) -> list[Measurements]:
     """Wait for all futures, or for the first that fails."""
     with progress_bar("replications", progress) as show:
         left = set(futures)
@@ -138,23 +138,23 @@ def log_spaced(rounds: int, per_decade: int = _POINTS_PER_DECADE) -> NDArray[np.
     return np.unique(np.rint(np.geomspace(1, rounds, count + 1)).astype(np.int64))
 
 
-def _checked_marks(checkpoints: Iterable[int] | None, rounds: int) -> NDArray[np.int64]:
+def _checked_checkpoints(checkpoints: Iterable[int] | None, rounds: int) -> NDArray[np.int64]:
     if checkpoints is None:
         return log_spaced(rounds)
     try:
-        marks = np.asarray(list(checkpoints))
-        if marks.size and (marks.ndim != 1 or marks.dtype.kind not in "iu"):
+        given = np.asarray(list(checkpoints))
+        if given.size and (given.ndim != 1 or given.dtype.kind not in "iu"):
             raise ValueError
     except (TypeError, ValueError):  # not iterable, or ragged
         raise SimulationError(
             f"checkpoints must be a list of integers, got {checkpoints!r}: try [{rounds}]"
         ) from None
-    for mark in marks:
-        if not 1 <= mark <= rounds:
+    for checkpoint in given:
+        if not 1 <= checkpoint <= rounds:
             raise SimulationError(
-                f"checkpoints must lie in [1, {rounds}], the rounds played, got {mark}"
+                f"checkpoints must lie in [1, {rounds}], the rounds played, got {checkpoint}"
             )
-    return np.unique(np.append(marks, rounds).astype(np.int64))
+    return np.unique(np.append(given, rounds).astype(np.int64))
 
 
 def _checked_replications(replications: int | range) -> range:
