@@ -78,7 +78,7 @@ class _Misbehaving(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(text)
 
-    do_GET = do_POST = do_PUT = do_DELETE = answer  # noqa: N815
+    do_GET = do_POST = do_PUT = do_DELETE = answer  # noqa: N815 - the names that the standard library calls
 
     def log_message(self, *_):
         pass

@@ -4,8 +4,8 @@ Needs the extra `client`: pip install "pairup[client]".
 """
 
 try:
-    import httpx as _httpx  # noqa: F401
-    import pydantic as _pydantic  # noqa: F401
+    import httpx as _httpx  # noqa: F401 - only whether it is installed
+    import pydantic as _pydantic  # noqa: F401 - as above
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
         f"pairup.client needs {error.name}: pip install 'pairup[client]'", name=error.name

@@ -94,7 +94,8 @@ class Settings(BaseSettings):
 def read_settings(**given: object) -> Settings:
     """Read the settings; values given that are not None take precedence over the environment."""
     try:
-        settings = Settings(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+        known = {name: value for name, value in given.items() if value is not None}
+        settings = Settings(**known)  # type: ignore[arg-type] # pydantic checks them
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(map(str, first["loc"]))
