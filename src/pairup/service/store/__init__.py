@@ -1,6 +1,6 @@
 """The store: an append-only log of events, and what follows from it, in SQLite or PostgreSQL."""
 
 from pairup.service.store.database import Store
-from pairup.service.store.queries import PoolRow, Transaction
+from pairup.service.store.transaction import PoolRow, Transaction
 
 __all__ = ["PoolRow", "Store", "Transaction"]

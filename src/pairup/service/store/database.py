@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from pairup.service.store import schema
 from pairup.service.store.engine import WRITES, make_engine, make_read_only_engine, parse_address
 from pairup.service.store.failures import StoreDamagedError, translate_error
-from pairup.service.store.queries import Transaction
+from pairup.service.store.transaction import Transaction
 
 log = structlog.get_logger()
 

@@ -6,18 +6,18 @@ It stores events and records as they are given, and knows no rule of what follow
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
+from sqlalchemy import Row, bindparam, delete, insert, select, update
 
 from pairup.service.domain.clock import Moment
-from pairup.service.domain.events import Deleted, Recorded, dumps, pack, unpack
+from pairup.service.domain.events import dumps
 from pairup.service.domain.game_record import GameRecord, MatchingRecord
 from pairup.service.store import tables
+from pairup.service.store.event_log import EventLog
 
 _CHUNK = 500  # ids in a statement
-_PAGE = 1_000  # events
 _CHANGEABLE = ("state", "played", "cause", "answers", "learnt", "late", "closed_at")  # by events
 
 
@@ -31,11 +31,8 @@ class PoolRow(NamedTuple):
     seq: int
 
 
-class Transaction:
+class Transaction(EventLog):
     """A transaction, open until the block ends that began it."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._execute = connection.execute
 
     # Pools
 
@@ -74,58 +71,6 @@ class Transaction:
     def add_pool(self, id: str, name: str, at: Moment) -> None:
         """Enter a pool without events, whose name must be free."""
         self._execute(insert(tables.pools), {"id": id, "name": name, "created_at": at, "seq": 0})
-
-    # The log
-
-    def append(self, pool_id: str, recorded: list[Recorded]) -> None:
-        """Add events to the log."""
-        if not recorded:
-            return
-        rows = [
-            {"pool_id": pool_id, "seq": seq, "at": at, "kind": event.kind, "body": pack(event)}
-            for seq, at, event in recorded
-        ]
-        self._execute(insert(tables.events), rows)
-        values: dict[str, Any] = {"seq": recorded[-1].seq}
-        if isinstance(recorded[-1].event, Deleted):
-            values["deleted_at"] = recorded[-1].at
-        self._execute(update(tables.pools).where(tables.pools.c.id == pool_id).values(values))
-
-    def events(self, pool_id: str, after: int = 0) -> Iterator[Recorded]:
-        """Read the log after event `after`, in order, by pages: it may be longer than memory."""
-        while True:
-            rows = self.raw_events(pool_id, after, _PAGE)
-            for row in rows:
-                yield Recorded(row.seq, row.at, unpack(pool_id, row.seq, row.kind, row.body))
-            if len(rows) < _PAGE:
-                return
-            after = rows[-1].seq
-
-    def raw_events(self, pool_id: str, after: int, limit: int) -> list[Row[Any]]:
-        """Read the log as it is stored."""
-        table = tables.events.c
-        query = select(tables.events).where(table.pool_id == pool_id, table.seq > after)
-        return list(self._execute(query.order_by(table.seq).limit(limit)))
-
-    def snapshots(self, pool_id: str) -> Iterator[bytes]:
-        """Read the snapshots of a pool, the latest first."""
-        table = tables.snapshots.c
-        seqs = select(table.seq).where(table.pool_id == pool_id).order_by(table.seq.desc())
-        for seq in self._execute(seqs).scalars().all():
-            query = select(table.body).where(table.pool_id == pool_id, table.seq == seq)
-            yield self._execute(query).scalar_one()
-
-    def add_snapshot(self, pool_id: str, seq: int, at: Moment, body: bytes) -> None:
-        """Keep a snapshot, and the latest of the older ones."""
-        table = tables.snapshots.c
-        mine = table.pool_id == pool_id
-        before = select(table.seq).where(mine, table.seq < seq).order_by(table.seq.desc())
-        older = self._execute(before.limit(1)).scalar()
-        if older is not None:
-            self._execute(delete(tables.snapshots).where(mine, table.seq < older))
-        self._execute(delete(tables.snapshots).where(mine, table.seq == seq))
-        row = {"pool_id": pool_id, "seq": seq, "at": at, "body": body}
-        self._execute(insert(tables.snapshots), row)
 
     # Matchings and games
 
