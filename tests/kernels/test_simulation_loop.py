@@ -7,7 +7,13 @@ import pytest
 
 from pairup import SAM, Oracle, Problem, Uniform, Unimodal, simulate
 from pairup.kernels.runtime.dispatch import FULL, OK, set_available_step
-from pairup.kernels.simulation_loop import Replication, accept, new_totals, play_rounds
+from pairup.kernels.simulation_loop import (
+    Replication,
+    accept,
+    new_totals,
+    play_by_couple_rates,
+    play_rounds,
+)
 from pairup.policies.base import StartContext
 from tests.support.twins import loop as naive_loop
 from tests.support.twins import oracle as naive_oracle
@@ -84,6 +90,55 @@ def test_players_accept_as_often_as_their_rates_say():
     assert total[0] == 0
     assert total[-1] == 10_000
     assert np.allclose(total / 10_000, rates, atol=0.025)  # five standard deviations
+
+
+def couple_replication(couple_rates, key, best_games=0.0):
+    values = np.zeros(0), np.array([key], np.uint64), np.array([best_games])
+    return Replication(*values, np.array(couple_rates))
+
+
+@pytest.mark.parametrize("n", [2, 5, 8])
+def test_couples_with_rates_of_their_own_equal_their_twins(n):
+    drawn = np.random.default_rng(n).random((n, n)).round(1)  # some of them 0 or 1
+    rates = np.triu(drawn, 1) + np.triu(drawn, 1).T
+    key, played = 2**64 - 5, np.zeros(n // 2, np.bool_)
+    for round in (*range(200), 10**9):
+        players = np.random.default_rng(round).permutation(n)[: 2 * (n // 2)]
+        couples = np.sort(players.reshape(-1, 2), axis=1)
+        games, expected = play_by_couple_rates(
+            couple_replication(rates, key), round, couples, played
+        )
+        assert played.tolist() == [
+            naive_loop.plays(key, rates, round, each) for each in couples.tolist()
+        ]
+        assert games == played.sum()
+        assert expected == pytest.approx(sum(rates[i, j] for i, j in couples))
+
+
+def test_couples_play_as_often_as_their_rates_say_and_apart_from_each_other():
+    rates = np.array([[0, 0.3, 0, 0], [0.3, 0, 0, 0], [0, 0, 0, 0.6], [0, 0, 0.6, 0]])
+    couples, played = np.array([[0, 1], [2, 3]]), np.zeros((10_000, 2), np.bool_)
+    for round in range(len(played)):
+        play_by_couple_rates(couple_replication(rates, 7), round, couples, played[round])
+    shares = played.mean(axis=0)
+    assert np.allclose(shares, [0.3, 0.6], atol=0.025)  # five standard deviations
+    assert played.all(axis=1).mean() == pytest.approx(0.3 * 0.6, abs=0.02)
+
+
+def test_the_loop_plays_couples_with_rates_of_their_own():
+    rates = np.array(
+        [[0, 0.1, 0.5, 0.9], [0.1, 0, 0.4, 0.3], [0.5, 0.4, 0, 0.2], [0.9, 0.3, 0.2, 0]]
+    )
+    state, totals = start(Uniform(), [0.5] * 4, 1), new_totals(4)
+    twin = Compiled(Uniform(), 4, 1)
+    regret, games = 0.0, 0
+    for round in range(ROUNDS):
+        matching = twin.propose()
+        regret += 1.3 - sum(rates[i, j] for i, j in matching)
+        games += sum(naive_loop.plays(3, rates, round, couple) for couple in matching)
+    assert play_rounds(state, couple_replication(rates, 3, 1.3), totals, ROUNDS) == OK
+    assert totals.games[0] == games
+    assert totals.regret[0] == pytest.approx(regret)
 
 
 def test_the_best_matching_costs_no_regret_at_all():

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels.runtime.compilation import kernel, slot
+from pairup.kernels.runtime.compilation import kernel, outlined, slot
 from pairup.kernels.runtime.dispatch import OK, observe, propose
 from pairup.kernels.runtime.randomness import MANTISSA, WEYL, mantissa, mixed
 
@@ -12,11 +12,17 @@ _ROUNDING = 1e-12  # smaller differences between sums of rates are rounding, not
 
 
 class Replication(NamedTuple):
-    """One replication of a problem: the players as labelled there, and their draws."""
+    """One replication of a problem: the players as labelled there, and their draws.
+
+    Where couples have rates of their own, `couple_rates` has a row and a column for each player,
+    and `rates` is empty; elsewhere it is the other way round. One type for both, because the loop
+    of each policy would otherwise be compiled twice.
+    """
 
     rates: np.ndarray
     key: np.ndarray
     best_games: np.ndarray
+    couple_rates: np.ndarray = np.zeros((0, 0))
 
 
 class Totals(NamedTuple):
@@ -53,6 +59,36 @@ def accept(replication, round, accepted):
         step += WEYL
 
 
+@outlined
+def play_by_couple_rates(replication, round, couples, played):
+    """Draw whether each couple plays, from the replication's key, the round and the couple."""
+    rates, players = replication.couple_rates, len(replication.couple_rates)
+    games, expected = 0, 0.0
+    for c in range(len(played)):
+        i, j = couples[c, 0], couples[c, 1]
+        place = (round * players + i) * players + j
+        draw = mantissa(mixed(replication.key[0] + WEYL * np.uint64(place + 1)))
+        played[c] = np.float64(draw) < rates[i, j] * MANTISSA
+        games += played[c]
+        expected += rates[i, j]
+    return games, expected
+
+
+@kernel
+def play_couples(replication, round, couples, played, accepted):
+    """Let the couples of a round play or not; returns the games, and how many were expected."""
+    if len(replication.couple_rates):
+        return play_by_couple_rates(replication, round, couples, played)
+    accept(replication, round, accepted)
+    games, expected = 0, 0.0
+    for c in range(len(played)):
+        i, j = slot(couples[c, 0]), slot(couples[c, 1])
+        played[c] = accepted[i] & accepted[j]  # no branch: it would be a coin to guess
+        games += played[c]
+        expected += replication.rates[i] * replication.rates[j]
+    return games, expected
+
+
 @kernel
 def play_rounds(state, replication, totals, until):
     """Play on to round `until`; returns OK, or the status with which the policy stopped."""
@@ -61,13 +97,7 @@ def play_rounds(state, replication, totals, until):
         status = propose(state, couples)
         if status != OK:
             return status
-        accept(replication, totals.round[0], accepted)
-        games, expected = 0, 0.0
-        for c in range(len(played)):
-            i, j = slot(couples[c, 0]), slot(couples[c, 1])
-            played[c] = accepted[i] & accepted[j]  # no branch: it would be a coin to guess
-            games += played[c]
-            expected += replication.rates[i] * replication.rates[j]
+        games, expected = play_couples(replication, totals.round[0], couples, played, accepted)
         observe(state, couples, played)
         gap = replication.best_games[0] - expected
         totals.regret[0] += gap if gap > _ROUNDING else 0.0

@@ -1,7 +1,8 @@
 """A slow, obvious twin of the loop, in plain Python.
 
 Label i of n accepts in round t (from 0) when the upper 53 bits of `word(key, t * n + i)` lie below
-rate * 2**53.
+rate * 2**53. Where couples have rates of their own, labels i < j play when those of
+`word(key, (t * n + i) * n + j)` do.
 """
 
 from tests.support.twins.oracle import Oracle
@@ -12,6 +13,12 @@ def accepts(key, rates, round):
     """Who accepts in a round, by label."""
     n = len(rates)
     return [word(key, round * n + i) >> 11 < rate * 2**53 for i, rate in enumerate(rates)]
+
+
+def plays(key, couple_rates, round, couple):
+    """Whether a couple with a rate of its own plays in a round."""
+    n, (i, j) = len(couple_rates), sorted(couple)
+    return word(key, (round * n + i) * n + j) >> 11 < couple_rates[i][j] * 2**53
 
 
 def play_rounds(policy, rates, key, rounds):
