@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pairup.service.api.schemas.insight import StatsView
@@ -37,7 +37,7 @@ class GameRow:
 
     players: tuple[str, str]
     chance: float | None
-    answers: dict[str, str]
+    answers: Mapping[str, str]
     state: str
     left: float | None  # seconds until an open game expires
     expires_at: str

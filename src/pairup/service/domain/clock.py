@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Annotated, Protocol
 
-Moment = int  # microseconds since 1970, UTC: exact, and the same in every database
+# Exact, and the same in every database.
+Moment = Annotated[int, "microseconds since 1970, UTC"]
 SECOND = 1_000_000
 
 

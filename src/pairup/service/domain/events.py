@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple, TypedDict
 
 from pairup.errors import ServiceError
 from pairup.service.domain.clock import Moment
+from pairup.service.domain.states import Answer, CancelCause, PlayerWish, ReleaseCause, Unreported
 
 
 class Event:
@@ -60,7 +61,7 @@ class Joined(Event):
 
     kind: ClassVar[str] = "joined"
     player: str
-    status: str
+    status: PlayerWish
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Moved(Event):
 
     kind: ClassVar[str] = "moved"
     player: str
-    status: str
+    status: PlayerWish
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ class Answered(Event):
 
     kind: ClassVar[str] = "answered"
     game: str
-    answers: dict[str, str]  # all that are known, here and in the events below
+    answers: dict[str, Answer]  # all that are known, here and in the events below
 
 
 @dataclass(frozen=True)
@@ -112,8 +113,8 @@ class Decided(Event):
     kind: ClassVar[str] = "decided"
     game: str
     played: bool
-    cause: str | None  # of a cancellation
-    answers: dict[str, str]
+    cause: CancelCause | None  # of a cancellation
+    answers: dict[str, Answer]
     heard: dict[str, bool]  # the answers that the learner is told: whether a player accepted
 
 
@@ -123,7 +124,7 @@ class Noted(Event):
 
     kind: ClassVar[str] = "noted"
     game: str
-    answers: dict[str, str]
+    answers: dict[str, Answer]
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ class Late(Event):
     kind: ClassVar[str] = "late"
     game: str
     played: bool | None  # as far as it is known now
-    answers: dict[str, str]
+    answers: dict[str, Answer]
     first: bool  # whether it is the first report of this game after its end
     missing: bool  # whether the game had expired without a report
 
@@ -161,7 +162,7 @@ class Released(Event):
 
     kind: ClassVar[str] = "released"
     games: list[str]
-    cause: str
+    cause: ReleaseCause
 
 
 @dataclass(frozen=True)
@@ -170,7 +171,7 @@ class Expired(Event):
 
     kind: ClassVar[str] = "expired"
     games: list[str]
-    counts_as: str  # discard or cancelled
+    counts_as: Unreported
 
 
 _KINDS = {each.kind: each for each in Event.__subclasses__()}

@@ -23,8 +23,9 @@ from pairup.service.domain.events import (
     Released,
 )
 from pairup.service.domain.game_report import Report
+from pairup.service.domain.states import Answer, GameState
 
-OPEN = "proposed"
+OPEN: GameState = "proposed"
 
 
 @dataclass(frozen=True)
@@ -55,10 +56,10 @@ class GameRecord:
     players: tuple[str, str]
     chance: float | None
     expires_at: Moment
-    state: str = OPEN  # then played, cancelled, released or expired
+    state: GameState = OPEN
     played: bool | None = None  # as reported, in time or late
     cause: str | None = None
-    answers: dict[str, str] = field(default_factory=dict)
+    answers: dict[str, Answer] = field(default_factory=dict)
     learnt: bool = False
     late: bool = False
     closed_at: Moment | None = None
@@ -74,7 +75,7 @@ class GameRecord:
             case Answered() | Noted():
                 return replace(self, answers=event.answers)
             case Decided(played=played, cause=cause, answers=answers):
-                state = "played" if played else "cancelled"
+                state: GameState = "played" if played else "cancelled"
                 closed = replace(self, state=state, learnt=True, closed_at=at)
                 return replace(closed, played=played, cause=cause, answers=answers)
             case Late():

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from pairup.learning.feedback import CoupleFeedback
+from pairup.service.domain.states import Answer, CancelCause, Outcome
 
-ACCEPTED, DECLINED, TIMED_OUT, UNKNOWN = "accepted", "declined", "timed_out", "unknown"
-_ACCEPTS = {ACCEPTED: True, DECLINED: False, TIMED_OUT: False}
-_PLAYED = {None: None, "played": True, "cancelled": False}
+ACCEPTED: Final = "accepted"
+DECLINED: Final = "declined"
+TIMED_OUT: Final = "timed_out"
+UNKNOWN: Final = "unknown"
+_ACCEPTS: dict[Answer, bool] = {ACCEPTED: True, DECLINED: False, TIMED_OUT: False}
+_PLAYED: dict[Outcome | None, bool | None] = {None: None, "played": True, "cancelled": False}
 _OUTCOMES = {played: outcome for outcome, played in _PLAYED.items()}
 
 
@@ -32,10 +36,10 @@ class Report:
     """
 
     played: bool | None = None
-    answers: Mapping[str, str] = field(default_factory=dict)
+    answers: Mapping[str, Answer] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, outcome: str | None, answers: Mapping[str, str]) -> Report:
+    def of(cls, outcome: Outcome | None, answers: Mapping[str, Answer]) -> Report:
         """Make a report from its JSON."""
         return cls(_PLAYED[outcome], answers)
 
@@ -95,7 +99,7 @@ class Report:
         return Report(played, dict(sorted({**known.answers, **self.answers}.items())))
 
     @property
-    def cause(self) -> str | None:
+    def cause(self) -> CancelCause | None:
         """Why the game was not played, as far as it is known."""
         if self.decision is not False:
             return None

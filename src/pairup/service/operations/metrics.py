@@ -30,6 +30,9 @@ class Metrics:
         )
         self.events = counter("pairup_events", "Events committed to the log.", ["kind"])
         self.failures = counter("pairup_store_failures", "Failures of the database.", ["kind"])
+        self.snapshots_refused = counter(
+            "pairup_snapshots_refused", "Snapshots that could not be read or failed their checks."
+        )
         self.cached_pools = gauge("pairup_cached_pools", "Pools in memory, summed over processes.")
         self.streams = gauge("pairup_event_streams", "Open streams of events.")
 

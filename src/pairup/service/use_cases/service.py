@@ -15,6 +15,7 @@ from pairup.service.domain.game_record import GameRecord, MatchingRecord
 from pairup.service.domain.game_report import Report
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.pool_rules import Rules
+from pairup.service.domain.states import PlayerWish
 from pairup.service.operations.metrics import Metrics
 from pairup.service.operations.settings import Settings
 from pairup.service.operations.warmup import warm_up
@@ -122,7 +123,7 @@ class Service:
 
     # Players
 
-    def put_player(self, pool: str, player: str, status: str) -> tuple[View, bool]:
+    def put_player(self, pool: str, player: str, status: PlayerWish) -> tuple[View, bool]:
         """Let a player join, wait or be away; returns the player, and whether they joined."""
 
         def put(work: UnitOfWork) -> tuple[View, bool]:

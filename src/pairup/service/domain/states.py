@@ -1,0 +1,23 @@
+"""States: the closed sets of words in events, records and answers.
+
+Each has a name of its own, which the OpenAPI description shows too.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from typing_extensions import TypeAliasType
+
+PlayerStatus = TypeAliasType("PlayerStatus", Literal["waiting", "proposed", "playing", "away"])
+# What a player can ask for; the other states follow from games.
+PlayerWish = TypeAliasType("PlayerWish", Literal["waiting", "away"])
+GameState = TypeAliasType(
+    "GameState", Literal["proposed", "played", "cancelled", "released", "expired"]
+)
+Outcome = TypeAliasType("Outcome", Literal["played", "cancelled"])
+Answer = TypeAliasType("Answer", Literal["accepted", "declined", "timed_out", "unknown"])
+CancelCause = TypeAliasType("CancelCause", Literal["declined", "timed_out", "unstated"])
+ReleaseCause = TypeAliasType("ReleaseCause", Literal["released", "left", "deleted"])
+Unreported = TypeAliasType("Unreported", Literal["discard", "cancelled"])
+AfterGame = TypeAliasType("AfterGame", Literal["waiting", "playing"])
