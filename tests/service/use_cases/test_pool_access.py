@@ -80,6 +80,34 @@ def test_a_clock_that_was_ahead_does_not_keep_games_open(lone):
     assert [event["at"] for event in events] == sorted(event["at"] for event in events)
 
 
+@pytest.mark.parametrize("days", [2, 400])
+def test_a_game_proposed_by_a_clock_that_was_ahead_frees_its_players(lone, days):
+    lone.pool(players="abcd", lifetime_s=60)
+    lone.game(available=["a", "b"])
+    lone.clock.advance(86_400 * days)
+    lone.game(available=["c", "d"])
+    assert lone.status("a") == "waiting"  # its game has expired, in the future
+    lone.clock.advance(-86_400 * days)
+    assert lone.status("c") == "waiting"
+    digest = lone.json("GET", "/v1/pools/chess/digest")
+    lone.restart(crash=True)
+    assert lone.json("GET", "/v1/pools/chess/digest") == digest
+    assert len(lone.propose()["games"]) == 2
+    lone.clock.advance(60)
+    assert lone.status("a") == lone.status("c") == "waiting"
+
+
+def test_clocks_may_differ_by_the_lifetime_of_a_game(lone):
+    lone.pool(players="ab", lifetime_s=60)
+    lone.clock.advance(60)
+    lone.game()
+    lone.clock.advance(-60)
+    lone("PATCH", "/v1/pools/chess", 200, json={"lifetime_s": 1})  # later games only
+    assert lone.status("a") == "proposed"
+    lone.clock.advance(120)
+    assert lone.status("a") == "waiting"
+
+
 def test_a_pool_deleted_by_another_process_leaves_the_cache(postgres):
     database = postgres.new_database()
     one, other = Api(database), Api(database)

@@ -1,6 +1,10 @@
 """Outcomes as they really come: every case, and what is learnt of it, exactly once."""
 
+import json
+
 import pytest
+
+from pairup.service.domain.events import unpack
 
 
 def learnt(api):
@@ -319,3 +323,31 @@ def test_times_in_the_log_never_decrease(lone):
     lone.game(available=["c", "d"])
     times = [event["at"] for event in lone.json("GET", "/v1/pools/chess/events")["events"]]
     assert times == sorted(times)
+
+
+def test_a_batch_adds_one_event_however_many_of_its_reports_change_nothing(lone):
+    lone.pool(players="ab")
+    game = lone.game()
+    lone.report(game, "played")
+    for outcome, kind in (("cancelled", "contradicted"), ("played", "repeated")):
+        sent = {"outcomes": [{"game": game["id"], "outcome": outcome}] * 1_000}
+        before = len(lone.kinds())
+        results = lone.json("POST", "/v1/pools/chess/outcomes", json=sent)["results"]
+        assert len(results) == 1_000
+        (event,) = lone.json("GET", f"/v1/pools/chess/events?after={before}")["events"]
+        assert event["kind"] == kind
+        assert len(json.dumps(event)) < 5_000
+    stats = lone.stats()
+    assert (stats["feedback"]["contradicting"], stats["feedback"]["repeated"]) == (1_000, 1_000)
+    assert stats["reports"] == 2_001
+    digest = lone.json("GET", "/v1/pools/chess/digest")
+    lone.restart(crash=True)
+    assert lone.json("GET", "/v1/pools/chess/digest") == digest
+
+
+def test_events_of_one_contradicting_report_are_still_read():
+    """As they were written while each had an event of its own."""
+    body = '{"game":"g","sent":{"outcome":"played","answers":{}}}'
+    event = unpack("p", 1, "contradicted", body)
+    assert (event.game, event.others, event.more) == ("g", [], 0)
+    assert unpack("p", 1, "repeated", '{"games":["g"]}').more == 0

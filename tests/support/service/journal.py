@@ -82,7 +82,7 @@ class Book:
                     self._learn(game, False)
                 else:
                     del self.open[game]
-        for game in body.get("games") or [body.get("game")]:
+        for game in [*(body.get("games") or [body.get("game")]), *body.get("others", ())]:
             self.kinds[kind][game if isinstance(game, str) else None] += 1
 
     def _propose(self, body):

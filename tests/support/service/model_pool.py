@@ -11,7 +11,8 @@ SECOND = 1_000_000
 class Game:
     matching: str
     players: tuple
-    expires: int
+    proposed: int
+    lifetime: int
     state: str = "proposed"
     played: bool | None = None
     answers: dict = field(default_factory=dict)
@@ -64,7 +65,12 @@ class ModelPool:
     def tick(self, now):
         """Let what is due expire."""
         self.now = now
-        due = [g for g in self.games.values() if g.state == "proposed" and g.expires <= self.now]
+        due = [
+            game
+            for game in self.games.values()
+            if game.state == "proposed"
+            and not game.proposed - game.lifetime <= self.now < game.proposed + game.lifetime
+        ]
         for game in due:
             game.state, game.cause = "expired", "unreported"
             self.counts["expired"] += 1
@@ -100,9 +106,9 @@ class ModelPool:
         ]
 
     def propose(self, matching, games):
-        expires = self.now + round(self.rules["lifetime_s"] * SECOND)
+        lifetime = round(self.rules["lifetime_s"] * SECOND)
         for id, players in games.items():
-            self.games[id] = Game(matching, players, expires)
+            self.games[id] = Game(matching, players, self.now, lifetime)
         self.counts["proposed"] += len(games)
         self.counts["matchings"] += 1
 

@@ -8,12 +8,14 @@ the service.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, TypedDict
 
 from pairup.errors import ServiceError
 from pairup.service.domain.clock import Moment
 from pairup.service.domain.states import Answer, CancelCause, PlayerWish, ReleaseCause, Unreported
+
+MAX_NAMED_GAMES = 100  # in an event about reports that changed no game
 
 
 class Event:
@@ -141,19 +143,22 @@ class Late(Event):
 
 @dataclass(frozen=True)
 class Repeated(Event):
-    """Reports came that say nothing new."""
+    """Reports of a request say nothing new."""
 
     kind: ClassVar[str] = "repeated"
-    games: list[str]
+    games: list[str]  # at most 100 of them
+    more: int = 0  # number of reports whose games are not named
 
 
 @dataclass(frozen=True)
 class Contradicted(Event):
-    """A report was refused because it contradicts what is stored."""
+    """Reports of a request were refused because they contradict what is stored."""
 
     kind: ClassVar[str] = "contradicted"
-    game: str
-    sent: dict[str, Any]
+    game: str  # of the first report
+    sent: dict[str, Any]  # the first report
+    others: list[str] = field(default_factory=list)  # games of the other reports, at most 100
+    more: int = 0  # number of reports whose games are not named
 
 
 @dataclass(frozen=True)

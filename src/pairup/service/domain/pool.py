@@ -25,8 +25,8 @@ from pairup.service.domain.game_record import GameRecord, opened_games
 from pairup.service.domain.pool_rules import Rules
 
 WAITING, AWAY, PLAYING, PROPOSED = "waiting", "away", "playing", "proposed"
-_FORMAT = 4
-_REPORTS = {"answered", "decided", "noted", "late", "contradicted"}  # events of one report each
+_FORMAT = 5
+_REPORTS = {"answered", "decided", "noted", "late"}  # events of one report each
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,17 @@ class OpenGame:
     record: GameRecord
     forecast: Forecast
     explores: bool
+    opened_at: Moment  # by the clock that proposed it; an event may be dated later
+
+    def is_due(self, now: Moment) -> bool:
+        """Whether it has expired, or was proposed by a clock that was ahead.
+
+        Clocks may differ by the lifetime of a game. A game that is proposed still further ahead
+        would keep its players until the clock gets there, so that it expires at once.
+        """
+        expires_at = self.record.expires_at
+        earliest = self.opened_at - (expires_at - self.opened_at)
+        return not earliest <= now < expires_at
 
     @property
     def players(self) -> tuple[str, str]:
@@ -46,15 +57,15 @@ class OpenGame:
         """Return all of it in order."""
         record, forecast = self.record, list(astuple(self.forecast))
         head = [record.matching_id, list(record.players), forecast, self.explores]
-        return [*head, record.expires_at, record.answers]
+        return [*head, self.opened_at, record.expires_at, record.answers]
 
     @classmethod
     def from_json(cls, id: str, pool_id: str, stored: list[Any]) -> OpenGame:
         """Read a game back."""
-        matching, (one, other), forecast, explores, expires_at, answers = stored
+        matching, (one, other), forecast, explores, opened_at, expires_at, answers = stored
         expected = Forecast(*forecast)
         record = GameRecord(id, pool_id, matching, (one, other), expected.chance, expires_at)
-        return cls(replace(record, answers=answers), expected, explores)
+        return cls(replace(record, answers=answers), expected, explores, opened_at)
 
 
 class Pool:
@@ -104,7 +115,7 @@ class Pool:
 
     def due(self, now: Moment) -> list[str]:
         """List the open games that have expired by now."""
-        return [id for id, game in self.games.items() if game.record.expires_at <= now]
+        return [id for id, game in self.games.items() if game.is_due(now)]
 
     @property
     def digest(self) -> str:
@@ -208,9 +219,10 @@ class Pool:
         self._open(event)
 
     def _open(self, event: events.Proposed) -> None:
+        opened_at = event.expires_at - self.rules.expiry(0)
         for game, record in zip(event.games, opened_games(self.id, event), strict=True):
             expected = Forecast(game["chance"], event.random, event.random_deviation, event.best)
-            self.games[record.id] = OpenGame(record, expected, game["explores"])
+            self.games[record.id] = OpenGame(record, expected, game["explores"], opened_at)
             self.busy |= dict.fromkeys(record.players, record.id)
             self.counters.explored += game["explores"]
         self.matching = event.matching
@@ -243,11 +255,14 @@ class Pool:
             self.counters.missing -= 1
 
     def _repeated(self, event: events.Repeated) -> None:
-        self.counters.repeated += len(event.games)
-        self.counters.reports += len(event.games)
+        reports = len(event.games) + event.more
+        self.counters.repeated += reports
+        self.counters.reports += reports
 
     def _contradicted(self, event: events.Contradicted) -> None:
-        self.counters.contradicting += 1
+        reports = 1 + len(event.others) + event.more
+        self.counters.contradicting += reports
+        self.counters.reports += reports
 
     def _released(self, event: events.Released) -> None:
         self.learner.withdraw([self._close(id).players for id in event.games])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from pairup.service.domain import events
@@ -12,10 +14,41 @@ from pairup.service.problem_details import RefusalError
 from pairup.service.use_cases.unit_of_work import UnitOfWork
 
 
+@dataclass
+class _Changeless:
+    """Reports of a request that change no game.
+
+    One event tells of many; otherwise a log would grow by as much as anyone cares to send.
+    """
+
+    repeated: list[str] = field(default_factory=list)
+    contradicting: list[tuple[str, Report]] = field(default_factory=list)
+
+    def add_to(self, work: UnitOfWork) -> None:
+        """Let one event of each kind happen."""
+        most = events.MAX_NAMED_GAMES
+        if games := self.repeated:
+            work.add(events.Repeated(games[:most], len(games[most:])))
+        if self.contradicting:
+            (game, said), *others = self.contradicting
+            named = [other for other, _ in others[:most]]
+            work.add(events.Contradicted(game, said.as_json(), named, len(others[most:])))
+
+
+@contextmanager
+def _collecting(work: UnitOfWork) -> Iterator[_Changeless]:
+    found = _Changeless()
+    try:
+        yield found
+    finally:
+        found.add_to(work)
+
+
 def report_outcome(work: UnitOfWork, game: str, report: Report) -> dict[str, Any]:
     """Take in a report of a game."""
     work.load_games([game])
-    return _take_in(work, game, report)
+    with _collecting(work) as changeless:
+        return _take_in(work, game, report, changeless)
 
 
 def report_outcomes(
@@ -23,12 +56,13 @@ def report_outcomes(
 ) -> dict[str, list[dict[str, Any]]]:
     """Take in reports of several games; each is answered as if it had been sent alone."""
     work.load_games({game for game, _ in reports})
-    return {"results": [_result(work, game, report) for game, report in reports]}
+    with _collecting(work) as changeless:
+        return {"results": [_result(work, game, report, changeless) for game, report in reports]}
 
 
-def _result(work: UnitOfWork, game: str, report: Report) -> dict[str, Any]:
+def _result(work: UnitOfWork, game: str, report: Report, changeless: _Changeless) -> dict[str, Any]:
     try:
-        return _take_in(work, game, report)
+        return _take_in(work, game, report, changeless)
     except RefusalError as refusal:
         problem = refusal.as_json(f"/v1/games/{game}/outcome")
         return {"game": game, "result": "refused", "problem": problem}
@@ -41,7 +75,7 @@ def unknown_game(game: str) -> RefusalError:
     )
 
 
-def _take_in(work: UnitOfWork, id: str, report: Report) -> dict[str, Any]:
+def _take_in(work: UnitOfWork, id: str, report: Report, changeless: _Changeless) -> dict[str, Any]:
     """Take in a report; returns what became of it, and the game as it leaves it."""
     record = work.game(id)
     if record is None or record.pool_id != work.pool.id:
@@ -55,7 +89,7 @@ def _take_in(work: UnitOfWork, id: str, report: Report) -> dict[str, Any]:
     except InconsistentReportError as error:
         raise RefusalError("invalid-request", str(error)) from None
     if said.contradicts(record.known):
-        work.add(events.Contradicted(id, said.as_json()))
+        changeless.contradicting.append((id, said))
         stored = record.known.as_json()
         raise RefusalError(
             "contradicting-outcome",
@@ -63,14 +97,14 @@ def _take_in(work: UnitOfWork, id: str, report: Report) -> dict[str, Any]:
             "is noted in the log and changes nothing",
             {"game": id, "state": record.state, "sent": said.as_json(), "stored": stored},
         )
-    result = _decide(work, record, said)
+    result = _decide(work, record, said, changeless)
     after = work.game(id)
     assert after is not None
     head = {"game": id, "result": result, "state": after.state}
     return {**head, **after.known.as_json(), "cause": after.cause, "learnt": after.learnt}
 
 
-def _decide(work: UnitOfWork, record: GameRecord, said: Report) -> str:
+def _decide(work: UnitOfWork, record: GameRecord, said: Report, changeless: _Changeless) -> str:
     """Let happen what follows from a report that does not contradict what is known."""
     id, known = record.id, said.merged(record.known)
     answers = dict(known.answers)
@@ -83,7 +117,7 @@ def _decide(work: UnitOfWork, record: GameRecord, said: Report) -> str:
         )
         return "learnt"
     if not said.adds_to(record.known):
-        work.add(events.Repeated([id]))
+        changeless.repeated.append(id)
         return "repeated"
     if record.state == OPEN:
         work.add(events.Answered(id, answers))
