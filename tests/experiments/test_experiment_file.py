@@ -1,5 +1,7 @@
 import dataclasses
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -15,6 +17,7 @@ from pairup import (
 from pairup.experiments.experiment import Entry, Experiment
 from pairup.experiments.families import FAMILIES, PosedProblem
 from pairup.experiments.figure_spec import FigureSpec
+from pairup.experiments.work_units import split_into_units
 from tests.support.paths import DOCS
 
 GOOD = """
@@ -246,6 +249,41 @@ def test_a_folder_or_bytes_are_refused(tmp_path):
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(ExperimentError, match="cannot be read"):
         load_experiment(tmp_path / "bytes.toml")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("rounds = 100", f"rounds = {10**30}", "rounds: must be an integer below 2**40, got 1000"),
+        ("rounds = 100", f"rounds = {'9' * 5_000}", "not valid TOML: Exceeds the limit"),
+        ("pairs = [2, 3]", f"pairs = {'[' * 5_000}", "not valid TOML: brackets or keys nested"),
+        ("pairs = [2, 3]", f"pairs.{'a.' * 2_000}a = 1", "not valid TOML: brackets or keys nested"),
+        ("pairs = [2, 3]", f"pairs = {'{a = ' * 2_000}", "not valid TOML: brackets or keys nested"),
+    ],
+)
+def test_endless_numbers_and_nesting_are_refused(tmp_path, old, new, message):
+    with pytest.raises(ExperimentError) as caught:
+        load(tmp_path, GOOD.replace(old, new, 1))
+    assert str(caught.value).startswith(f"{tmp_path / 'race.toml'}: {message}")
+
+
+def test_a_file_without_an_end_is_refused():
+    with pytest.raises(ExperimentError, match="/dev/zero: is longer than 16,777,216 bytes"):
+        load_experiment("/dev/zero")
+
+
+def test_a_file_may_be_a_pipe(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as threads:
+        threads.submit(pipe.write_text, GOOD)
+        assert load_experiment(pipe).name == "race"
+
+
+def test_more_work_units_than_a_manifest_can_list_are_refused(tmp_path):
+    many = load(tmp_path, GOOD).scaled(replications=2**39)
+    with pytest.raises(ExperimentError, match="at most 1,000,000 work units: lower its replic"):
+        split_into_units(many)
 
 
 MIXED = """

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import polars as pl
 import pytest
 
 from pairup import SAM, Problem, Uniform, Unimodal, load_results, run_experiment
@@ -63,14 +62,6 @@ def test_the_checks_outlive_the_parts(folder, tmp_path):
     alone = read_results(tmp_path / "alone.parquet")
     assert alone.horizon_checks == read_results(folder).horizon_checks
     assert alone.experiment == experiment()
-
-
-def test_results_without_checks_are_read(folder, tmp_path):
-    frame = load_results(folder)
-    definition = pl.read_parquet_metadata(folder / "results.parquet")["pairup.experiment"]
-    metadata = {"pairup.schema": "1", "pairup.experiment": definition}
-    frame.write_parquet(tmp_path / "old.parquet", metadata=metadata)
-    assert read_results(tmp_path / "old.parquet").horizon_checks == ()
 
 
 def test_another_policy_under_the_label_is_checked_by_its_own_rows(folder, tmp_path):

@@ -1,6 +1,8 @@
 import json
+from contextlib import suppress
 
 import duckdb
+import numpy as np
 import pandas
 import polars as pl
 import pytest
@@ -9,8 +11,9 @@ from pairup import Problem, ResultsError, Uniform, load_experiment, load_results
 from pairup.experiments.experiment import Entry, Experiment
 from pairup.experiments.families import PosedProblem
 from pairup.experiments.results import SCHEMA_VERSION, schema
+from pairup.experiments.sealed_parquet import read_sealed, seal_parquet
 from pairup.experiments.storage import compact, read_experiment, read_part, read_results
-from tests.support.experiments.races import race
+from tests.support.experiments.races import UNITS, race
 from tests.support.paths import DOCS
 
 
@@ -131,26 +134,31 @@ def test_a_folder_without_results_is_refused(tmp_path, name):
 def test_another_schema_version_is_refused(copy):
     manifest = json.loads((copy / "experiment.json").read_text())
     (copy / "experiment.json").write_text(json.dumps(manifest | {"schema": 99}))
-    load_results(copy)  # the compacted file has its own version
-    with pytest.raises(ResultsError, match="has schema version 99, this pairup reads 1"):
+    table = read_sealed(copy / "results.parquet")  # the compacted file has its own version
+    assert load_results(copy).equals(table.frame)
+    with pytest.raises(ResultsError, match="has schema version 99, this pairup reads 2"):
         run_experiment(race(50, replications=2), copy)
-    frame = load_results(copy)
-    frame.write_parquet(copy / "results.parquet", metadata={"pairup.schema": "2"})
-    with pytest.raises(ResultsError, match="has schema version 2, this pairup reads 1"):
+    metadata = {key: text for key, text in table.metadata.items() if key != "pairup.sha256"}
+    other = seal_parquet(table.frame, metadata | {"pairup.schema": "3"})
+    (copy / "results.parquet").write_bytes(other)
+    with pytest.raises(ResultsError, match="has schema version 3, this pairup reads 2"):
         load_results(copy)
 
 
 def test_a_file_from_elsewhere_is_refused(tmp_path):
     path = tmp_path / "other.parquet"
     pl.DataFrame({"a": [1]}).write_parquet(path)
-    with pytest.raises(ResultsError, match="was not written by pairup"):
-        load_results(path)
-    pl.DataFrame({"a": [1]}).write_parquet(path, metadata={"pairup.schema": "1"})
-    with pytest.raises(ResultsError, match="does not have the columns"):
+    with pytest.raises(ResultsError, match=r"has no checksum: .* written by another program"):
         load_results(path)
     path.write_text("no Parquet")
     with pytest.raises(ResultsError, match="is not a Parquet file, or is truncated"):
         load_results(path)
+
+
+def test_a_single_work_unit_is_not_taken_for_results(folder):
+    part = next(folder.glob("parts/*.parquet"))
+    with pytest.raises(ResultsError, match="holds a single work unit"):
+        load_results(part)
 
 
 def test_a_truncated_file_is_refused_and_mended(copy):
@@ -160,6 +168,57 @@ def test_a_truncated_file_is_refused_and_mended(copy):
         load_results(copy)
     run_experiment(race(50, replications=2), copy)
     assert (copy / "results.parquet").read_bytes() == data
+
+
+def flips(data, count, seed=0):
+    """Copies of some bytes, each with another bit flipped."""
+    bits = np.random.default_rng(seed).choice(8 * len(data), count, replace=False)
+    for bit in bits.tolist():
+        flipped = bytearray(data)
+        flipped[bit // 8] ^= 1 << bit % 8
+        yield bytes(flipped)
+
+
+@pytest.mark.parametrize("reader", [load_results, read_results, read_experiment])
+def test_a_flipped_bit_in_the_results_is_never_read(copy, reader):
+    path = copy / "results.parquet"
+    data = path.read_bytes()
+    for flipped in flips(data, 300):
+        path.write_bytes(flipped)
+        with pytest.raises(ResultsError, match="Run the experiment again into its folder"):
+            reader(copy)
+    again = run_experiment(race(50, replications=2), copy)
+    assert (again.computed, path.read_bytes()) == (0, data)
+
+
+def test_a_flipped_bit_in_a_work_unit_computes_this_unit_again(copy):
+    data = (copy / "results.parquet").read_bytes()
+    part = next(copy.glob("parts/*.parquet"))
+    whole = part.read_bytes()
+    for flipped in flips(whole, 300):
+        part.write_bytes(flipped)
+        assert read_part(copy, part.stem) is None
+    again = run_experiment(race(50, replications=2), copy)
+    assert (again.computed, again.reused) == (1, UNITS - 1)
+    assert part.read_bytes() == whole
+    assert (copy / "results.parquet").read_bytes() == data
+
+
+def test_the_rows_of_another_work_unit_are_not_taken(copy):
+    one, other, *_ = copy.glob("parts/*.parquet")
+    one.write_bytes(other.read_bytes())
+    assert read_part(copy, one.stem) is None
+
+
+def test_a_flipped_bit_in_the_manifest_is_refused_or_without_effect(copy):
+    (copy / "results.parquet").unlink()
+    path, sound = copy / "experiment.json", read_experiment(copy)
+    for flipped in flips(path.read_bytes(), 300):
+        path.write_bytes(flipped)
+        with suppress(ResultsError):
+            assert read_experiment(copy) == sound
+    path.unlink()
+    assert run_experiment(race(50, replications=2), copy).computed == 0
 
 
 def test_a_manifest_that_is_not_json_is_refused(copy):

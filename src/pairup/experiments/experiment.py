@@ -18,6 +18,8 @@ from pairup.experiments.toml_table import fail_at
 from pairup.policies import Policy, get_policy
 from pairup.problem import Problem
 
+_MAX_BITS = 40  # of rounds, and of replications: more would not end
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -63,7 +65,9 @@ class Experiment:
     def __post_init__(self) -> None:
         for key in ("rounds", "replications"):
             value = getattr(self, key)
-            checked_integer(f"{key}:", value, ExperimentError, minimum=1, advice="try 100")
+            checked_integer(
+                f"{key}:", value, ExperimentError, minimum=1, max_bits=_MAX_BITS, advice="try 100"
+            )
         checked_seed(self.seed, ExperimentError, what="seed:")
         if not FILE_NAME.fullmatch(self.name):
             fail_at(

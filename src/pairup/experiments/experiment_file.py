@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from importlib import resources
 from pathlib import Path
 
@@ -10,8 +9,10 @@ from pairup.errors import ExperimentError, did_you_mean
 from pairup.experiments.experiment import Entry, Experiment
 from pairup.experiments.families import sweep_problems
 from pairup.experiments.figure_spec import read_figure
-from pairup.experiments.toml_table import Table
+from pairup.experiments.toml_table import Table, parse_toml
 from pairup.policies import get_policy
+
+_MAX_BYTES = 1 << 24  # the largest problems have some thousands of rates
 
 
 def shipped_experiments() -> tuple[str, ...]:
@@ -49,11 +50,7 @@ def load_experiment(source: str | Path) -> Experiment:
     """
     name, text = _text(source)
     try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ExperimentError(f"{name}: not valid TOML: {error}") from None
-    try:
-        return _experiment(Table("", raw))
+        return _experiment(Table("", parse_toml(text)))
     except ExperimentError as error:
         raise ExperimentError(f"{name}: {error}") from None
 
@@ -63,14 +60,22 @@ def _text(source: str | Path) -> tuple[str, str]:
         file = resources.files("pairup.experiments").joinpath("shipped", f"{source}.toml")
         return file.name, file.read_text("utf-8")
     try:
-        return str(source), Path(source).read_text("utf-8")
+        with open(source, "rb") as opened:  # may be a pipe, or a device without an end
+            data = opened.read(_MAX_BYTES + 1)
+        if len(data) > _MAX_BYTES:
+            raise ExperimentError(
+                f"{source}: is longer than {_MAX_BYTES:,} bytes, so it is not an experiment file"
+            )
+        return str(source), data.decode()
     except FileNotFoundError:
         near = did_you_mean(str(source), shipped_experiments())
         raise ExperimentError(
             f"no file and no shipped experiment is called {source}{near}"
         ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ExperimentError(f"{source}: cannot be read: {error}") from None
+    except OSError as error:
+        raise ExperimentError(f"{source}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise ExperimentError(f"{source}: cannot be read, it is not UTF-8 text: {error}") from None
 
 
 def _experiment(table: Table) -> Experiment:

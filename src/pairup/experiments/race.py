@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,7 @@ from pairup.experiments.experiment import Entry, Experiment
 from pairup.experiments.experiment_file import load_experiment
 from pairup.experiments.families import PosedProblem, sweep_problems
 from pairup.experiments.figure_spec import FigureSpec
-from pairup.experiments.toml_table import Table
+from pairup.experiments.toml_table import Table, parse_toml
 from pairup.policies.base import get_policy
 
 _MAX_PLAYERS_WITH_LIMIT = 24  # beyond, the limit takes longer to compute than a race should
@@ -169,6 +168,6 @@ def _split(text: str) -> list[str]:
 
 def _value(text: str) -> Any:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return parse_toml(f"value = {text}")["value"]
+    except ExperimentError:
         return text  # a word, like ucb, needs no quotes

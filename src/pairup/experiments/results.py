@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pairup.simulation.playthrough import Measurements
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 MEASURED = ("replication", "round", "regret", "games")  # the columns of a work unit
 
 ReadUnit = Callable[[str], "pl.DataFrame | None"]  # gives rows by a key, None where missing
@@ -40,7 +40,7 @@ class Results:
     """An experiment with what came out of it: its rows, as `pairup.load_results` gives them.
 
     There is a horizon check for each policy that the experiment lists in `horizon_check`, but none
-    for a run of few rounds, and for results that were written before the check was part of the run.
+    for a run of few rounds.
     """
 
     experiment: Experiment

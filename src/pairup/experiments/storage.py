@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import io
 import json
 import os
 import platform
@@ -31,22 +30,22 @@ from pairup.experiments.atomic_files import (
 )
 from pairup.experiments.experiment import Experiment, canonical_json
 from pairup.experiments.results import (
-    MEASURED,
     SCHEMA_VERSION,
     HorizonCheck,
     Results,
     join_results,
     join_units,
-    schema,
 )
+from pairup.experiments.sealed_parquet import SealedTable, read_sealed, seal_parquet
 
 if TYPE_CHECKING:
     import polars as pl  # imported late here and below: it is a third of pairup's import time
 
-_ROW_GROUP = 1 << 18  # fixed, so that the same rows give the same bytes
 # Keys of the metadata of Parquet files.
 _SCHEMA, _EXPERIMENT, _CHECKS = "pairup.schema", "pairup.experiment", "pairup.horizon_checks"
-_KEY, _DIGEST = "pairup.key", "pairup.digest"
+_KEY = "pairup.key"
+_CHECKSUM = "sha256"  # key of the manifest: of all its other keys
+_REWRITE = "delete it and run the experiment again into its folder, finished work units are reused"
 _PACKAGES = ("pairup", "numpy", "numba", "polars", "scipy", "matplotlib")
 
 
@@ -83,9 +82,9 @@ def load_results(path: str | Path, partial: bool = False) -> pl.DataFrame:
     ['SAM', 'V1', 'V2', 'V1 KL', 'V2 KL', 'Rank one']
     """
     path = Path(path)
-    file = path if path.is_file() else path / "results.parquet"
-    if file.is_file():
-        return _read_compacted(file)
+    table = _read_compacted(path)
+    if table is not None:
+        return table.frame
     manifest = _read_manifest(path)
     with _named(path):
         return join_units(manifest, functools.partial(read_part, path), partial)
@@ -94,18 +93,22 @@ def load_results(path: str | Path, partial: bool = False) -> pl.DataFrame:
 def read_results(path: str | Path) -> Results:
     """Read the results of a finished experiment together with the experiment itself."""
     path = Path(path)
-    file = path if path.is_file() else path / "results.parquet"
-    checks = _metadata(file).get(_CHECKS, "[]") if file.is_file() else "[]"
-    horizon_checks = tuple(HorizonCheck(**check) for check in json.loads(checks))
-    return Results(read_experiment(path), load_results(path), horizon_checks)
+    table = _read_compacted(path)
+    if table is None:
+        return Results(read_experiment(path), load_results(path))
+    checks = json.loads(table.metadata[_CHECKS])
+    return Results(
+        _stored_experiment(table), table.frame, tuple(HorizonCheck(**check) for check in checks)
+    )
 
 
 def read_experiment(path: str | Path) -> Experiment:
     """Make the experiment again whose results lie in a folder or in a ``results.parquet``."""
     path = Path(path)
-    if path.is_dir():
+    table = _read_compacted(path)
+    if table is None:
         return Experiment.from_definition(_read_manifest(path)["experiment"])
-    return Experiment.from_definition(json.loads(_metadata(path)[_EXPERIMENT]))
+    return _stored_experiment(table)
 
 
 def compact(folder: Path, experiment: Experiment) -> Results:
@@ -121,7 +124,7 @@ def compact(folder: Path, experiment: Experiment) -> Results:
         _EXPERIMENT: canonical_json(manifest["experiment"]),
         _CHECKS: canonical_json([asdict(check) for check in results.horizon_checks]),
     }
-    write_atomically(folder / "results.parquet", _as_parquet(results.frame, metadata))
+    write_atomically(folder / "results.parquet", _seal(results.frame, metadata))
     return results
 
 
@@ -152,7 +155,7 @@ def hold_folder(folder: Path, manifest: Mapping[str, Any]) -> Iterator[None]:
 def _write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     path, name = folder / "experiment.json", manifest["experiment"]["name"]
     plain = json.loads(canonical_json(manifest))  # parameters and options may be numpy's
-    text = json.dumps(plain, indent=1, sort_keys=True).encode()
+    text = json.dumps(plain | {_CHECKSUM: _digest(plain)}, indent=1, sort_keys=True).encode()
     if path.exists():
         held = _read_manifest(folder)["experiment"]["name"]
         if held != name:
@@ -167,35 +170,39 @@ def _write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
-    try:
-        manifest = json.loads((folder / "experiment.json").read_bytes())
-        _check_version(folder, manifest["schema"])
-    except FileNotFoundError:
+    path = folder / "experiment.json"
+    if not path.is_file():
         raise ResultsError(
             f"{folder} holds no results: give the folder that `run_experiment` wrote to"
-        ) from None
-    except (OSError, KeyError, TypeError, json.JSONDecodeError) as error:
-        raise ResultsError(f"{folder / 'experiment.json'} cannot be read: {error}") from None
-    return dict(manifest)
+        )
+    try:
+        manifest = dict(json.loads(path.read_bytes()))
+        _check_version(folder, manifest["schema"])
+        sound = manifest.pop(_CHECKSUM) == _digest(manifest)
+    except (OSError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise ResultsError(f"{path} cannot be read ({error!r}): {_REWRITE}") from None
+    if not sound:
+        raise ResultsError(f"{path} is damaged, its checksum does not match: {_REWRITE}")
+    return manifest
+
+
+def _digest(manifest: Mapping[str, Any]) -> str:
+    return hashlib.sha256(canonical_json(manifest).encode()).hexdigest()
 
 
 def write_part(folder: Path, key: str, rows: pl.DataFrame) -> None:
     """Keep the rows of a work unit."""
-    metadata = {_DIGEST: _digest(rows), _KEY: key}
-    write_atomically(_part_path(folder, key), _as_parquet(rows, metadata))
+    write_atomically(_part_path(folder, key), _seal(rows, {_KEY: key}))
 
 
 def read_part(folder: Path, key: str) -> pl.DataFrame | None:
-    """Read the rows of a work unit, or None where they are missing, truncated or altered."""
-    import polars as pl
-
+    """Read the rows of a work unit, or None where they are missing or damaged."""
     path = _part_path(folder, key)
-    if not path.is_file():
-        return None
-    with suppress(Exception, pl.exceptions.PanicException):  # damage may show in any way
-        metadata, frame = pl.read_parquet_metadata(path), pl.read_parquet(path)
-        if metadata[_KEY] == key and metadata[_DIGEST] == _digest(frame):
-            return frame
+    if path.is_file():
+        with suppress(ResultsError):
+            table = read_sealed(path)
+            if table.metadata[_KEY] == key:
+                return table.frame
     return None
 
 
@@ -250,45 +257,24 @@ def installed_versions() -> dict[str, str]:
     return {"python": platform.python_version()} | {name: version(name) for name in _PACKAGES}
 
 
-def _digest(frame: pl.DataFrame) -> str:
-    data = b"".join(frame[name].to_numpy().tobytes() for name in MEASURED)
-    return hashlib.sha256(data).hexdigest()
+def _seal(frame: pl.DataFrame, metadata: Mapping[str, str]) -> bytes:
+    return seal_parquet(frame, {_SCHEMA: str(SCHEMA_VERSION)} | dict(metadata))
 
 
-def _as_parquet(frame: pl.DataFrame, metadata: Mapping[str, str]) -> bytes:
-    metadata = {_SCHEMA: str(SCHEMA_VERSION)} | dict(metadata)
-    buffer = io.BytesIO()
-    frame.rechunk().write_parquet(buffer, row_group_size=_ROW_GROUP, metadata=metadata)
-    return buffer.getvalue()
+def _read_compacted(path: Path) -> SealedTable | None:
+    """Read a ``results.parquet``, or that of a folder; None where the folder has none yet."""
+    file = path if path.is_file() else path / "results.parquet"
+    if not file.is_file():
+        return None
+    table = read_sealed(file)
+    if _EXPERIMENT not in table.metadata:
+        raise ResultsError(f"{file} holds a single work unit: give the folder that it lies in")
+    _check_version(file, int(table.metadata[_SCHEMA]))
+    return table
 
 
-def _read_compacted(path: Path) -> pl.DataFrame:
-    import polars as pl
-
-    _metadata(path)
-    try:
-        frame = pl.read_parquet(path)
-    except (Exception, pl.exceptions.PanicException) as error:
-        raise ResultsError(
-            f"{path} is damaged ({error}): delete it and run the experiment again, its parts are "
-            "kept"
-        ) from None
-    if dict(frame.schema) != schema():
-        raise ResultsError(f"{path} does not have the columns of pairup's results")
-    return frame
-
-
-def _metadata(path: Path) -> dict[str, str]:
-    import polars as pl
-
-    try:
-        metadata = pl.read_parquet_metadata(path)
-    except (Exception, pl.exceptions.PanicException) as error:
-        raise ResultsError(f"{path} is not a Parquet file, or is truncated: {error}") from None
-    if _SCHEMA not in metadata:
-        raise ResultsError(f"{path} was not written by pairup: it names no schema version")
-    _check_version(path, int(metadata[_SCHEMA]))
-    return metadata
+def _stored_experiment(table: SealedTable) -> Experiment:
+    return Experiment.from_definition(json.loads(table.metadata[_EXPERIMENT]))
 
 
 def _check_version(path: Path, version: int) -> None:

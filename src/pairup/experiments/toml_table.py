@@ -1,7 +1,8 @@
-"""Tables of an experiment file, and the form of its error messages: key, rule, nearest name."""
+"""TOML of an experiment file: parsed, its tables, and its errors: key, rule, nearest name."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -57,6 +58,18 @@ class Table:
         if not isinstance(values, list) or not all(isinstance(each, dict) for each in values):
             self.fail(key, f"must be tables, got {values!r}: write [[{key}]] above each")
         return [Table(f"[[{key}]] {n}", table) for n, table in enumerate(values, 1)]
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Parse TOML; what is wrong with it is an `ExperimentError`."""
+    try:
+        parsed = tomllib.loads(text)
+        repr(parsed)  # what can be parsed can also be shown in a message, or is refused here
+    except RecursionError:
+        raise ExperimentError("not valid TOML: brackets or keys nested too deeply") from None
+    except ValueError as error:  # TOMLDecodeError, or an integer of thousands of digits
+        raise ExperimentError(f"not valid TOML: {error}") from None
+    return parsed
 
 
 def fail_at(key: str, rule: str) -> NoReturn:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.errors import SimulationError
+from pairup.errors import ExperimentError, SimulationError
 from pairup.experiments.experiment import Experiment, canonical_json
 from pairup.experiments.results import SCHEMA_VERSION
 from pairup.kernels.runtime.source_digest import computation_digest
@@ -31,6 +31,7 @@ from pairup.simulation.simulate import log_spaced
 
 _UNIT_SECONDS = 1.0
 _MAX_REPLICATIONS = 4096  # of a work unit, so that it stays small in memory
+_MAX_UNITS = 1_000_000  # of an experiment: its manifest lists them all
 _HORIZON_SHARE = 10  # a run of a tenth of the rounds shows whether the horizon matters
 _HORIZON_REPLICATIONS = 2
 _SOURCES = (  # of all that determines the numbers
@@ -101,11 +102,16 @@ def split_into_units(experiment: Experiment) -> list[WorkUnit]:
     others.
     """
     checkpoints = log_spaced(experiment.rounds)
-    units = []
+    units: list[WorkUnit] = []
     for entry_index, entry in enumerate(experiment.entries):
         for problem_index, posed in enumerate(experiment.problems):
             seconds = experiment.rounds * _round_cost(entry.policy, posed.problem)
             size = min(max(round(_UNIT_SECONDS / seconds), 1), _MAX_REPLICATIONS)
+            if len(units) + experiment.replications // size > _MAX_UNITS:
+                raise ExperimentError(
+                    f"an experiment has at most {_MAX_UNITS:,} work units: lower its replications, "
+                    f"{experiment.replications:,}, or its rounds"
+                )
             for first in range(0, experiment.replications, size):
                 part = range(first, min(first + size, experiment.replications))
                 units.append(_unit(experiment, entry_index, problem_index, checkpoints, part))
