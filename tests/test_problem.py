@@ -1,7 +1,8 @@
 import copy
+import json
 import math
 import pickle
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError
 from itertools import pairwise
 
 import numpy as np
@@ -340,7 +341,7 @@ def test_equality_and_hash_are_by_rates():
 
 def test_copies_stay_read_only():
     problem = Problem([0.9, 0.1], "mine")
-    for twin in (pickle.loads(pickle.dumps(problem)), copy.deepcopy(problem), replace(problem)):
+    for twin in (pickle.loads(pickle.dumps(problem)), copy.deepcopy(problem), copy.copy(problem)):
         assert twin == problem
         assert twin.name == "mine"
         assert not twin.rates.flags.writeable
@@ -351,3 +352,170 @@ def test_the_repr_shows_the_first_rates_and_the_name():
     assert repr(Problem([1, 0.25], "mine")) == "Problem([1.0, 0.25], name='mine')"
     long = "Problem([1.0, 1.0, 0.9, 0.9, 0.8, 0.8, 0.7, 0.7, ... 22 players]"
     assert repr(Problem.from_zero(11, 0.1)) == f"{long}, name='from_zero(11, 0.1)')"
+
+
+# --- couples with rates of their own -------------------------------------------------------------
+
+
+def matrices(most=7):
+    """Symmetric matrices of hundredths."""
+
+    def symmetric(players):
+        upper = st.lists(RATES, min_size=players**2, max_size=players**2)
+        return upper.map(lambda flat: np.triu(np.reshape(flat, (players, players)), 1)).map(
+            lambda half: half + half.T
+        )
+
+    return st.integers(2, most).flatmap(symmetric)
+
+
+@given(matrices())
+def test_no_matching_beats_the_optimum_of_a_matrix(matrix):
+    problem = Problem.from_matrix(matrix)
+    everyone = list(range(len(matrix)))
+    games = [sum(matrix[i, j] for i, j in each) for each in all_matchings(everyone)]
+    assert problem.best_games == pytest.approx(max(games), abs=1e-12)
+    assert sorted(problem.optimum.players) == everyone
+    assert len(problem.optimum) == problem.pairs
+    weights = [matrix[couple] for couple in problem.optimum]
+    assert weights == sorted(weights, reverse=True)
+    for matching, expected in zip(all_matchings(everyone), games[:3], strict=False):
+        assert problem.games(matching) == pytest.approx(expected, abs=1e-12)
+        assert problem.regret(matching) == pytest.approx(max(games) - expected, abs=1e-12)
+
+
+@given(problems())
+def test_a_matrix_of_products_is_worth_what_the_rates_are(problem):
+    twin = Problem.from_matrix(problem.couple_rates)
+    assert twin.best_games == pytest.approx(problem.best_games, abs=1e-12)
+    assert twin.regret(problem.optimum) == pytest.approx(0, abs=1e-12)
+    assert twin != problem  # they are played by other draws
+    assert np.array_equal(twin.couple_rates, problem.couple_rates)
+
+
+def test_the_diagonal_of_a_matrix_is_ignored():
+    problem = Problem.from_matrix([[math.nan, 0.5], [0.5, 7]])
+    assert problem.couple_rates.tolist() == [[0, 0.5], [0.5, 0]]
+    assert problem == Problem.from_matrix([[0, 0.5], [0.5, -1]])
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        ([0.5, 0.5], r"a square matrix, .* got an array of shape \(2,\)"),
+        ([[0, 0.5]], r"shape \(1, 2\)"),
+        ([[0.5]], r"shape \(1, 1\)"),
+        ([[0, 0.5], [0.4, 0]], "symmetric, got 0.5 for players 0 and 1 but 0.4 for 1 and 0"),
+        ([[0, 1.5], [1.5, 0]], r"in \[0, 1\], got 1.5 for players 0 and 1: give the probability"),
+        ([[0, math.nan], [math.nan, 0]], "got nan for players 0 and 1"),
+        ([[0, 0.5], [0.5]], r"several lengths: give \[\[0"),
+        ([["a", "b"], ["b", "a"]], "must be numbers"),
+    ],
+)
+def test_bad_matrices_are_refused(matrix, message):
+    with pytest.raises(ProblemError, match=message):
+        Problem.from_matrix(matrix)
+
+
+def test_what_needs_products_is_refused_on_a_matrix_with_the_reason():
+    problem = Problem.from_matrix([[0, 0.5], [0.5, 0]], "mine")
+    assert not problem.has_player_rates
+    for name in ("rates", "neighbour_gaps", "player_gaps", "gap", "player_gap", "strict_order"):
+        with pytest.raises(ProblemError, match="need couples that play with the product"):
+            getattr(problem, name)
+    assert repr(problem) == "Problem.from_matrix(... 2 players, name='mine')"
+
+
+# --- rates that change ---------------------------------------------------------------------------
+
+PIECES = ([0.9, 0.9, 0.1, 0.1], [0.9, 0.1, 0.9, 0.1])
+
+
+def test_the_best_matching_is_that_of_the_moment():
+    problem = Problem.piecewise([0, 10], PIECES, "mine")
+    assert [problem.at(round) for round in (0, 9, 10, 99)] == [
+        Problem(PIECES[k]) for k in (0, 0, 1, 1)
+    ]
+    assert problem.at(10).optimum == Matching([(0, 2), (1, 3)])
+    assert problem.pieces == (Problem(PIECES[0]), Problem(PIECES[1]))
+    assert (problem.players, problem.pairs, problem.starts) == (4, 2, (0, 10))
+    assert repr(problem) == "Problem.piecewise([0, 10], ... 4 players, name='mine')"
+
+
+def test_a_problem_without_changes_is_its_only_piece():
+    problem = Problem(PIECES[0])
+    assert problem.pieces == (problem,)
+    assert problem.at(10**9) is problem
+    assert Problem.piecewise([0], PIECES[:1]) == problem
+
+
+def test_pieces_may_be_problems():
+    matrix = Problem.from_matrix([[0, 0.5], [0.5, 0]])
+    problem = Problem.piecewise([0, 5], [[0.5, 0.5], matrix])
+    assert problem.at(5) == matrix
+    with pytest.raises(ProblemError, match="belongs to a moment"):
+        Problem.piecewise([0, 7], [problem, matrix])
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda problem: problem.rates,
+        lambda problem: problem.couple_rates,
+        lambda problem: problem.optimum,
+        lambda problem: problem.best_games,
+        lambda problem: problem.gap,
+        lambda problem: problem.strict_order,
+        lambda problem: problem.regret([(0, 1), (2, 3)]),
+    ],
+)
+def test_what_belongs_to_a_moment_is_asked_of_the_moment(ask):
+    problem = Problem.piecewise([0, 10], PIECES)
+    with pytest.raises(ProblemError, match=r"change after 10 rounds, .* that at\(round\) returns"):
+        ask(problem)
+    ask(problem.at(10))
+
+
+@pytest.mark.parametrize(
+    ("starts", "rates", "message"),
+    [
+        ([1, 10], PIECES, r"ascend from 0, got \[1, 10\]: try \[0, 1000\]"),
+        ([0, 0], PIECES, "ascend from 0"),
+        ([0, 20, 10], [*PIECES, PIECES[0]], "ascend from 0"),
+        ([], [], "ascend from 0"),
+        ([0, 1.5], PIECES, "starts must be an integer of at least 0, got 1.5"),
+        (10, PIECES, "starts must be a list of numbers of rounds, got 10"),
+        ([0], PIECES, "got 1 starts and 2 pieces"),
+        ([0, 10], [PIECES[0], [0.5, 0.5]], "same players, got 2 and 4 of them"),
+        ([0, 10], [PIECES[0], [0.5, 1.5, 0, 0]], r"got 1.5 for player 1"),
+        ([0, 10], 0.5, "must be a list of rates, got 0.5"),
+    ],
+)
+def test_bad_pieces_are_refused(starts, rates, message):
+    with pytest.raises(ProblemError, match=message):
+        Problem.piecewise(starts, rates)
+
+
+KINDS = [
+    Problem(PIECES[0], "mine"),
+    Problem.from_matrix([[0, 0.25], [0.25, 0]], "mine"),
+    Problem.piecewise([0, 5], [[0.5, 0.5], Problem.from_matrix([[0, 0.1], [0.1, 0]])], "mine"),
+]
+
+
+@pytest.mark.parametrize("problem", KINDS, ids=repr)
+def test_every_kind_of_problem_survives_a_copy_and_its_definition(problem):
+    plain = json.loads(json.dumps(problem.definition()))
+    twins = [
+        pickle.loads(pickle.dumps(problem)),
+        copy.deepcopy(problem),
+        Problem.from_definition(plain, "mine"),
+    ]
+    for twin in twins:
+        assert twin == problem
+        assert hash(twin) == hash(problem)
+        assert twin.name == problem.name == "mine"
+        assert not twin.at(0).couple_rates.flags.writeable
+    assert [each == problem for each in KINDS].count(True) == 1
+    assert problem.renamed("yours") == problem
+    assert problem.renamed("yours").name == "yours"

@@ -1,36 +1,46 @@
-"""Problem: the acceptance rates of players, the optimum, the regret, the gaps.
+"""Problem: how likely couples are to play, the optimum, the regret.
 
-Over 300 lines, because every property has its formula, its place in the paper and an example.
-
-If the number of players is odd, the one who waits counts here as the partner of a phantom with
-acceptance rate 0. Pairing sorted neighbours is then optimal for every number of players, and
-the two matchings in which another player waits are neighbours of the optimum like all others.
+Long, and in one file because it is one class, whose every constructor and property is documented
+with an example. What a problem asks of its couples is in `pairup.couple_weights`; its gaps are in
+`pairup.gaps`.
 """
 
 from __future__ import annotations
 
+import bisect
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pairup.checks import is_integer
-from pairup.errors import MatchingError
+from pairup.checks import checked_integer, checked_list, is_integer
+from pairup.couple_weights import CoupleWeights, MatrixWeights, ProductWeights
+from pairup.errors import MatchingError, ProblemError
+from pairup.gaps import Gaps
 from pairup.matching import Matching
-from pairup.rates import Floats, checked_rates, random_rates, rates_around, rates_from_zero
+from pairup.rates import (
+    Floats,
+    checked_starts,
+    random_rates,
+    rates_around,
+    rates_from_zero,
+)
 
 _SHOWN = 8  # rates in a repr
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Problem:
+class Problem(Gaps):
     """Players who accept a proposed game with fixed probabilities.
 
     Players i and j, proposed to each other, play with probability ``rates[i] * rates[j]``
-    (Section 2 of the paper). Problems with the same rates are equal, whatever their names.
+    (Section 2 of the paper). Two other constructors drop one assumption each: `from_matrix` takes
+    any probability for each couple, and `piecewise` rates that change. Problems with the same rates
+    are equal, whatever their names.
 
     Parameters
     ----------
@@ -39,6 +49,11 @@ class Problem:
         `rates` is a read-only copy, an array of float64.
     name : str
         Name of the problem in tables and figures.
+
+    Attributes
+    ----------
+    starts : tuple of int
+        Number of rounds before each piece: (0,), unless rates change.
 
     Raises
     ------
@@ -55,12 +70,89 @@ class Problem:
     0.78
     """
 
-    rates: Floats
-    name: str = ""
+    name: str
+    starts: tuple[int, ...]
+    _weights: tuple[CoupleWeights, ...]  # of the couples, in each piece
 
     def __init__(self, rates: ArrayLike, name: str = "") -> None:
-        object.__setattr__(self, "rates", checked_rates(rates))
-        object.__setattr__(self, "name", name)
+        self._set(name, (0,), (ProductWeights(rates),))
+
+    def _set(
+        self, name: str, starts: tuple[int, ...], weights: tuple[CoupleWeights, ...]
+    ) -> Problem:
+        for field, value in (("name", name), ("starts", starts), ("_weights", weights)):
+            object.__setattr__(self, field, value)
+        return self
+
+    @classmethod
+    def from_matrix(cls, couple_rates: ArrayLike, name: str = "") -> Problem:
+        """Build a problem in which each couple has a probability of its own.
+
+        This is the paper's setting before it assumes products of players' rates. Players have no
+        rates then and give no answers: a couple plays or does not. The optimum is found exactly by
+        `best_matching`. The gaps need products and are refused; `bounds.lower` is NaN.
+
+        Parameters
+        ----------
+        couple_rates : array_like of float, shape (n, n)
+            Probability that two players, proposed to each other, play: a symmetric matrix of
+            numbers in [0, 1]; the diagonal is ignored.
+        name
+            Name of the problem in tables and figures.
+
+        Raises
+        ------
+        ProblemError
+            The matrix is not square and symmetric, or an entry is not in [0, 1].
+
+        Examples
+        --------
+        >>> problem = Problem.from_matrix([[0, 0.5, 0.9], [0.5, 0, 0.2], [0.9, 0.2, 0]])
+        >>> problem.optimum, problem.best_games
+        (Matching(0-2; waiting 1), 0.9)
+        """
+        return cls._made(name, (0,), (MatrixWeights(couple_rates),))
+
+    @classmethod
+    def piecewise(
+        cls, starts: Sequence[int], rates: Sequence[ArrayLike | Problem], name: str = ""
+    ) -> Problem:
+        """Build a problem whose rates change after given numbers of rounds.
+
+        Regret is then counted against the best matching of the moment. What belongs to one moment,
+        like `optimum`, is asked of `at`.
+
+        Parameters
+        ----------
+        starts
+            Number of rounds before each piece, ascending; the first is 0.
+        rates
+            For each piece the rates of the players, or a problem, for example `from_matrix`; all of
+            them of the same players.
+        name
+            Name of the problem in tables and figures.
+
+        Raises
+        ------
+        ProblemError
+            The starts do not ascend from 0, or the pieces do not fit them or each other.
+
+        Examples
+        --------
+        >>> problem = Problem.piecewise([0, 1_000], [[0.9, 0.9, 0.1, 0.1], [0.9, 0.1, 0.9, 0.1]])
+        >>> problem.at(999).optimum, problem.at(1_000).optimum
+        (Matching(0-1, 2-3), Matching(0-2, 1-3))
+        """
+        given = checked_list("rates of a piecewise problem", rates, ProblemError, items="rates")
+        pieces = [each if isinstance(each, Problem) else cls(each) for each in given]
+        first = checked_starts(starts, [piece.players for piece in pieces])
+        return cls._made(name, first, tuple(piece._only_weights for piece in pieces))
+
+    @classmethod
+    def _made(
+        cls, name: str, starts: tuple[int, ...], weights: tuple[CoupleWeights, ...]
+    ) -> Problem:
+        return cls.__new__(cls)._set(name, starts, weights)
 
     @classmethod
     def from_zero(cls, pairs: int, gap: float) -> Problem:
@@ -129,32 +221,113 @@ class Problem:
         shape = "" if (first, second) == (1, 1) else f", law=({first:g}, {second:g})"
         return cls(drawn, f"random({players}, seed={seed}{shape})")
 
+    def renamed(self, name: str) -> Problem:
+        """Return the same problem under another name.
+
+        Examples
+        --------
+        >>> Problem([1, 0.25]).renamed("mine")
+        Problem([1.0, 0.25], name='mine')
+        """
+        return self._made(name, self.starts, self._weights)
+
+    def at(self, round: int) -> Problem:
+        """Return the problem as it is after so many rounds: itself, unless its rates change.
+
+        Parameters
+        ----------
+        round
+            Number of rounds played before, at least 0.
+
+        Examples
+        --------
+        >>> Problem.piecewise([0, 10], [[0.9, 0.1], [0.5, 0.5]], "mine").at(12)
+        Problem([0.5, 0.5], name='mine from round 10')
+        """
+        after = checked_integer("round", round, ProblemError, minimum=0)
+        return self.pieces[bisect.bisect(self.starts, after) - 1]
+
+    @cached_property
+    def pieces(self) -> tuple[Problem, ...]:
+        """The problems between the changes: itself alone, unless its rates change."""
+        if len(self.starts) == 1:
+            return (self,)
+        named = (f"{self.name} from round {start}".strip() for start in self.starts)
+        parts = zip(named, self._weights, strict=True)
+        return tuple(self._made(name, (0,), (weights,)) for name, weights in parts)
+
     @property
     def players(self) -> int:
         """Number of players, n. They are called 0 to n - 1."""
-        return len(self.rates)
+        return self._weights[0].players
 
     @property
     def pairs(self) -> int:
         """Number of couples in a full matching, n // 2 (the paper's L)."""
-        return len(self.rates) // 2
+        return self.players // 2
+
+    @property
+    def has_player_rates(self) -> bool:
+        """Whether a couple plays with the product of its players' rates, and rates never change.
+
+        The theory needs it: the gaps, the limit and the theorems.
+        """
+        return len(self.starts) == 1 and isinstance(self._weights[0], ProductWeights)
+
+    @property
+    def rates(self) -> Floats:
+        """Acceptance rate of each player; read-only.
+
+        A `ProblemError` where players have no rates (`from_matrix`), or rates change (`piecewise`).
+        """
+        weights = self._only_weights
+        if not isinstance(weights, ProductWeights):
+            raise ProblemError(
+                "acceptance rates of players, and gaps, need couples that play with the product of "
+                f"their players' rates, got {self!r}: ask for couple_rates"
+            )
+        return weights.given
+
+    @cached_property
+    def couple_rates(self) -> Floats:
+        """Probability that each couple plays, in a row and a column for each player; read-only.
+
+        The diagonal is 0.
+
+        Examples
+        --------
+        >>> Problem([0.5, 1.0]).couple_rates
+        array([[0. , 0.5],
+               [0.5, 0. ]])
+        """
+        matrix = self._only_weights.matrix
+        matrix.setflags(write=False)
+        return matrix
+
+    @property
+    def _only_weights(self) -> CoupleWeights:
+        """The weights of all rounds; refused where they change."""
+        if len(self.starts) > 1:
+            raise ProblemError(
+                f"the rates of this problem change after {self.starts[1]} rounds, so that this "
+                "belongs to a moment: ask the problem that at(round) returns"
+            )
+        return self._weights[0]
 
     @cached_property
     def optimum(self) -> Matching:
         """The matching with the most expected games: neighbours in the order of the rates.
 
         The best couple comes first; inside a couple, the lower index. Among equal rates the lower
-        index counts as the better. If n is odd, the last player waits.
+        index counts as the better. If n is odd, the last player waits. Where couples have rates of
+        their own, it is an exact matching of greatest weight, one of them if there are several.
 
         Examples
         --------
         >>> Problem([0.2, 0.9, 0.3, 0.8]).optimum
         Matching(1-3, 0-2)
         """
-        order = np.argsort(-self.rates, kind="stable")
-        paired = 2 * self.pairs
-        couples = np.sort(order[:paired].reshape(-1, 2), axis=1)
-        return Matching(couples.tolist(), order[paired:].tolist())
+        return self._only_weights.best_matching()
 
     @cached_property
     def best_games(self) -> float:
@@ -193,7 +366,7 @@ class Problem:
                 )
         couples = np.array(matching.couples, dtype=np.intp).reshape(-1, 2)
         # fsum rounds once, so that every order of the couples gives the same float.
-        return math.fsum(self.rates[couples[:, 0]] * self.rates[couples[:, 1]])
+        return math.fsum(self._only_weights.of(couples))
 
     def regret(self, matching: Iterable[Iterable[Hashable]]) -> float:
         """Return the expected number of games that a matching loses in one round.
@@ -216,112 +389,46 @@ class Problem:
         # Each product is rounded, so a matching as good as the optimum may seem better by one bit.
         return max(0.0, self.best_games - self.games(matching))
 
-    @cached_property
-    def strict_order(self) -> bool:
-        """Whether each couple of the optimum beats the next one strictly (Assumption 1).
-
-        The worst rate of a couple must exceed the best rate of the next couple; for odd n, the
-        rate of the player who waits as well. It holds if and only if every neighbour gap is
-        positive, and the optimum is then unique.
+    def definition(self) -> dict[str, Any]:
+        """Return all but the name as plain JSON values; `from_definition` turns them back.
 
         Examples
         --------
-        >>> Problem([0.9, 0.3, 0.3, 0.1]).strict_order
-        False
+        >>> Problem([1, 0.25]).definition()
+        {'rates': [1.0, 0.25]}
         """
-        _, worst, best_of_next, _ = self._successive()
-        return bool(np.all(worst > best_of_next))
+        pieces = [weights.definition() for weights in self._weights]
+        return pieces[0] if len(pieces) == 1 else {"starts": list(self.starts), "pieces": pieces}
 
-    @cached_property
-    def neighbour_gaps(self) -> Floats:
-        """Regret of each neighbour of the optimum (the Delta_a of Theorem 1).
-
-        For the successive couples {i, i'} and {j, j'} of the optimum, rates i >= i' >= j >= j', in
-        this order: swapping i with j gives {j, i'}, {i, j'} and loses (i - j)(i' - j'); swapping i
-        with j' gives {j', i'}, {i, j} and loses (i - j')(i' - j), which is never more.
-
-        Returns
-        -------
-        ndarray of float64, shape (2 * ceil(n / 2) - 2,)
-            Two for each two successive couples, the best couples first; read-only. That is the
-            paper's 2L - 2 if n is even. If n is odd there are 2L, because the last couple is the
-            waiting player with the phantom, and a swap with it makes another player wait. Empty
-            for two players.
-
-        Examples
-        --------
-        >>> Problem([1.0, 0.75, 0.5, 0.25]).neighbour_gaps
-        array([0.25 , 0.1875])
-        """
-        i, i2, j, j2 = self._successive()
-        return _interleaved((i - j) * (i2 - j2), (i - j2) * (i2 - j))
-
-    @property
-    def gap(self) -> float:
-        """Least regret of a neighbour of the optimum (the paper's Delta).
-
-        Infinite for two players, who have only one matching; 0 if `strict_order` fails.
-        """
-        return float(self.neighbour_gaps.min(initial=math.inf))
-
-    @cached_property
-    def player_gaps(self) -> Floats:
-        """Least gap that comparing players must resolve, for each neighbour of the optimum.
-
-        Theorem 2 writes i(i' - j') with primes that do not agree. Read it from the criterion: the
-        neighbour {j, i'}, {i, j'} is explored while one of the couples {i, j'} and {j, i'} may
-        still be better than the leader's {i, i'}. Their true gaps are i(i' - j') and i'(i - j);
-        both couples are played together, so the smaller gap decides how often.
-
-        The array has min(i(i' - j'), i'(i - j)) for each neighbour, in the order of
-        `neighbour_gaps`; it is read-only. A couple with the phantom is never the smaller one.
-
-        Examples
-        --------
-        >>> Problem([1.0, 0.75, 0.5, 0.25]).player_gaps
-        array([0.375, 0.25 ])
-        """
-        i, i2, j, j2 = self._successive()
-        return _interleaved(
-            np.minimum(i * (i2 - j2), i2 * (i - j)), np.minimum(i * (i2 - j), i2 * (i - j2))
-        )
-
-    @property
-    def player_gap(self) -> float:
-        """Least gap that comparing players must resolve (the paper's Delta-tilde).
-
-        The smallest of `player_gaps`. Their comparisons are the four ways to label i, i' and
-        j, j' in i(i' - j'), so that this is the minimum of Theorem 2 over all labellings. It is
-        never less than `gap`; infinite for two players.
-        """
-        return float(self.player_gaps.min(initial=math.inf))
-
-    def _successive(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return the rates i >= i' >= j >= j' of all successive couples, the phantom included."""
-        phantom = np.zeros(self.players % 2)
-        couples = np.concatenate([np.sort(self.rates)[::-1], phantom]).reshape(-1, 2)
-        return couples[:-1, 0], couples[:-1, 1], couples[1:, 0], couples[1:, 1]
+    @classmethod
+    def from_definition(cls, definition: Mapping[str, Any], name: str = "") -> Problem:
+        """Make a problem from what `definition` returned; other keys are ignored."""
+        if "pieces" in definition:
+            pieces = [cls.from_definition(each) for each in definition["pieces"]]
+            return cls.piecewise(definition["starts"], pieces, name)
+        if "couple_rates" in definition:
+            return cls.from_matrix(definition["couple_rates"], name)
+        return cls(definition["rates"], name)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Problem):
             return NotImplemented
-        return np.array_equal(self.rates, other.rates)
+        return self.starts == other.starts and all(
+            type(ours) is type(theirs) and np.array_equal(ours.given, theirs.given)
+            for ours, theirs in zip(self._weights, other._weights, strict=True)
+        )
 
     def __hash__(self) -> int:
-        return hash(self.rates.tobytes())
+        return hash((self.starts, *(weights.given.tobytes() for weights in self._weights)))
 
-    def __reduce__(self) -> tuple[type[Problem], tuple[Floats, str]]:
-        # Through __init__, because an unpickled array would be writable.
-        return type(self), (self.rates, self.name)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._made, (self.name, self.starts, self._weights)
 
     def __repr__(self) -> str:
-        shown = ", ".join(str(rate) for rate in self.rates[:_SHOWN].tolist())
-        rest = f", ... {self.players} players" if self.players > _SHOWN else ""
         name = f", name={self.name!r}" if self.name else ""
-        return f"Problem([{shown}{rest}]{name})"
-
-
-def _interleaved(first: Floats, second: Floats) -> Floats:
-    both = np.stack([first, second], axis=1).ravel()
-    both.setflags(write=False)
-    return both
+        if self.has_player_rates:
+            shown = ", ".join(str(rate) for rate in self.rates[:_SHOWN].tolist())
+            rest = f", ... {self.players} players" if self.players > _SHOWN else ""
+            return f"Problem([{shown}{rest}]{name})"
+        kind = "from_matrix(" if len(self.starts) == 1 else f"piecewise({list(self.starts)}, "
+        return f"Problem.{kind}... {self.players} players{name})"

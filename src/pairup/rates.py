@@ -1,13 +1,15 @@
-"""Acceptance rates: the check of given rates, and the families of rates for experiments."""
+"""Acceptance rates: the checks of given rates, and the families of rates for experiments."""
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairup.checks import check_number, checked_integer
+from pairup.checks import check_number, checked_integer, checked_list
 from pairup.errors import ProblemError
 
 Floats = NDArray[np.float64]
@@ -89,9 +91,54 @@ def checked_rates(rates: ArrayLike) -> Floats:
     return array
 
 
-def _as_numbers(rates: ArrayLike) -> Floats:
+def checked_couple_rates(rates: ArrayLike) -> Floats:
+    """Return a read-only copy of the rates of couples, the diagonal 0, or refuse them."""
+    matrix = _as_numbers(rates, "rates of couples", "[[0, 0.5], [0.5, 0]]")
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
+        raise ProblemError(
+            "rates of couples are a square matrix, a row and a column for each of at least 2 "
+            f"players, got an array of shape {matrix.shape}: try [[0, 0.5], [0.5, 0]]"
+        )
+    np.fill_diagonal(matrix, 0.0)
+    for i, j in np.argwhere(~((matrix >= 0) & (matrix <= 1))):  # NaN compares false
+        raise ProblemError(
+            f"rates of couples must lie in [0, 1], got {matrix[i, j]} for players {i} and {j}: "
+            "give the probability that they play when they are proposed"
+        )
+    for i, j in np.argwhere(matrix != matrix.T):
+        raise ProblemError(
+            f"rates of couples must be symmetric, got {matrix[i, j]} for players {i} and {j} but "
+            f"{matrix[j, i]} for {j} and {i}: try (rates + rates.T) / 2"
+        )
+    matrix += 0.0  # -0.0 becomes 0.0, as in `checked_rates`
+    matrix.setflags(write=False)
+    return matrix
+
+
+def checked_starts(starts: Sequence[int], players: Sequence[int]) -> tuple[int, ...]:
+    """Return the starts of pieces with these numbers of players, or refuse them."""
+    given = checked_list("starts", starts, ProblemError, items="numbers of rounds")
+    checked = tuple(checked_integer("starts", each, ProblemError, minimum=0) for each in given)
+    if checked[:1] != (0,) or any(one >= other for one, other in itertools.pairwise(checked)):
+        raise ProblemError(f"starts must ascend from 0, got {given!r}: try [0, 1000]")
+    if len(players) != len(checked):
+        raise ProblemError(
+            f"each start needs the rates that hold from then on, got {len(checked)} starts and "
+            f"{len(players)} pieces: give as many of both"
+        )
+    if len(set(players)) > 1:
+        raise ProblemError(
+            f"all pieces must have the same players, got {min(players)} and {max(players)} of "
+            "them: give each player a rate in every piece"
+        )
+    return checked
+
+
+def _as_numbers(
+    rates: ArrayLike, what: str = "acceptance rates", example: str = "a flat list of floats"
+) -> Floats:
     """Copy to float64; numpy would silently take "0.5" and True for numbers."""
-    rule = "acceptance rates must be numbers"
+    rule = f"{what} must be numbers"
     if isinstance(rates, list | tuple):
         for player, rate in enumerate(rates):
             if isinstance(rate, bool | np.bool_ | str | bytes | None):
@@ -101,11 +148,11 @@ def _as_numbers(rates: ArrayLike) -> Floats:
     try:
         array = np.asarray(rates)
     except ValueError:  # ragged
-        raise ProblemError(f"{rule}, got lists of several lengths: give a flat list") from None
+        raise ProblemError(f"{rule}, got lists of several lengths: give {example}") from None
     if array.dtype.kind not in "fiu":
         text = repr(rates)
         shown = text if len(text) <= 60 else f"{text[:57]}..."
-        raise ProblemError(f"{rule}, got {shown}: give a flat list of floats")
+        raise ProblemError(f"{rule}, got {shown}: give {example}")
     return np.array(array, dtype=np.float64)
 
 

@@ -272,3 +272,22 @@ def test_no_theorem_promises_less_than_the_limit(policy):
     for rates in PROBLEMS:
         problem = Problem(rates)
         assert bounds.theorem(problem, policy).constant > bounds.lower(problem).constant
+
+
+@pytest.mark.parametrize(
+    ("problem", "reason"),
+    [
+        (Problem.from_matrix(Problem([0.9, 0.8, 0.3, 0.2]).couple_rates), "product of their"),
+        (Problem.piecewise([0, 9], [[0.9, 0.8, 0.3], [0.1, 0.8, 0.3]]), "rates change"),
+    ],
+    ids=["matrix", "piecewise"],
+)
+def test_beyond_products_of_fixed_rates_the_limit_is_not_known_and_theorems_are_refused(
+    problem, reason
+):
+    bound = bounds.lower(problem)
+    assert math.isnan(bound.constant)
+    assert math.isnan(bound.certified)
+    assert reason in bound.reason
+    with pytest.raises(ProblemError):
+        bounds.theorem(problem, Unimodal())

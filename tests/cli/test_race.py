@@ -32,6 +32,22 @@ def test_a_race_on_given_rates_prints_json(call):
     assert worst["nanoseconds"] > 0
 
 
+@pytest.mark.parametrize(
+    "posed",
+    [
+        ("--rates", "0,0.2,0.9; 0.2,0,0.1; 0.9,0.1,0"),
+        ("--problem", "piecewise:starts=[0,500],rates=[[0.9,0.9,0.1],[0.1,0.9,0.9]]"),
+    ],
+)
+def test_a_race_beyond_products_of_fixed_rates_has_no_limit(call, posed, tmp_path):
+    done = call("race", "oracle", "uniform", *posed, *SMALL, "--json", "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    best, worst = json.loads(done.stdout)
+    assert (best["policy"], best["estimate"], best["rank"]) == ("oracle", 0, 1)
+    assert worst["estimate"] > 100
+    assert worst["times_limit"] is None
+
+
 # A process in which matplotlib cannot be imported and no file or folder can be made.
 SEALED = """
 import os, sys

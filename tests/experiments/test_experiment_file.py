@@ -93,6 +93,15 @@ def test_a_file_is_read(tmp_path):
         ('family = "rates"\nrates = [0.9, 0.5, 0.1]', ["rates(1)"]),
         ('family = "rates"\nrates = [[0.9, 0.5], [0.9, 0.5, 0]]', ["rates(1)", "rates(2)"]),
         ('family = "around"\nmean = 0.5\npairs = 3\ngap = 0.1', ["around(0.5, 3, 0.1)"]),
+        ('family = "matrix"\ncouple_rates = [[0, 0.5], [0.5, 0]]', ["matrix(1)"]),
+        (
+            'family = "matrix"\ncouple_rates = [[[0, 0.5], [0.5, 0]], [[0, 0.1], [0.1, 0]]]',
+            ["matrix(1)", "matrix(2)"],
+        ),
+        (
+            'family = "piecewise"\nstarts = [[0, 10], [0, 50]]\nrates = [[0.5, 0.1], [0.1, 0.2]]',
+            ["piecewise(1)", "piecewise(2)"],
+        ),
     ],
 )
 def test_families_pose_problems(tmp_path, problem, names):
@@ -210,6 +219,15 @@ def test_what_is_wrong_is_named(tmp_path, old, new, message):
         ('family = "rates"\nrates = [0.5, "x"]', "rates: must be numbers such as"),
         ("pairs = 2", "[problem] family: cannot be ''"),
         ('family = "random"\nplayers = 4\nseed = -1', "[problem]: seed must be an integer"),
+        ('family = "matrix"\ncouple_rates = [0.5]', "couple_rates: must be lists of numbers such"),
+        (
+            'family = "matrix"\ncouple_rates = [[0, 0.5], [1, 0]]',
+            "[problem]: rates of couples must",
+        ),
+        (
+            'family = "piecewise"\nstarts = [5]\nrates = [[0.5, 0.1]]',
+            "[problem]: starts must ascend from 0, got [5]",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_problem_is_named(tmp_path, problem, message):
@@ -438,6 +456,17 @@ def test_a_definition_is_plain_and_makes_the_experiment_again(name):
     experiment = load_experiment(name)
     definition = json.loads(json.dumps(experiment.definition()))
     assert Experiment.from_definition(definition) == experiment
+
+
+def test_a_definition_makes_problems_of_every_kind_again(tmp_path):
+    tables = (
+        'family = "matrix"\ncouple_rates = [[0, 0.5], [0.5, 0]]',
+        'family = "piecewise"\nstarts = [0, 9]\nrates = [[0.5, 0.1], [0.1, 0.2]]',
+    )
+    for table in tables:
+        experiment = load(tmp_path, with_problem(table))
+        definition = json.loads(json.dumps(experiment.definition()))
+        assert Experiment.from_definition(definition) == experiment
 
 
 def test_scaled_changes_nothing_else():

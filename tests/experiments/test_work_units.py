@@ -3,7 +3,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from pairup import SimulationError, Uniform, Unimodal
+from pairup import Problem, SimulationError, Uniform, Unimodal
 from pairup.experiments.work_units import compute_unit, split_horizon_check, split_into_units
 from tests.support.experiments.races import race
 
@@ -18,6 +18,9 @@ def test_a_key_changes_with_all_that_determines_the_numbers(monkeypatch):
         replace(unit, replications=range(1, 8)),
         replace(unit, policy=Unimodal(index="kl", clock="round")),
         replace(unit, problem=other.problem),
+        replace(unit, problem=Problem.from_matrix(unit.problem.couple_rates)),
+        replace(unit, problem=Problem.piecewise([0, 5], [unit.problem] * 2)),
+        replace(unit, problem=Problem.piecewise([0, 6], [unit.problem] * 2)),
         replace(unit, code="other"),
     ]
     assert len({unit.key, *(each.key for each in changed)}) == len(changed) + 1

@@ -32,6 +32,10 @@ _TIES = (
     "successive couples of the optimum have players of equal rates, so that several matchings "
     "are the best and the theorem does not apply"
 )
+_NO_RATES = (
+    "couples do not play with the product of their players' rates, for which the theorem is stated"
+)
+_CHANGES = "rates change, and the theorem is about rates that do not"
 _EQUAL = "all matchings are equally good"
 _TINY = "rates are too near to each other, or to 1, for floating point numbers"
 _SURE = "no other rates look the same while the optimum is played: nothing need be explored"
@@ -144,7 +148,8 @@ def lower(problem: Problem) -> LowerBound:
         Exact to about seven digits; `LowerBound.gap` says how exact. If successive couples of the
         optimum have equal rates (`Problem.strict_order` fails), the best matching is not unique and
         the theorem does not apply: the constant is NaN, and `reason` says so, unless all matchings
-        are equally good and it is 0.
+        are equally good and it is 0. It is NaN as well for `Problem.from_matrix` and
+        `Problem.piecewise`.
 
     Notes
     -----
@@ -159,6 +164,9 @@ def lower(problem: Problem) -> LowerBound:
     """
     if problem.players == 2:
         return LowerBound(0.0, 0.0, reason=_EQUAL)
+    if not problem.has_player_rates:
+        why = _NO_RATES if len(problem.starts) == 1 else _CHANGES
+        return LowerBound(math.nan, math.nan, reason=why)
     if not problem.strict_order:
         rates = np.sort(np.append(problem.rates, np.zeros(problem.players % 2)))
         if rates[0] == rates[-2] or rates[1] == rates[-1]:  # all but one are the same

@@ -34,7 +34,13 @@ def race(  # noqa: PLR0913 - a parameter is an option
             show_default="around:mean=0.5,pairs=4,gap=0.1; with --all those of field",
         ),
     ] = "",
-    rates: Annotated[str, typer.Option(help="Acceptance rates in place of --problem.")] = "",
+    rates: Annotated[
+        str,
+        typer.Option(
+            help="Acceptance rates in place of --problem; a matrix of the rates of couples has a "
+            "semicolon between its rows."
+        ),
+    ] = "",
     rounds: Annotated[
         int | None,
         typer.Option(
@@ -57,11 +63,11 @@ def race(  # noqa: PLR0913 - a parameter is an option
     Example: pairup race --all --rounds 20000 --out results/field
     """
     from pairup.analysis.analysis import Analysis
-    from pairup.experiments.race import build_race
+    from pairup.experiments.race import build_race, rates_spec
     from pairup.experiments.runner import run_experiment
     from pairup.experiments.timings import measure_timings
 
-    posed = f"rates:rates=[{rates}]" if rates else problem
+    posed = rates_spec(rates) if rates else problem
     race = build_race(policies or (), posed, rounds, replications, seed, everyone)
     results = run_experiment(race.experiment, out, progress=True).results
     with Console(stderr=True).status("timing a round of each policy"):

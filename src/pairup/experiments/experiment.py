@@ -107,8 +107,8 @@ class Experiment:
                     "name": posed.problem.name,
                     "family": posed.family,
                     "parameters": dict(posed.parameters),
-                    "rates": posed.problem.rates.tolist(),
                 }
+                | posed.problem.definition()
                 for posed in self.problems
             ],
             "policies": [
@@ -126,7 +126,7 @@ class Experiment:
         given = dict(definition)
         problems = tuple(
             PosedProblem(
-                Problem(posed["rates"], posed["name"]), posed["family"], posed["parameters"]
+                Problem.from_definition(posed, posed["name"]), posed["family"], posed["parameters"]
             )
             for posed in given.pop("problems")
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pairup.checks import is_integer, is_number
 from pairup.experiments.toml_table import Table
@@ -46,12 +46,12 @@ def describe_families() -> list[dict[str, str]]:
 
 def sweep_problems(tables: Iterable[Table]) -> list[PosedProblem]:
     """Make the problems of all combinations of the listed parameters, table by table."""
-    problems, numbers = [], itertools.count(1)
+    problems: list[PosedProblem] = []
     for posed in itertools.chain.from_iterable(map(_swept_family, tables)):
-        if posed.family == "rates":  # known by their place: a list cannot be the x of a figure
-            number = next(numbers)
-            problem = Problem(posed.problem.rates, f"rates({number})")
-            posed = PosedProblem(problem, "rates", {"rates": number})
+        if posed.family in _NUMBERED:
+            number = 1 + sum(each.family == posed.family for each in problems)
+            problem = posed.problem.renamed(f"{posed.family}({number})")
+            posed = PosedProblem(problem, posed.family, {posed.family: number})
         problems.append(posed)
     return problems
 
@@ -75,32 +75,54 @@ def _swept_family(table: Table) -> list[PosedProblem]:
 def _swept(table: Table, key: str, kind: str) -> list[Any]:
     """Return the values of a parameter: one, or those of the list to sweep."""
     value = table.values[key]
-    many = isinstance(value, list)
-    if kind in ("law", "rates"):  # a list itself, so a sweep is a list of lists
-        many = many and any(isinstance(each, list) for each in value)
-    values = value if many else [value]
+    # One value of some kinds is a list itself, so that a sweep is a list of lists.
+    values = value if _depth(value) > _KINDS[kind].depth else [value]
     if not values:
         table.fail(key, "must have at least one value, got []")
     checked = []
     for each in values:
-        if not _KINDS[kind][0](each):
-            table.fail(key, f"must be {_KINDS[kind][1]}, or a list of such, got {each!r}")
+        if not _KINDS[kind].is_valid(each):
+            table.fail(key, f"must be {_KINDS[kind].rule}, or a list of such, got {each!r}")
         checked.append(float(each) if kind == "number" else each)
         if checked[-1] in checked[:-1]:
             table.fail(key, f"has {each!r} twice")
     return checked
 
 
+def _depth(value: object) -> int:
+    """Return how deep lists are nested in a value."""
+    return 1 + max(map(_depth, value), default=0) if isinstance(value, list) else 0
+
+
 def _is_numbers(value: object) -> bool:
     return isinstance(value, list) and all(is_number(each) for each in value)
 
 
-_KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "count": (is_integer, "an integer"),
-    "number": (is_number, "a number"),
-    "law": (lambda value: _is_numbers(value) and len(value) == 2, "two numbers such as [1, 1]"),
-    "rates": (_is_numbers, "numbers such as [0.9, 0.8, 0.3]"),
+def _is_table(value: object) -> bool:
+    return isinstance(value, list) and all(_is_numbers(each) for each in value)
+
+
+class _Kind(NamedTuple):
+    """A kind of parameter: how deep lists are nested in one value, and what it must be."""
+
+    depth: int
+    is_valid: Callable[[Any], bool]
+    rule: str
+
+
+_KINDS = {
+    "count": _Kind(0, is_integer, "an integer"),
+    "number": _Kind(0, is_number, "a number"),
+    "law": _Kind(
+        1, lambda value: _is_numbers(value) and len(value) == 2, "two numbers such as [1, 1]"
+    ),
+    "rates": _Kind(1, _is_numbers, "numbers such as [0.9, 0.8, 0.3]"),
+    "starts": _Kind(1, _is_numbers, "numbers of rounds such as [0, 1000]"),
+    "table": _Kind(2, _is_table, "lists of numbers such as [[0.9, 0.8], [0.2, 0.3]]"),
 }
+
+# Families known by their place in the file: a list cannot be the x of a figure.
+_NUMBERED = ("rates", "matrix", "piecewise")
 
 # For each family: its constructor, the kinds of its parameters, and the required ones.
 FAMILIES: dict[str, tuple[Callable[..., Problem], dict[str, str], tuple[str, ...]]] = {
@@ -112,6 +134,8 @@ FAMILIES: dict[str, tuple[Callable[..., Problem], dict[str, str], tuple[str, ...
     ),
     "random": (Problem.random, {"players": "count", "seed": "count", "law": "law"}, ("players",)),
     "rates": (Problem, {"rates": "rates"}, ("rates",)),
+    "matrix": (Problem.from_matrix, {"couple_rates": "table"}, ("couple_rates",)),
+    "piecewise": (Problem.piecewise, {"starts": "starts", "rates": "table"}, ("starts", "rates")),
 }
 
 _ABOUT = {
@@ -119,4 +143,6 @@ _ABOUT = {
     "around": "couples a gap apart around a mean rate (experiment 2 of the paper)",
     "random": "rates drawn from a Beta law, uniform by default",
     "rates": "the acceptance rates themselves",
+    "matrix": "the probability that each couple plays, as a symmetric matrix",
+    "piecewise": "acceptance rates that change after given numbers of rounds",
 }

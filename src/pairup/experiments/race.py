@@ -113,7 +113,8 @@ def _curves(posed: PosedProblem) -> FigureSpec:
 
 
 def _has_limit(posed: PosedProblem) -> bool:
-    return posed.problem.players <= _MAX_PLAYERS_WITH_LIMIT
+    problem = posed.problem
+    return problem.has_player_rates and problem.players <= _MAX_PLAYERS_WITH_LIMIT
 
 
 def _left_out(experiment: Experiment) -> dict[str, str]:
@@ -126,6 +127,22 @@ def _left_out(experiment: Experiment) -> dict[str, str]:
             except PolicyError as error:
                 left_out[entry.label] = str(error)
     return left_out
+
+
+def rates_spec(text: str) -> str:
+    """Write acceptance rates, or rows of the rates of couples, as a problem.
+
+    Examples
+    --------
+    >>> rates_spec("0.9,0.8,0.3")
+    'rates:rates=[0.9,0.8,0.3]'
+    >>> rates_spec("0,0.5; 0.5,0")
+    'matrix:couple_rates=[[0,0.5],[0.5,0]]'
+    """
+    if ";" not in text:
+        return f"rates:rates=[{text}]"
+    rows = ",".join(f"[{row.strip()}]" for row in text.split(";") if row.strip())
+    return f"matrix:couple_rates=[{rows}]"
 
 
 def parse_spec(text: str) -> tuple[str, dict[str, Any]]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from pairup.errors import ResultsError
 from pairup.experiments.experiment import Experiment, canonical_json
+from pairup.problem import Problem
 
 if TYPE_CHECKING:
     import polars as pl  # imported late here and below: it is a third of pairup's import time
@@ -120,7 +121,7 @@ def _labels(experiment: Mapping[str, Any], unit: Mapping[str, Any]) -> dict[str,
     """Return the columns that are the same in all rows of a work unit."""
     policy = experiment["policies"][unit["policy"]]
     posed = experiment["problems"][unit["problem"]]
-    players = len(posed["rates"])
+    players = Problem.from_definition(posed).players
     return {
         "experiment": experiment["name"],
         "policy": policy["label"],

@@ -38,6 +38,8 @@ _SOURCES = (  # of all that determines the numbers
     "kernels/**/*.py",
     "policies/*.py",
     "problem.py",
+    "couple_weights.py",
+    "best_matching.py",
     "simulation/playthrough.py",
     "simulation/replication.py",
 )
@@ -64,7 +66,7 @@ class WorkUnit:
             "schema": SCHEMA_VERSION,
             "code": self.code,
             "foreign": _foreign_digest(type(self.policy)),
-            "rates": self.problem.rates.tolist(),
+            "problem": self.problem.definition(),
             "policy": {"name": self.policy.name} | self.policy.options,
             "rounds": self.rounds,
             "checkpoints": self.checkpoints,

@@ -37,6 +37,7 @@ class StartContext:
     key: np.uint64  # of the policy's own random stream
     horizon: int | None = None  # number of rounds to come, if that is known
     rates: NDArray[np.float64] | None = None  # of each slot, if those are known (to an oracle)
+    couple_rates: NDArray[np.float64] | None = None  # where couples have rates of their own
 
     @property
     def slots(self) -> int:
@@ -70,6 +71,8 @@ class Policy(ABC):
         with a player who left have shaped then fades, instead of vanishing at once.
     serves_pools
         Whether it can serve live pools, whose players come and go.
+    is_told_rates
+        Whether it knows the rates. It is started again when they change, and told the new ones.
     nominal_ns
         Nanoseconds per round and player, about; see `nominal_cost`.
     """
@@ -79,6 +82,7 @@ class Policy(ABC):
     draws_at_random: ClassVar[bool] = True
     draws_go_on: ClassVar[bool] = False
     serves_pools: ClassVar[bool] = True
+    is_told_rates: ClassVar[bool] = False
     nominal_ns: ClassVar[int] = 50
 
     def __post_init__(self) -> None:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pairup.best_matching import best_matching
 from pairup.errors import PolicyError
 from pairup.kernels.oracle import OracleState
 from pairup.policies.base import Policy, StartContext, register
@@ -38,6 +39,7 @@ class Oracle(Policy):
 
     name: ClassVar[str] = "oracle"
     draws_at_random: ClassVar[bool] = False
+    is_told_rates: ClassVar[bool] = True
     serves_pools: ClassVar[bool] = False  # nobody knows the rates of players who come and go
     nominal_ns: ClassVar[int] = 5
 
@@ -49,6 +51,10 @@ class Oracle(Policy):
         return ("rates",) if self.rates is None else ()
 
     def start(self, context: StartContext) -> OracleState:
+        available = np.zeros(context.slots, np.bool_)
+        if context.couple_rates is not None:
+            best = best_matching(context.couple_rates)
+            return OracleState(ranking=np.array(best.players), available=available)
         rates = self.rates if context.rates is None else context.rates
         if rates is None:
             raise PolicyError(
@@ -58,7 +64,7 @@ class Oracle(Policy):
         known = np.full(context.capacity, -1.0)
         known[: len(rates)] = rates[: context.capacity]
         ranking = np.argsort(-known, kind="stable")
-        return OracleState(ranking=ranking, available=np.zeros(context.slots, np.bool_))
+        return OracleState(ranking=ranking, available=available)
 
     def forget(self, state: Any, slot: int) -> None:
         # The player who takes the slot next ranks last.

@@ -171,7 +171,8 @@ def _series(
 
 def _bounds(ax: Axes, bounds: Mapping[str, float], last: int, y_scale: Scale) -> None:
     """Draw the bounds that fit as dashed lines; say of the others that they do not."""
-    top = max((float(line_points(line)[1][-1]) for line in ax.lines), default=0.0)
+    heights = [line_points(line)[1] for line in ax.lines]
+    top = max((float(points[-1]) for points in heights if points.size), default=0.0)
     rounds = np.geomspace(2, max(last, 3), 200)
     far = []
     for name, factor in bounds.items():
@@ -179,8 +180,14 @@ def _bounds(ax: Axes, bounds: Mapping[str, float], last: int, y_scale: Scale) ->
         if end > _FAR[y_scale] * top:
             far.append(f"{name}, {format_short(float(f'{end:.2g}'))}")
             continue
-        heights = factor * np.log(rounds)
-        ax.plot(rounds, heights, color=GREY, linestyle=(0, (4, 3)), linewidth=1.1, label=name)
+        ax.plot(
+            rounds,
+            factor * np.log(rounds),
+            color=GREY,
+            linestyle=(0, (4, 3)),
+            linewidth=1.1,
+            label=name,
+        )
     if far:
         note = f"Bound off the chart at the last round: {'; '.join(far)}."
         below = (0, -42)  # points: under the name of the axis

@@ -4,6 +4,7 @@ Importing this module registers it. An agent meets the very players that `simula
 policies meet: episode r after ``reset(seed=s)`` is replication r of seed s, bit for bit.
 """
 
+import bisect
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, TypeAlias
@@ -22,7 +23,7 @@ except ModuleNotFoundError as error:
 
 from pairup.checks import checked_integer, checked_seed
 from pairup.errors import MatchingError, SimulationError
-from pairup.kernels.simulation_loop import accept
+from pairup.kernels.simulation_loop import Replication, play_couples
 from pairup.matching import Matching
 from pairup.problem import Problem
 from pairup.simulation.replication import new_replication
@@ -56,7 +57,8 @@ class MatchingEnvironment(gymnasium.Env[Observation, Action]):
     Parameters
     ----------
     problem : Problem or sequence of float
-        Who plays, or their acceptance rates. By default the paper's ``from_zero(4, 0.1)``.
+        Who plays, or their acceptance rates. By default the paper's ``from_zero(4, 0.1)``. Where
+        rates change, regret is that against the best matching of the moment.
     rounds : int
         Rounds of an episode, at least 1.
 
@@ -127,7 +129,9 @@ class MatchingEnvironment(gymnasium.Env[Observation, Action]):
         elif "replication" not in (options or {}):
             replication = self._next
         self._next = replication + 1
-        self._replication = new_replication(self.problem, self._seed, replication)
+        self._replications = [
+            new_replication(piece, self._seed, replication) for piece in self.problem.pieces
+        ]
         self._round = 0
         played = np.zeros(self.problem.players, np.int8)
         return played, {"seed": self._seed, "replication": replication}
@@ -141,18 +145,18 @@ class MatchingEnvironment(gymnasium.Env[Observation, Action]):
             raise SimulationError(
                 f"no round is left of the episode's {self.rounds}: reset() starts the next episode"
             )
-        couples = self._decoded(action)
-        accepted = np.zeros(self.problem.players, np.bool_)
-        accept(self._replication, self._round, accepted)
+        couples = np.array(self._decoded(action), np.int64).reshape(-1, 2)
+        replication = self._replications[bisect.bisect(self.problem.starts, self._round) - 1]
+        happened = np.zeros(len(couples), np.bool_)
+        accepted = np.zeros(self.problem.players, np.uint8)
+        games, _ = play_couples(replication, self._round, couples, happened, accepted)
         self._round += 1
-        happened = [couple for couple in couples if accepted[couple].all()]
         played = np.zeros(self.problem.players, np.int8)
-        played[happened] = 1
-        rates = self._replication.rates.tolist()
-        games = math.fsum(rates[i] * rates[j] for i, j in couples)
-        regret = max(0.0, self.problem.best_games - games)
-        info = {"regret": regret, "expected_games": games, "round": self._round}
-        return played, float(len(happened)), False, self._round == self.rounds, info
+        played[couples[happened]] = 1
+        expected = math.fsum(_expected_games(replication, couples))
+        regret = max(0.0, float(replication.best_games[0]) - expected)
+        info = {"regret": regret, "expected_games": expected, "round": self._round}
+        return played, float(games), False, self._round == self.rounds, info
 
     def encode(self, matching: Matching | Iterable[Iterable[Hashable]]) -> Action:
         """Turn a full matching of the players 0 to n - 1 into its action.
@@ -163,7 +167,7 @@ class MatchingEnvironment(gymnasium.Env[Observation, Action]):
         array([2, 0])
         """
         matching = matching if isinstance(matching, Matching) else Matching(matching)
-        self.problem.games(matching)  # refuses other players
+        self.problem.at(0).games(matching)  # refuses other players
         if len(matching) != self.problem.pairs:
             raise MatchingError(
                 f"a full matching of {self.problem.players} players has {self.problem.pairs} "
@@ -210,6 +214,14 @@ class MatchingEnvironment(gymnasium.Env[Observation, Action]):
             return False
         whole = choices.dtype.kind in "iu" and choices.shape == self._choices.shape
         return whole and bool(np.all((choices >= 0) & (choices < self._choices)))
+
+
+def _expected_games(replication: Replication, couples: Action) -> NDArray[np.float64]:
+    """Return how likely each couple is to play."""
+    first, second = couples.T
+    if len(replication.couple_rates):
+        return np.asarray(replication.couple_rates[first, second])
+    return np.asarray(replication.rates[first] * replication.rates[second])
 
 
 gymnasium.register(ID, entry_point=f"{__name__}:{MatchingEnvironment.__name__}")

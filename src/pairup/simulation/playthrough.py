@@ -1,7 +1,9 @@
 """A policy plays a replication of a problem from its first round on."""
 
+import sys
 import threading
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,23 +43,46 @@ class Playthrough:
         players = problem.players
         policy.check_players(players)
         self.totals = new_totals(players)
-        self._policy, self._replication = policy, new_replication(problem, seed, number)
-        key = np.uint64(stream_key(seed, number, POLICY))
-        self._state = policy.start(StartContext(players, key, rounds, self._replication.rates))
-        present = np.arange(players)
-        policy.set_present(self._state, present)
-        for_state(set_available_step, self._state)(self._state, present)
+        self._policy, self._starts, self._piece = policy, problem.starts, 0
+        self._replications = [new_replication(piece, seed, number) for piece in problem.pieces]
+        self._slice = max(_SLICE // players, 1)
+        self._key, self._horizon = np.uint64(stream_key(seed, number, POLICY)), rounds
+        self._state = self._start()
+
+    def _start(self) -> Any:
+        """Make the policy's state, told the rates of the moment (which only an oracle reads)."""
+        replication, players = self._replications[self._piece], len(self.totals.accepted)
+        rates, couple_rates = (
+            each if len(each) else None for each in (replication.rates, replication.couple_rates)
+        )
+        context = StartContext(players, self._key, self._horizon, rates, couple_rates)
+        state, present = self._policy.start(context), np.arange(players)
+        self._policy.set_present(state, present)
+        for_state(set_available_step, state)(state, present)
+        return state
 
     def play_to(self, round: int, stop: threading.Event | None = None) -> None:
         """Play on to a round; an event that is set stops it within a hundredth of a second."""
-        totals, rounds = self.totals, max(_SLICE // len(self._replication.rates), 1)
+        totals = self.totals
         loop = for_state(play_rounds, self._state)
         while totals.round[0] < round:
             if stop is not None and stop.is_set():
                 raise SimulationError("the simulation was stopped before its last round")
-            until = min(round, totals.round[0] + rounds)
-            if loop(self._state, self._replication, totals, until) == FULL:
+            until = min(round, totals.round[0] + self._slice, self._next_change())
+            if loop(self._state, self._replications[self._piece], totals, until) == FULL:
                 self._state = self._policy.grow(self._state)
+
+    def _next_change(self) -> int:
+        """Enter the piece that is played now; returns the round in which the next one starts."""
+        following = self._piece + 1
+        if following == len(self._starts):
+            return sys.maxsize
+        if self.totals.round[0] < self._starts[following]:
+            return self._starts[following]
+        self._piece = following
+        if self._policy.is_told_rates:
+            self._state = self._start()
+        return self._next_change()
 
 
 def play_replications(

@@ -1,0 +1,130 @@
+"""Couple weights: the games that each couple is expected to play if it is proposed.
+
+Everything about a problem without changes follows from them: the expected games of a matching, the
+best matching, the regret. There are two kinds. The weight of a couple is the product of its
+players' acceptance rates (`ProductWeights`, the paper's model), or any probability of its own
+(`MatrixWeights`, the paper's setting before it assumes products).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pairup.best_matching import best_matching
+from pairup.matching import Matching
+from pairup.rates import Floats, checked_couple_rates, checked_rates
+
+Couples = NDArray[np.intp]  # a row of two players for each couple
+
+
+class CoupleWeights(Protocol):
+    """What a problem asks of its couples, whatever their weights depend on."""
+
+    @property
+    def players(self) -> int:
+        """Number of players."""
+
+    @property
+    def matrix(self) -> Floats:
+        """Weight of each couple, in a row and a column for each player; 0 on the diagonal."""
+
+    @property
+    def given(self) -> Floats:
+        """The rates from which the weights follow; read-only."""
+
+    def of(self, couples: Couples) -> Floats:
+        """Return the weight of each couple."""
+
+    def best_matching(self) -> Matching:
+        """Return the full matching of greatest weight, the best couple first."""
+
+    def definition(self) -> dict[str, Any]:
+        """Return them as plain JSON values."""
+
+
+class ProductWeights:
+    """The weight of a couple is the product of its players' acceptance rates.
+
+    Examples
+    --------
+    >>> weights = ProductWeights([0.5, 1.0, 0.5])
+    >>> weights.of(np.array([[0, 1], [0, 2]]))
+    array([0.5 , 0.25])
+    """
+
+    def __init__(self, rates: ArrayLike) -> None:
+        self.given = checked_rates(rates)
+
+    @property
+    def players(self) -> int:
+        """Number of players."""
+        return len(self.given)
+
+    @property
+    def matrix(self) -> Floats:
+        """Weight of each couple, in a row and a column for each player; 0 on the diagonal."""
+        products = np.outer(self.given, self.given)
+        np.fill_diagonal(products, 0.0)
+        return products
+
+    def of(self, couples: Couples) -> Floats:
+        """Return the weight of each couple."""
+        return self.given[couples[:, 0]] * self.given[couples[:, 1]]
+
+    def best_matching(self) -> Matching:
+        """Return neighbours in the order of the rates; among equal rates the lower index leads."""
+        order = np.argsort(-self.given, kind="stable")
+        paired = len(order) // 2 * 2
+        couples = np.sort(order[:paired].reshape(-1, 2), axis=1)
+        return Matching(couples.tolist(), order[paired:].tolist())
+
+    def definition(self) -> dict[str, Any]:
+        """Return them as plain JSON values."""
+        return {"rates": self.given.tolist()}
+
+    def __reduce__(self) -> tuple[type[ProductWeights], tuple[Floats]]:
+        return type(self), (self.given,)  # an unpickled array would be writable
+
+
+class MatrixWeights:
+    """The weight of each couple is a probability of its own.
+
+    Examples
+    --------
+    >>> weights = MatrixWeights([[0, 0.5, 0.9], [0.5, 0, 0.1], [0.9, 0.1, 0]])
+    >>> weights.best_matching()
+    Matching(0-2; waiting 1)
+    """
+
+    def __init__(self, rates: ArrayLike) -> None:
+        self.given = checked_couple_rates(rates)
+
+    @property
+    def players(self) -> int:
+        """Number of players."""
+        return len(self.given)
+
+    @property
+    def matrix(self) -> Floats:
+        """Weight of each couple, in a row and a column for each player; 0 on the diagonal."""
+        return self.given
+
+    def of(self, couples: Couples) -> Floats:
+        """Return the weight of each couple."""
+        return self.given[couples[:, 0], couples[:, 1]]
+
+    def best_matching(self) -> Matching:
+        """Return an exact matching; among couples of equal weight the lower indices lead."""
+        best = best_matching(self.given)
+        couples = sorted(best.couples, key=lambda couple: (-self.given[couple], couple))
+        return Matching(couples, best.waiting)
+
+    def definition(self) -> dict[str, Any]:
+        """Return them as plain JSON values."""
+        return {"couple_rates": self.given.tolist()}
+
+    def __reduce__(self) -> tuple[type[MatrixWeights], tuple[Floats]]:
+        return type(self), (self.given,)  # an unpickled array would be writable
