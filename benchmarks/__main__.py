@@ -11,7 +11,17 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-SUBJECTS = ("rounds", "rivals", "limit", "twins", "threads", "start", "memory", "service")
+SUBJECTS = (
+    "rounds",
+    "rivals",
+    "limit",
+    "twins",
+    "threads",
+    "start",
+    "memory",
+    "storage",
+    "service",
+)
 
 
 def main() -> None:

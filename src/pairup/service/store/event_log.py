@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import Connection, Select, delete, insert, select, type_coerce, update
+from sqlalchemy.types import NullType
 
+from pairup.errors import ServiceError
 from pairup.service.domain.clock import Moment
 from pairup.service.domain.events import Deleted, Recorded, pack, unpack
 from pairup.service.store import tables
+from pairup.service.store.event_bodies import decode_body, encode_body
 
 _PAGE = 1_000  # events
+
+
+class RawEvent(NamedTuple):
+    """An event as the log has it, with its body as JSON."""
+
+    seq: int
+    at: Moment
+    kind: str
+    body: str
 
 
 class EventLog:
@@ -19,16 +31,28 @@ class EventLog:
 
     def __init__(self, connection: Connection) -> None:
         self._execute = connection.execute
+        self._numbers: dict[str, int] = {}  # of pools, by id
+
+    def _number(self, pool_id: str) -> int | None:
+        """Return the number by which other tables refer to a pool, None if there is none."""
+        if pool_id not in self._numbers:
+            table = tables.pools.c
+            found = self._execute(select(table.number).where(table.id == pool_id)).scalar()
+            if found is None:
+                return None
+            self._numbers[pool_id] = found
+        return self._numbers[pool_id]
 
     def append(self, pool_id: str, recorded: list[Recorded]) -> None:
         """Add events to the log."""
         if not recorded:
             return
+        number = self._number(pool_id)
         rows = [
-            {"pool_id": pool_id, "seq": seq, "at": at, "kind": event.kind, "body": pack(event)}
-            for seq, at, event in recorded
+            (number, seq, at, event.kind, encode_body(pack(event))) for seq, at, event in recorded
         ]
-        self._execute(insert(tables.events), rows)
+        names = tables.events.c.keys()
+        self._execute(insert(tables.events), [dict(zip(names, row, strict=True)) for row in rows])
         values: dict[str, Any] = {"seq": recorded[-1].seq}
         if isinstance(recorded[-1].event, Deleted):
             values["deleted_at"] = recorded[-1].at
@@ -38,34 +62,52 @@ class EventLog:
         """Read the log after event `after`, in order, by pages: it may be longer than memory."""
         while True:
             rows = self.raw_events(pool_id, after, _PAGE)
-            for row in rows:
-                yield Recorded(row.seq, row.at, unpack(pool_id, row.seq, row.kind, row.body))
+            for seq, at, kind, body in rows:
+                yield Recorded(seq, at, unpack(pool_id, seq, kind, body))
             if len(rows) < _PAGE:
                 return
             after = rows[-1].seq
 
-    def raw_events(self, pool_id: str, after: int, limit: int) -> list[Row[Any]]:
-        """Read the log as it is stored."""
+    def raw_events(self, pool_id: str, after: int, limit: int) -> list[RawEvent]:
+        """Read the log without a look into the bodies of its events."""
         table = tables.events.c
-        query = select(tables.events).where(table.pool_id == pool_id, table.seq > after)
-        return list(self._execute(query.order_by(table.seq).limit(limit)))
+        # Without SQLAlchemy's type, which fails where the body was edited by hand and is text now.
+        body = type_coerce(table.body, NullType)
+        columns: Select[Any] = select(table.seq, table.at, table.kind, body)
+        query = columns.where(table.pool == self._number(pool_id), table.seq > after)
+        rows = self._execute(query.order_by(table.seq).limit(limit))
+        return [
+            RawEvent(seq, at, kind, _decode(pool_id, seq, body)) for seq, at, kind, body in rows
+        ]
 
     def snapshots(self, pool_id: str) -> Iterator[bytes]:
         """Read the snapshots of a pool, the latest first."""
         table = tables.snapshots.c
-        seqs = select(table.seq).where(table.pool_id == pool_id).order_by(table.seq.desc())
+        seqs = (
+            select(table.seq).where(table.pool == self._number(pool_id)).order_by(table.seq.desc())
+        )
         for seq in self._execute(seqs).scalars().all():
-            query = select(table.body).where(table.pool_id == pool_id, table.seq == seq)
+            query = select(table.body).where(table.pool == self._number(pool_id), table.seq == seq)
             yield self._execute(query).scalar_one()
 
     def add_snapshot(self, pool_id: str, seq: int, at: Moment, body: bytes) -> None:
         """Keep a snapshot, and the latest of the older ones."""
         table = tables.snapshots.c
-        mine = table.pool_id == pool_id
+        mine = table.pool == self._number(pool_id)
         before = select(table.seq).where(mine, table.seq < seq).order_by(table.seq.desc())
         older = self._execute(before.limit(1)).scalar()
         if older is not None:
             self._execute(delete(tables.snapshots).where(mine, table.seq < older))
         self._execute(delete(tables.snapshots).where(mine, table.seq == seq))
-        row = {"pool_id": pool_id, "seq": seq, "at": at, "body": body}
+        row = {"pool": self._number(pool_id), "seq": seq, "at": at, "body": body}
         self._execute(insert(tables.snapshots), row)
+
+
+def _decode(pool_id: str, seq: int, body: bytes | str) -> str:
+    try:
+        return decode_body(body)
+    except ValueError as error:
+        raise ServiceError(
+            f"event {seq} of pool {pool_id} cannot be read, it has {error}: the log is damaged "
+            "or was written by a newer pairup, restore a copy of the database"
+        ) from error

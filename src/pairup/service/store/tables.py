@@ -11,15 +11,21 @@ import sqlalchemy as sa
 metadata = sa.MetaData()
 
 
-def _pool(key: bool = False) -> sa.Column[str]:
-    column = ("pool_id", sa.String(32), sa.ForeignKey("pools.id"))
-    return sa.Column(*column, primary_key=key, nullable=False)
+# Pools and matchings have a number of a few bytes, by which other rows refer to them; their ids,
+# which callers know, are stored once. In SQLite only an INTEGER can be the key of the row itself.
+_Number = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+
+
+def _pool(key: bool = False) -> sa.Column[int]:
+    column = ("pool", _Number, sa.ForeignKey("pools.number"))
+    return sa.Column(*column, primary_key=key, nullable=False, autoincrement=False)
 
 
 pools = sa.Table(
     "pools",
     metadata,
-    sa.Column("id", sa.String(32), primary_key=True),
+    sa.Column("number", _Number, primary_key=True),
+    sa.Column("id", sa.String(32), nullable=False, unique=True),
     sa.Column("name", sa.String(64), nullable=False),
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("deleted_at", sa.BigInteger),
@@ -36,7 +42,8 @@ events = sa.Table(
     sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("at", sa.BigInteger, nullable=False),
     sa.Column("kind", sa.String(32), nullable=False),
-    sa.Column("body", sa.Text, nullable=False),
+    sa.Column("body", sa.LargeBinary, nullable=False),  # see event_bodies
+    sqlite_with_rowid=False,
 )
 
 snapshots = sa.Table(
@@ -51,7 +58,8 @@ snapshots = sa.Table(
 matchings = sa.Table(
     "matchings",
     metadata,
-    sa.Column("id", sa.String(32), primary_key=True),
+    sa.Column("number", _Number, primary_key=True),
+    sa.Column("id", sa.String(32), nullable=False, unique=True),
     _pool(),
     sa.Column("at", sa.BigInteger, nullable=False),
     sa.Column("expires_at", sa.BigInteger, nullable=False),
@@ -62,12 +70,10 @@ games = sa.Table(
     "games",
     metadata,
     sa.Column("id", sa.String(32), primary_key=True),
-    _pool(),
-    sa.Column("matching_id", sa.ForeignKey("matchings.id"), nullable=False, index=True),
+    sa.Column("matching", _Number, sa.ForeignKey("matchings.number"), nullable=False, index=True),
     sa.Column("place", sa.Integer, nullable=False),  # in the order of its matching
     sa.Column("players", sa.Text, nullable=False),
     sa.Column("chance", sa.Float(53)),
-    sa.Column("expires_at", sa.BigInteger, nullable=False),
     sa.Column("state", sa.String(16), nullable=False),
     sa.Column("played", sa.Boolean),
     sa.Column("cause", sa.String(16)),
@@ -75,6 +81,7 @@ games = sa.Table(
     sa.Column("learnt", sa.Boolean, nullable=False),
     sa.Column("late", sa.Boolean, nullable=False),
     sa.Column("closed_at", sa.BigInteger),
+    sqlite_with_rowid=False,
 )
 
 answers = sa.Table(

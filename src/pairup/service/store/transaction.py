@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row, bindparam, delete, insert, select, update
+from sqlalchemy import Row, Select, bindparam, delete, insert, select, update
 
 from pairup.service.domain.clock import Moment
 from pairup.service.domain.events import dumps
@@ -19,11 +19,23 @@ from pairup.service.store.event_log import EventLog
 
 _CHUNK = 500  # ids in a statement
 _CHANGEABLE = ("state", "played", "cause", "answers", "learnt", "late", "closed_at")  # by events
+_OF_MATCHING = ("matching", "place")  # a game's number of its matching, and its place in it
+_PLACED = tables.matchings.join(tables.pools)
+_MATCHINGS: Select[Any] = select(
+    *tables.matchings.c["id", "at", "expires_at", "waiting"], tables.pools.c.id.label("pool_id")
+).select_from(_PLACED)
+_GAMES: Select[Any] = select(
+    *tables.games.c,
+    tables.matchings.c.id.label("matching_id"),
+    tables.matchings.c.expires_at,
+    tables.pools.c.id.label("pool_id"),
+).select_from(tables.games.join(_PLACED))
 
 
 class PoolRow(NamedTuple):
     """A pool as the store lists it: the columns of its table."""
 
+    number: int
     id: str
     name: str
     created_at: Moment
@@ -48,7 +60,10 @@ class Transaction(EventLog):
         query = select(tables.pools).where(condition, tables.pools.c.deleted_at.is_(None))
         # SQLite has no rows to lock, and ignores this: its writers are alone anyway.
         row = self._execute(query.with_for_update() if lock else query).first()
-        return None if row is None else PoolRow(*row)
+        if row is None:
+            return None
+        self._numbers[row.id] = row.number
+        return PoolRow(*row)
 
     def pools(self, after: str, limit: int) -> list[PoolRow]:
         """List pools by name."""
@@ -77,8 +92,13 @@ class Transaction(EventLog):
     def add_matching(self, matching: MatchingRecord, games: Sequence[GameRecord]) -> None:
         """Enter a matching with its games, in their order."""
         row = {**vars(matching), "waiting": dumps(matching.waiting)}
-        self._execute(insert(tables.matchings), row)
-        rows = [{**_game_row(game), "place": place} for place, game in enumerate(games)]
+        row["pool"] = self._number(row.pop("pool_id"))
+        added = self._execute(insert(tables.matchings).values(row)).inserted_primary_key
+        assert added is not None
+        rows = [
+            {**_game_row(game), "matching": added.number, "place": place}
+            for place, game in enumerate(games)
+        ]
         if rows:
             self._execute(insert(tables.games), rows)
 
@@ -93,21 +113,20 @@ class Transaction(EventLog):
 
     def matching(self, id: str) -> MatchingRecord | None:
         """Find a matching."""
-        query = select(tables.matchings).where(tables.matchings.c.id == id)
-        row = self._execute(query).first()
+        row = self._execute(_MATCHINGS.where(tables.matchings.c.id == id)).first()
         if row is None:
             return None
         return MatchingRecord(**{**row._mapping, "waiting": json.loads(row.waiting)})
 
     def games_of(self, matching_id: str, limit: int | None = None) -> list[GameRecord]:
         """List the games of a matching in their order, at most `limit` if that is given."""
-        table = tables.games.c
-        query = select(tables.games).where(table.matching_id == matching_id).order_by(table.place)
+        mine = _GAMES.where(tables.matchings.c.id == matching_id)
+        query = mine.order_by(tables.games.c.place)
         return [_game_record(row) for row in self._execute(query.limit(limit))]
 
     def games_in(self, pool_id: str) -> dict[str, GameRecord]:
         """List all games that a pool ever had."""
-        query = select(tables.games).where(tables.games.c.pool_id == pool_id)
+        query = _GAMES.where(tables.pools.c.id == pool_id)
         return {row.id: _game_record(row) for row in self._execute(query)}
 
     def games(self, ids: Iterable[str]) -> dict[str, GameRecord]:
@@ -115,7 +134,7 @@ class Transaction(EventLog):
         wanted, found = list(ids), dict[str, GameRecord]()
         for start in range(0, len(wanted), _CHUNK):
             some = tables.games.c.id.in_(wanted[start : start + _CHUNK])
-            rows = self._execute(select(tables.games).where(some))
+            rows = self._execute(_GAMES.where(some))
             found |= {row.id: _game_record(row) for row in rows}
         return found
 
@@ -166,11 +185,12 @@ class Transaction(EventLog):
 
 
 def _game_record(row: Row[Any]) -> GameRecord:
-    stored = {name: value for name, value in row._mapping.items() if name != "place"}
+    stored = {name: value for name, value in row._mapping.items() if name not in _OF_MATCHING}
     stored["players"] = tuple(json.loads(row.players))
     return GameRecord(**{**stored, "answers": json.loads(row.answers or "{}")})
 
 
 def _game_row(game: GameRecord) -> dict[str, Any]:
     answers = dumps(game.answers) if game.answers else None
-    return {**vars(game), "players": dumps(game.players), "answers": answers}
+    row = {**vars(game), "players": dumps(game.players), "answers": answers}
+    return {name: value for name, value in row.items() if name in tables.games.c}

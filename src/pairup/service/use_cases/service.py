@@ -23,9 +23,10 @@ from pairup.service.problem_details import RefusalError
 from pairup.service.store import PoolRow, Store, Transaction
 from pairup.service.use_cases import proposals, report_handling, views
 from pairup.service.use_cases.idempotency import KeyedRequest, Reply
+from pairup.service.use_cases.ids import draw_id
 from pairup.service.use_cases.pool_access import PoolAccess
 from pairup.service.use_cases.pool_cache import unknown_pool
-from pairup.service.use_cases.unit_of_work import DrawId, UnitOfWork, draw_id
+from pairup.service.use_cases.unit_of_work import DrawId, UnitOfWork
 
 T = TypeVar("T")
 View = dict[str, Any]

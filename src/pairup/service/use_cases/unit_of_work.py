@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterable
 
 from pairup.service.domain.clock import Moment
@@ -12,11 +11,6 @@ from pairup.service.domain.pool import Pool
 from pairup.service.store import Transaction
 
 DrawId = Callable[[], str]
-
-
-def draw_id() -> str:
-    """Draw an id that nobody can guess."""
-    return secrets.token_hex(12)
 
 
 class UnitOfWork:

@@ -9,12 +9,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 # No control characters, nor the character that replaces undecodable bytes: two names would be one.
 PRINTABLE = r"^[^\x00-\x1f\x7f-\x9f\ufffd]+$"
 POOL_NAME = r"^[a-z0-9][a-z0-9_-]{0,63}$"
-_ID = r"^[0-9a-f]{24}$"
+_ID = r"^([0-9a-v]{26}|[0-9a-f]{24})$"  # those of the first schema were shorter
 PATTERN_RULES = {  # the patterns in words
     POOL_NAME: "it has at most 64 lower-case letters, digits, - and _, and begins with neither - "
     "nor _",
     PRINTABLE: "it is text without control characters",
-    _ID: "it has 24 hexadecimal digits",
+    _ID: "it has 26 digits and letters from a to v, as it was answered",
 }
 
 
@@ -33,7 +33,7 @@ PlayerId = Annotated[
     AfterValidator(_check_player),
     Field(examples=["ann"]),
 ]
-Id = Annotated[str, StringConstraints(pattern=_ID), Field(examples=["5f0c2b7e9a1d4c3e8b6f7a10"])]
+Id = Annotated[str, StringConstraints(pattern=_ID), Field(examples=["1h4k0n3v8q2m5r7t9c6d0f4g2j"])]
 Time = Annotated[str, Field(examples=["2026-01-01T12:00:00.000000Z"])]
 Share = Annotated[float, Field(ge=0, le=1)]
 Status = Literal["waiting", "proposed", "playing", "away"]

@@ -81,7 +81,9 @@ class NewGameReport(NewReport):
     """What is known of one of several games."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"game": "5f0c2b7e9a1d4c3e8b6f7a10", "outcome": "played"}]}
+        json_schema_extra={
+            "examples": [{"game": "1h4k0n3v8q2m5r7t9c6d0f4g2j", "outcome": "played"}]
+        }
     )
 
     game: Annotated[str, StringConstraints(max_length=64, pattern=PRINTABLE)]
