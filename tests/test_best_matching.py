@@ -3,6 +3,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from pairup import Matching, MatchingError, Problem, best_matching
 from tests.support.twins import matching as naive_matching
@@ -126,6 +127,73 @@ def test_bad_weights_are_refused(weights, message):
 def test_weights_that_forbid_every_perfect_matching_are_refused():
     weights = np.full((4, 4), -math.inf)  # a star: all know player 0 alone
     weights[0, :] = weights[:, 0] = 1.0
-    with pytest.raises(MatchingError, match=r"-inf in every perfect matching: allow more"):
+    with pytest.raises(MatchingError, match=r"forbidden couples in every one: allow more"):
         best_matching(weights)
     assert len(best_matching(weights, perfect=False)) == 1
+
+
+def stored(weights):
+    """The same weights in a sparse array, which stores those that are not -inf."""
+    rows, columns = np.nonzero(weights > -math.inf)
+    return sparse.coo_array((weights[rows, columns], (rows, columns)), shape=weights.shape)
+
+
+@pytest.mark.parametrize("perfect", [True, False])
+@pytest.mark.parametrize("form", ["coo", "csr", "csc", "lil"])
+def test_a_sparse_array_is_matched_as_the_same_weights_in_full(form, perfect):
+    random, refused = np.random.default_rng(0), 0
+    for players in (2, 3, 6, 7, 8):
+        for _ in range(25):
+            weights = symmetric(random.normal(size=(players, players)))
+            weights[symmetric(random.random((players, players)) < 0.5) > 0] = -math.inf
+            given = stored(weights).asformat(form)
+            try:
+                expected = best_matching(weights, perfect=perfect)
+            except MatchingError as error:
+                with pytest.raises(MatchingError, match=str(error)[:50]):
+                    best_matching(given, perfect=perfect)
+                refused += 1
+                continue
+            assert best_matching(given, perfect=perfect) == expected
+    assert (refused > 0) == perfect
+
+
+def test_few_couples_in_a_full_array_are_matched_as_in_a_sparse_one():
+    random = np.random.default_rng(1)
+    weights = symmetric(random.random((60, 60)))
+    weights[symmetric(random.random((60, 60)) < 0.9) > 0] = -math.inf
+    assert best_matching(weights, perfect=False) == best_matching(stored(weights), perfect=False)
+
+
+def test_a_stored_zero_is_a_couple_and_a_missing_entry_is_not():
+    given = sparse.coo_array(([0.0, 0.0], ([0, 1], [1, 0])), shape=(3, 3))
+    assert best_matching(given) == Matching([(0, 1)], [2])
+    assert best_matching(given, perfect=False) == Matching([(0, 1)], [2])
+    assert best_matching(sparse.coo_array((4, 4)), perfect=False) == Matching((), range(4))
+
+
+def test_the_diagonal_of_a_sparse_array_is_ignored():
+    given = sparse.csr_array(np.array([[math.nan, 1.0], [1.0, math.inf]]))
+    assert best_matching(given) == Matching([(0, 1)])
+
+
+def test_the_sparse_array_given_is_not_changed():
+    given = sparse.coo_array(([1.0, 2.0, 3.0], ([0, 0, 1], [1, 1, 0])), shape=(2, 2))
+    assert best_matching(given) == Matching([(0, 1)])
+    assert given.nnz == 3  # its duplicates too
+
+
+@pytest.mark.parametrize(
+    ("entries", "shape", "message"),
+    [
+        (([1.0], ([0], [1])), (2, 3), r"got shape \(2, 3\)"),
+        (([1j], ([0], [1])), (2, 2), "got complex128: give floats"),
+        (([1.0], ([0], [1])), (2, 2), "got 1.0 for players 0 and 1 but nothing for 1 and 0"),
+        (([1.0, 2.0], ([0, 1], [1, 0])), (2, 2), "got 1.0 for players 0 and 1 but 2.0 for 1"),
+        (([math.nan] * 2, ([0, 1], [1, 0])), (2, 2), "got nan for players 0 and 1"),
+        (([1.0] * 2, ([0, 1], [1, 0])), (4, 4), "forbidden couples for all couples of player 2"),
+    ],
+)
+def test_bad_sparse_weights_are_refused(entries, shape, message):
+    with pytest.raises(MatchingError, match=message):
+        best_matching(sparse.coo_array(entries, shape=shape))

@@ -2,32 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairup.errors import MatchingError
-from pairup.kernels.exact_matching.max_matching import SOLVED, new_matching_workspace, solve
+from pairup.kernels.exact_matching import max_matching, sparse_matching
+from pairup.kernels.exact_matching.couple_graph import new_couple_graph
 from pairup.matching import Matching
 
+if TYPE_CHECKING:
+    from scipy.sparse import sparray, spmatrix
+
 Weights = NDArray[np.float64]
+_RULE = "weights must be a square of numbers, a row and a column for each player"
+_FEW = 0.2  # share of all couples below which it pays to look at the allowed ones alone
 
 
-def best_matching(weights: ArrayLike, *, perfect: bool = True) -> Matching:
+class _Couples(NamedTuple):
+    """Couples (low[k], high[k]) that are allowed, ascending, and their weights."""
+
+    players: int
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    weight: Weights
+
+
+def best_matching(weights: ArrayLike | sparray | spmatrix, *, perfect: bool = True) -> Matching:
     """Find the matching of greatest weight among players 0, 1, ..., exactly.
 
-    Edmonds' blossom algorithm, in O(n^3).
+    Edmonds' blossom algorithm. With n players it takes O(n^3); where few couples are allowed, it
+    takes time and memory for those couples only.
 
     Parameters
     ----------
     weights
         Symmetric matrix with a row and a column for each player; the diagonal is ignored. A couple
         of weight -inf is never matched. As many couples of weight +inf as possible are matched, and
-        finite weights decide among the matchings with that many.
+        finite weights decide among the matchings with that many. In a sparse array of SciPy,
+        entries that are not stored are couples that are never matched.
     perfect
         Whether all players must be matched, except one if their number is odd. Otherwise players
-        stay out if that is worth more: couples of negative weight are never matched.
+        stay out if that is worth more: couples of negative weight are never matched, and among the
+        matchings of greatest weight one with most couples is taken.
 
     Returns
     -------
@@ -47,31 +66,69 @@ def best_matching(weights: ArrayLike, *, perfect: bool = True) -> Matching:
     Matching(0-2, 1-3)
     >>> best_matching([[0, -1], [-1, 0]], perfect=False)
     Matching(waiting 0, 1)
+
+    Players in a row, each of whom may meet the next one only:
+
+    >>> from scipy.sparse import coo_array
+    >>> row = coo_array(([2.0, 3.0, 2.0], ([0, 1, 2], [1, 2, 3])), shape=(4, 4))
+    >>> best_matching(row + row.T)
+    Matching(0-1, 2-3)
     """
-    given = _checked(weights)
-    players = len(given)
-    usable = given if perfect else np.maximum(given, 0.0)
-    mate = _solved(_with_phantom(usable) if players % 2 else usable)
-    couples = [(i, int(mate[i])) for i in range(players) if i < mate[i] < players]
+    sparse = sys.modules.get("scipy.sparse")
+    if sparse is not None and sparse.issparse(weights):
+        couples = _checked_sparse(weights)
+    else:
+        table = _checked(weights)
+        allowed = np.triu(table > -np.inf, 1)
+        low, high = np.nonzero(allowed)
+        couples = _Couples(len(table), low, high, table[low, high])
+        if len(low) >= _FEW * allowed.size / 2:
+            return _matching(couples.players, _solved_dense(table, perfect))
+    return _matching(couples.players, _solved_sparse(couples, perfect))
+
+
+def _matching(players: int, mate: NDArray[np.int64]) -> Matching:
+    """Turn the partner of each player, out of range for those who wait, into a matching."""
+    coupled = (mate >= 0) & (mate < players)
+    couples = [(i, int(mate[i])) for i in range(players) if coupled[i] and i < mate[i]]
+    return Matching(couples, [i for i in range(players) if not coupled[i]])
+
+
+def _solved_dense(table: Weights, perfect: bool) -> NDArray[np.int64]:
+    """Return the partner of each player; at most one of them is the phantom."""
+    usable = table if perfect else np.maximum(table, 0.0)
+    weights = _with_phantom(usable) if len(table) % 2 else usable
+    workspace = max_matching.new_matching_workspace(len(weights))
+    status = max_matching.solve(workspace, _scaled(weights), np.arange(len(weights)))
+    if status != max_matching.SOLVED:
+        raise _no_perfect_matching(np.all(weights == -np.inf, axis=1))
+    mate = workspace.kept_mate[: len(table)]
     if not perfect:
-        couples = [(i, j) for i, j in couples if given[i, j] >= 0.0]
-    coupled = {player for couple in couples for player in couple}
-    return Matching(couples, [i for i in range(players) if i not in coupled])
+        coupled = mate < len(table)
+        mate[coupled] = np.where(table[coupled, mate[coupled]] >= 0.0, mate[coupled], -1)
+    return mate
 
 
-def _solved(weights: Weights) -> NDArray[np.int64]:
-    """Return the partner of each player."""
-    workspace, players = new_matching_workspace(len(weights)), np.arange(len(weights))
-    if solve(workspace, _scaled(weights), players) != SOLVED:
-        alone = np.flatnonzero(np.all(weights == -np.inf, axis=1))
-        where = (
-            f"for all couples of player {alone[0]}" if len(alone) else "in every perfect matching"
-        )
-        raise MatchingError(
-            f"some perfect matching must be allowed, got weights of -inf {where}: "
-            "allow more couples, or ask for perfect=False"
-        )
-    return workspace.kept_mate
+def _solved_sparse(couples: _Couples, perfect: bool) -> NDArray[np.int64]:
+    """Return the partner of each player, -1 for those who wait."""
+    if perfect and couples.players % 2:
+        couples = _with_sparse_phantom(couples)
+    players, low, high, weight = couples
+    workspace = sparse_matching.new_sparse_workspace(players, len(low))
+    graph, everybody = new_couple_graph(players, low, high), np.ones(players, np.bool_)
+    status = sparse_matching.solve_graph(workspace, graph, _scaled(weight), everybody, perfect)
+    if status != max_matching.SOLVED:
+        raise _no_perfect_matching(np.diff(graph.start) == 0)
+    return workspace.mate
+
+
+def _no_perfect_matching(alone: NDArray[np.bool_]) -> MatchingError:
+    """Say that players are left over, of whom those are known who may meet nobody."""
+    where = f"for all couples of player {alone.argmax()}" if alone.any() else "in every one"
+    return MatchingError(
+        f"some perfect matching must be allowed, got forbidden couples {where}: "
+        "allow more couples, or ask for perfect=False"
+    )
 
 
 def _scaled(weights: Weights) -> Weights:
@@ -90,27 +147,72 @@ def _with_phantom(weights: Weights) -> Weights:
     return np.pad(weights, (0, 1), constant_values=worth)
 
 
+def _with_sparse_phantom(couples: _Couples) -> _Couples:
+    """Add a player with whom everybody may be coupled, for the same weight."""
+    players, low, high, weight = couples
+    finite = weight[np.isfinite(weight)]
+    ends = np.append(low, np.arange(players)), np.append(high, np.full(players, players))
+    weights = np.append(weight, np.full(players, finite.min() if finite.size else 0.0))
+    order = np.lexsort(ends[::-1])
+    return _Couples(players + 1, ends[0][order], ends[1][order], weights[order])
+
+
+def _checked_sparse(weights: Any) -> _Couples:
+    """Check a sparse array of SciPy, and pick the couples that it allows."""
+    if weights.ndim != 2 or weights.shape[0] != weights.shape[1]:
+        raise MatchingError(f"{_RULE}, got shape {weights.shape}: give as many rows as columns")
+    if weights.dtype.kind not in "biuf":
+        raise MatchingError(f"{_RULE}, got {weights.dtype}: give floats")
+    entries = weights.tocsr(copy=True).astype(np.float64).tocoo()
+    entries.sum_duplicates()  # in the order of columns, then rows
+    order = np.lexsort((entries.col, entries.row))
+    row, column = entries.row[order].astype(np.int64), entries.col[order].astype(np.int64)
+    value = entries.data[order]
+    allowed = (row != column) & (value != -np.inf)
+    row, column, value = row[allowed], column[allowed], value[allowed]
+    _check_values(row, column, value)
+    upper, mirrored = row < column, np.lexsort((row, column))
+    same = np.array_equal(row, column[mirrored]) and np.array_equal(column, row[mirrored])
+    if not same or not np.array_equal(value, value[mirrored]):
+        _refuse_asymmetric(row, column, value)
+    return _Couples(weights.shape[0], row[upper], column[upper], value[upper])
+
+
+def _check_values(row: NDArray[np.int64], column: NDArray[np.int64], value: Weights) -> None:
+    for k in np.flatnonzero(np.isnan(value)):
+        raise MatchingError(
+            f"weights must be numbers, got nan for players {row[k]} and {column[k]}: "
+            "give -inf if they must not be matched"
+        )
+
+
+def _refuse_asymmetric(row: NDArray[np.int64], column: NDArray[np.int64], value: Weights) -> None:
+    stored = dict(zip(zip(row.tolist(), column.tolist(), strict=True), value.tolist(), strict=True))
+    for (i, j), weight in stored.items():
+        if stored.get((j, i)) != weight:
+            raise MatchingError(
+                f"weights must be symmetric, got {weight} for players {i} and {j} but "
+                f"{stored.get((j, i), 'nothing')} for {j} and {i}: store both"
+            )
+
+
 def _checked(weights: ArrayLike) -> Weights:
-    rule = "weights must be a square of numbers, a row and a column for each player"
     try:
         table: NDArray[Any] = np.asarray(weights)
     except (TypeError, ValueError):  # ragged
         raise MatchingError(
-            f"{rule}, got rows of different lengths: make them equally long"
+            f"{_RULE}, got rows of different lengths: make them equally long"
         ) from None
     if table.size == 0 and table.ndim <= 2 and len(set(table.shape)) <= 1:
         return np.zeros((0, 0))
     if table.ndim != 2 or table.shape[0] != table.shape[1]:
-        raise MatchingError(f"{rule}, got shape {table.shape}: try [[0, 1], [1, 0]]")
+        raise MatchingError(f"{_RULE}, got shape {table.shape}: try [[0, 1], [1, 0]]")
     if table.dtype.kind not in "biuf":
-        raise MatchingError(f"{rule}, got {table.dtype} such as {table.flat[0]!r}: give floats")
+        raise MatchingError(f"{_RULE}, got {table.dtype} such as {table.flat[0]!r}: give floats")
     table = table.astype(np.float64)
     np.fill_diagonal(table, -np.inf)
-    for i, j in np.argwhere(np.isnan(table)):
-        raise MatchingError(
-            f"weights must be numbers, got nan for players {i} and {j}: "
-            "give -inf if they must not be matched"
-        )
+    row, column = np.nonzero(np.isnan(table))
+    _check_values(row, column, table[row, column])
     for i, j in np.argwhere(table != table.T):
         raise MatchingError(
             f"weights must be symmetric, got {table[i, j]} for players {i} and {j} but "

@@ -68,3 +68,54 @@ def assert_proven(workspace, vertices, tolerance):
     bound = math.fsum(y) + math.fsum(z * (len(members) // 2) for members, z in sets)
     weight = math.fsum(float(workspace.weight[a, workspace.mate[a]]) for a in range(vertices)) / 2
     assert abs(weight - bound) <= vertices * tolerance
+
+
+def best_of_graph(couples, weights):
+    """The greatest weight of a matching, and the most couples of a matching that has it."""
+    weight_of = dict(zip(couples, weights, strict=True))
+    players = sorted({player for couple in couples for player in couple})
+    allowed = (each for each in matchings(players) if all(couple in weight_of for couple in each))
+    return max((math.fsum(weight_of[couple] for couple in each), len(each)) for each in allowed)
+
+
+def couples_of_graph(workspace):
+    """The couples found in a graph, after checking that partners agree."""
+    mate = workspace.mate.tolist()
+    assert all(j == -1 or (mate[j] == i and j != i) for i, j in enumerate(mate))
+    return [(i, j) for i, j in enumerate(mate) if i < j]
+
+
+def assert_proven_on_graph(workspace, tolerance, *, perfect=False):
+    """Check the dual solution of a matching in a graph, in which players may stay single.
+
+    As `assert_proven`, but that y[a] >= 0 unless the matching must be perfect: then no matching of
+    some players weighs more than sum y + sum z[B] (|B| - 1) / 2 either.
+    """
+    slots = len(workspace.mate)
+    sets = [
+        (set(_members(workspace, b)), float(workspace.thickness[b]))
+        for b in range(slots, len(workspace.base))
+        if workspace.first_child[b] != -1
+    ]
+    assert all(len(members) % 2 == 1 and z >= 0.0 for members, z in sets)
+    around = [{k for k, (members, _) in enumerate(sets) if a in members} for a in range(slots)]
+    y, weight = workspace.dual.tolist(), []
+    assert perfect or min(y) >= 0.0
+    for a in range(slots):
+        for k in range(workspace.start[a], workspace.start[a + 1]):
+            b = int(workspace.to[k])
+            thickness = [sets[x][1] for x in around[a] & around[b]]
+            assert math.fsum((y[a], y[b], *thickness)) >= workspace.weight[k] - tolerance
+            if a < b == workspace.mate[a]:
+                weight.append(float(workspace.weight[k]))
+    assert len(weight) == len(couples_of_graph(workspace))  # all of them are allowed
+    bound = math.fsum(y) + math.fsum(z * (len(members) // 2) for members, z in sets)
+    assert abs(math.fsum(weight) - bound) <= slots * tolerance
+
+
+def _members(workspace, blossom):
+    player, last = int(workspace.first_member[blossom]), int(workspace.last_member[blossom])
+    while player != last:
+        yield player
+        player = int(workspace.next_member[player])
+    yield last

@@ -117,15 +117,16 @@ def _make_odd(work, vertices, node, source, target):
 
 
 @kernel
-def _odd_above(work, node):
+def odd_above(work, node):
     """The odd node through which an even node is reached, NOBODY for the root."""
     partner = work.mate[work.base[node]]
     return work.top[partner] if partner != NOBODY else NOBODY
 
 
 @kernel
-def _even_above(work, node):
-    odd = _odd_above(work, node)
+def even_above(work, node):
+    """The even node above an even node, NOBODY for the root."""
+    odd = odd_above(work, node)
     return work.top[work.entry_from[odd]] if odd != NOBODY else NOBODY
 
 
@@ -156,13 +157,13 @@ def _fork(work, node, other):
     """
     depth, x = 0, node
     while x != NOBODY:
-        work.mark[x], depth, x = depth, depth + 1, _even_above(work, x)
+        work.mark[x], depth, x = depth, depth + 1, even_above(work, x)
     fork = other
     while work.mark[fork] < 0:
-        fork = _even_above(work, fork)
+        fork = even_above(work, fork)
     found, x = work.mark[fork], node
     while x != NOBODY:
-        work.mark[x], x = NOBODY, _even_above(work, x)
+        work.mark[x], x = NOBODY, even_above(work, x)
     return fork, found
 
 
@@ -172,21 +173,21 @@ def _close_cycle(work, blossom, u, v, fork, depth):
     children = work.children[blossom]
     x = work.top[u]
     for k in range(2 * depth, 0, -2):
-        odd = _odd_above(work, x)
+        odd = odd_above(work, x)
         children[k], children[k - 1] = x, odd
         _set_link(work, blossom, k - 1, work.mate[work.base[x]], work.base[x])
         _set_link(work, blossom, k - 2, work.entry_from[odd], work.entry_to[odd])
-        x = _even_above(work, x)
+        x = even_above(work, x)
     children[0], k = fork, 2 * depth
     _set_link(work, blossom, k, u, v)
     x = work.top[v]
     while x != fork:
-        odd = _odd_above(work, x)
+        odd = odd_above(work, x)
         children[k + 1], children[k + 2] = x, odd
         _set_link(work, blossom, k + 1, work.base[x], work.mate[work.base[x]])
         _set_link(work, blossom, k + 2, work.entry_to[odd], work.entry_from[odd])
         k += 2
-        x = _even_above(work, x)
+        x = even_above(work, x)
     work.child_count[blossom] = k + 1
 
 
@@ -267,7 +268,7 @@ def _augment(work, u, v):
     """Couple even player `u` with exposed `v`, and re-couple all the way up to the root."""
     _move_base(work, work.top[v], v)
     while True:
-        odd = _odd_above(work, work.top[u])
+        odd = odd_above(work, work.top[u])
         _move_base(work, work.top[u], u)
         work.mate[u], work.mate[v] = v, u
         if odd == NOBODY:

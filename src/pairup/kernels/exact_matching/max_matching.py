@@ -22,8 +22,8 @@ from pairup.kernels.exact_matching.blossom_search import NOBODY, search
 from pairup.kernels.runtime.compilation import kernel
 
 SOLVED, NO_MATCHING = 0, 1
-_LARGER = 2.0**8
-_ROUNDING = 2.0**-50  # a relative difference that rounding may make
+LARGER = 2.0**8
+ROUNDING = 2.0**-50  # a relative difference that rounding may make
 
 
 class MatchingWorkspace(NamedTuple):
@@ -158,7 +158,7 @@ def _out_of_scale(work, vertices):
         if work.mate[a] != NOBODY:
             size = abs(work.weight[a, work.mate[a]])
             weight = max(weight, size) if size < np.inf else weight
-    return dual > _LARGER * weight
+    return dual > LARGER * weight
 
 
 @kernel
@@ -225,7 +225,7 @@ def _fit_couple(work, vertices, a, b):
     if max(weight, min_a, min_b) == np.inf:
         return np.inf
     # Two equal sums may differ by their rounding; that is not a reason to separate.
-    if min_a + min_b <= weight + _ROUNDING * (abs(min_a) + abs(min_b) + abs(weight)):
+    if min_a + min_b <= weight + ROUNDING * (abs(min_a) + abs(min_b) + abs(weight)):
         middle = 0.5 * (work.dual[a] + weight - work.dual[b])
         work.dual[a] = max(min(middle, weight - min_b), min_a)
         work.dual[b] = weight - work.dual[a]
