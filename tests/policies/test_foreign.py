@@ -9,8 +9,8 @@ RESTING = """
     from typing import ClassVar, NamedTuple
 
     import numpy as np
-    from pairup import Policy, Problem, simulate
-    from pairup.kernels.runtime.dispatch import OK, provide
+    from pairup import Problem, simulate
+    from pairup.extending import OK, Policy, provide
 
     class FixedState(NamedTuple):
         players: np.ndarray
@@ -37,9 +37,6 @@ RESTING = """
 
         def start(self, context):
             return FixedState(np.zeros(context.slots, np.int64))
-
-        def set_present(self, state, present):
-            pass
 
         def saved(self, state):
             return {{}}

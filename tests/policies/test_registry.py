@@ -114,5 +114,5 @@ def test_a_registered_policy_is_found(monkeypatch):
 
 
 def test_a_policy_without_a_table_never_needs_a_larger_one():
-    with pytest.raises(AssertionError, match="sam has no table"):
+    with pytest.raises(PolicyError, match="a step of sam returned FULL, but the policy has no tab"):
         SAM().grow(None)

@@ -244,10 +244,11 @@ class Learner:
         >>> learner.players
         ('ann', 'cyd')
         """
-        slot = self._roster.leave(player)
+        slot = self._roster.slot(player)
+        self.policy.forget(self._running.state, slot)  # a policy may refuse
+        self._roster.leave(player)
         for couple in [couple for couple in self._pending if slot in couple]:
             del self._pending[couple]
-        self.policy.forget(self._running.state, slot)
         self._running.set_present(self._roster.slots)
 
     def estimates(self, limit: int | None = None) -> list[Estimate]:

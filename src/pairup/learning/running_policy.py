@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.checks import checked_seed
-from pairup.kernels.runtime.compilation import for_state
+from pairup.errors import PolicyError
+from pairup.kernels.runtime.compilation import is_ours
 from pairup.kernels.runtime.dispatch import (
     FULL,
     observe_answers_step,
@@ -16,10 +17,12 @@ from pairup.kernels.runtime.dispatch import (
     propose_step,
     set_available_step,
 )
+from pairup.kernels.runtime.foreign_steps import for_state
+from pairup.kernels.runtime.proposal_check import explain_broken_rule
 from pairup.kernels.runtime.randomness import POLICY, stream_key
 from pairup.learning.observation import ObservedCouples
 from pairup.learning.roster import SlotCouple
-from pairup.policies.base import Policy, Slots, StartContext
+from pairup.policies.base import Growth, Policy, Slots, StartContext
 
 Statistics = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -58,10 +61,18 @@ class RunningPolicy:
         """Couple the players in the slots `available`, at least two, but for an odd one out."""
         self._set_available(available)
         couples = np.zeros((len(available) // 2, 2), np.int64)
-        step = for_state(propose_step, self.state)
-        while step(self.state, couples) == FULL:
-            self.state = self.policy.grow(self.state)
+        step, growth = for_state(propose_step, self.state), Growth(self.policy)
+        while (status := step(self.state, couples)) == FULL:
+            self.state = growth.grown(self.state, 0)
+        if not is_ours(type(self.policy)):
+            self._check(status, couples, available)
         return [(i, j) for i, j in couples.tolist()]
+
+    def _check(self, status: int, couples: NDArray[np.int64], available: Slots) -> None:
+        """Refuse a proposal that is not a matching of the players available."""
+        broken = explain_broken_rule(status, couples, available)
+        if broken:
+            raise PolicyError(f"{self.policy.name} broke a rule: {broken}")
 
     def leader(self, available: Slots) -> list[SlotCouple] | None:
         """List the couples that look best among the slots `available`, best first, if known."""

@@ -1,6 +1,14 @@
 """Policies, one per file, and the registry that finds them by name."""
 
-from pairup.policies.base import Policy, describe_policies, get_policy, policy_names
+from pairup.policies.base import (
+    Policy,
+    describe_policies,
+    get_known_policy,
+    get_policy,
+    import_policy,
+    policy_names,
+    register,
+)
 from pairup.policies.comb_thompson import CombThompson
 from pairup.policies.comb_ucb import CombUCB
 from pairup.policies.epsilon_greedy import EpsilonGreedy
@@ -29,6 +37,9 @@ __all__ = [
     "Unimodal",
     "UnimodalThompson",
     "describe_policies",
+    "get_known_policy",
     "get_policy",
+    "import_policy",
     "policy_names",
+    "register",
 ]

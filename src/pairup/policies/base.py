@@ -6,6 +6,8 @@ import dataclasses
 import typing
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -13,7 +15,15 @@ from numpy.typing import NDArray
 
 from pairup.checks import check_choice, checked_integer
 from pairup.errors import PolicyError, did_you_mean
+from pairup.kernels.runtime.compilation import is_ours
 from pairup.kernels.runtime.randomness import word
+from pairup.policies.plugins import (
+    find_imported,
+    import_reference,
+    load_plugin,
+    plugin_names,
+    reference_of,
+)
 from pairup.problem import Problem
 from pairup.saved_arrays import Arrays
 
@@ -22,6 +32,7 @@ if TYPE_CHECKING:
 
 Slots = NDArray[np.int64]
 
+_MAX_GROWS = 16  # in a row; a table that doubles is then 65,536 times as large
 _REGISTRY: dict[str, type[Policy]] = {}
 
 
@@ -61,7 +72,8 @@ class Policy(ABC):
     Attributes
     ----------
     name
-        Name in the registry.
+        Name in the registry, in results and in saved learners. A policy from elsewhere that gives
+        none is called by its place, for example "mine:SortedMeans".
     learns_from_answers
         Whether it has the step `observe_answers`.
     draws_at_random
@@ -84,6 +96,11 @@ class Policy(ABC):
     serves_pools: ClassVar[bool] = True
     is_told_rates: ClassVar[bool] = False
     nominal_ns: ClassVar[int] = 50
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "name" not in vars(cls) and not is_ours(cls):
+            cls.name = reference_of(cls)
 
     def __post_init__(self) -> None:
         for option, hint in typing.get_type_hints(type(self)).items():
@@ -139,12 +156,23 @@ class Policy(ABC):
         return None
 
     def forget(self, state: Any, slot: int) -> None:
-        """Erase what was learnt of the player in `slot`, who left, in place."""
-        return  # nothing is learnt of players unless a policy says so
+        """Erase what was learnt of the player in `slot`, who left, in place.
+
+        A policy that learns nothing of players says so: ``def forget(self, state, slot): pass``.
+        Without an answer a newcomer would inherit the record of the player who left.
+        """
+        raise PolicyError(
+            f"{self.name} does not say how to forget a player who leaves: override "
+            "forget(state, slot) to erase the slot in each array, or to do nothing if nothing is "
+            "learnt of players"
+        )
 
     def grow(self, state: Any) -> Any:
         """Return the state with a larger table, after a step found it full."""
-        raise AssertionError(f"{self.name} has no table that could be full")
+        raise PolicyError(
+            f"a step of {self.name} returned FULL, but the policy has no table that could grow: "
+            "override grow(state), or return OK"
+        )
 
     def leader(self, state: Any) -> NDArray[np.int64] | None:
         """Return the couples that look best among the players available, best first, if known."""
@@ -190,12 +218,49 @@ class Policy(ABC):
         return f"{type(self).__name__}({', '.join(given)})"
 
 
+class Growth:
+    """The tables of a policy's state, which grow when a step finds them full, but not endlessly.
+
+    A proposal that finds the table full after several grows in a row will find it so forever.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy, self._round, self._times = policy, -1, 0
+
+    def grown(self, state: Any, round: int) -> Any:
+        """Return the state with a larger table, after a proposal of this round found it full."""
+        self._times = self._times + 1 if round == self._round else 1
+        self._round = round
+        if self._times > _MAX_GROWS:
+            raise PolicyError(
+                f"the step propose of {self._policy.name} returns FULL in round {round + 1} even "
+                f"after its tables grew {_MAX_GROWS} times: grow(state) must return a state with "
+                "room, and propose must return OK when there is room"
+            )
+        return self._policy.grow(state)
+
+
 P = TypeVar("P", bound=type[Policy])
 
 
 def register(policy_class: P) -> P:
-    """Enter a policy class into the registry under its `name`."""
-    _REGISTRY[policy_class.name] = policy_class
+    """Enter a policy class into the registry under its `name`.
+
+    A class that is defined again, in a notebook for example, replaces the earlier one.
+
+    Raises
+    ------
+    PolicyError
+        Another policy has this name.
+    """
+    name = policy_class.name
+    holder = _REGISTRY.get(name, policy_class)
+    if reference_of(holder) != reference_of(policy_class):
+        raise PolicyError(
+            f"{reference_of(policy_class)} cannot be called {name!r}, as {reference_of(holder)} "
+            "is: give it another name"
+        )
+    _REGISTRY[name] = policy_class
     return policy_class
 
 
@@ -204,13 +269,46 @@ def policy_names() -> tuple[str, ...]:
     return tuple(sorted(_REGISTRY))
 
 
-def get_policy(name: str, **options: Any) -> Policy:
-    """Make a policy from its registered name and options.
+def import_policy(name: str, folder: str | Path | None = None) -> type[Policy]:
+    """Find a policy class by its name, importing it if necessary, and register it.
 
     Parameters
     ----------
     name
-        One of `policy_names`.
+        A registered name, the name of an entry point in the group `pairup.policies`, or a place
+        "module:Class".
+    folder
+        Folder in which modules are found too.
+
+    Raises
+    ------
+    PolicyError
+        There is no such policy, it cannot be imported, or its name is taken.
+
+    Examples
+    --------
+    >>> from pairup.policies import import_policy
+    >>> import_policy("sam").__name__
+    'SAM'
+    """
+    if isinstance(name, str) and name in _REGISTRY:
+        return _REGISTRY[name]
+    if isinstance(name, str) and ":" in name:
+        return register(_checked_class(name, import_reference(name, folder)))
+    if name in plugin_names():
+        return register(_checked_class(name, load_plugin(name)))
+    known = sorted({*_REGISTRY, *plugin_names()})
+    raise PolicyError(f"no policy is called {name!r}{did_you_mean(name, known)}")
+
+
+def get_policy(name: str, **options: Any) -> Policy:
+    """Make a policy from its name and options.
+
+    Parameters
+    ----------
+    name
+        One of `policy_names`, the name of an entry point in the group `pairup.policies`, or
+        "module:Class" of a module that is imported.
     **options
         Options of the policy, as its class takes them; the others keep their defaults.
 
@@ -225,14 +323,39 @@ def get_policy(name: str, **options: Any) -> Policy:
     >>> get_policy("unimodal", index="ucb")
     Unimodal(compare='players', index='ucb', clock='leader')
     """
-    if not isinstance(name, str) or name not in _REGISTRY:
-        raise PolicyError(f"no policy is called {name!r}{did_you_mean(name, policy_names())}")
-    policy_class = _REGISTRY[name]
+    if isinstance(name, str) and ":" in name:
+        return get_known_policy(name, **options)
+    return make_policy(import_policy(name), **options)
+
+
+def get_known_policy(name: str, **options: Any) -> Policy:
+    """Make a policy as `get_policy` does, but import nothing: for names that are not trusted."""
+    if isinstance(name, str) and name in _REGISTRY:
+        return make_policy(_REGISTRY[name], **options)
+    found = find_imported(name) if isinstance(name, str) else None
+    if isinstance(found, type) and issubclass(found, Policy) and found.name == name:
+        return make_policy(found, **options)
+    if isinstance(name, str) and ":" in name:
+        raise PolicyError(
+            f"the policy {name!r} is not imported: import {name.partition(':')[0]} first"
+        )
+    raise PolicyError(f"no policy is called {name!r}{did_you_mean(name, policy_names())}")
+
+
+def make_policy(policy_class: type[Policy], **options: Any) -> Policy:
+    """Make a policy of a class, or refuse an option that it does not have."""
     known = [field.name for field in dataclasses.fields(policy_class)]
     for option in options:
         if option not in known:
-            raise PolicyError(f"{name} has no option {option!r}{did_you_mean(option, known)}")
+            near = did_you_mean(option, known)
+            raise PolicyError(f"{policy_class.name} has no option {option!r}{near}")
     return policy_class(**options)
+
+
+def _checked_class(name: str, found: object) -> type[Policy]:
+    if isinstance(found, type) and issubclass(found, Policy):
+        return found
+    raise PolicyError(f"{name!r} is not a policy, got {found!r}: name a class derived from Policy")
 
 
 def describe_policies() -> list[dict[str, str]]:
@@ -244,6 +367,9 @@ def describe_policies() -> list[dict[str, str]]:
     True
     """
     rows = []
+    for plugin in plugin_names():
+        with suppress(PolicyError):  # a plugin that is broken is refused when it is named
+            import_policy(plugin)
     for name in policy_names():
         fields = dataclasses.fields(_REGISTRY[name])
         options = ", ".join(f"{field.name}={field.default}" for field in fields)

@@ -31,6 +31,9 @@ class Uniform(Policy):
         players, shuffled = np.zeros((2, context.slots), np.int64)
         return UniformState(players, shuffled, new_counters(), np.array([context.key]))
 
+    def forget(self, state: Any, slot: int) -> None:
+        return  # nothing is learnt of players
+
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
         return {"round": state.now[[ROUND]]}
 

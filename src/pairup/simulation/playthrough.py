@@ -8,12 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.errors import SimulationError
-from pairup.kernels.runtime.compilation import for_state
+from pairup.errors import PolicyError, SimulationError
+from pairup.kernels.runtime.compilation import is_ours
 from pairup.kernels.runtime.dispatch import FULL, set_available_step
+from pairup.kernels.runtime.foreign_steps import for_state
+from pairup.kernels.runtime.proposal_check import (
+    REFUSED,
+    GuardedState,
+    explain_refusal,
+    new_guard,
+)
 from pairup.kernels.runtime.randomness import POLICY, stream_key
 from pairup.kernels.simulation_loop import new_totals, play_rounds
-from pairup.policies.base import Policy, StartContext
+from pairup.policies.base import Growth, Policy, StartContext
 from pairup.problem import Problem
 from pairup.simulation.replication import new_replication
 
@@ -47,7 +54,7 @@ class Playthrough:
         self._replications = [new_replication(piece, seed, number) for piece in problem.pieces]
         self._slice = max(_SLICE // players, 1)
         self._key, self._horizon = np.uint64(stream_key(seed, number, POLICY)), rounds
-        self._state = self._start()
+        self._state, self._growth = self._start(), Growth(policy)
 
     def _start(self) -> Any:
         """Make the policy's state, told the rates of the moment (which only an oracle reads)."""
@@ -59,7 +66,8 @@ class Playthrough:
         state, present = self._policy.start(context), np.arange(players)
         self._policy.set_present(state, present)
         for_state(set_available_step, state)(state, present)
-        return state
+        # What a policy of ours proposes its tests check; others are checked in every round.
+        return state if is_ours(type(self._policy)) else new_guard(state, players)
 
     def play_to(self, round: int, stop: threading.Event | None = None) -> None:
         """Play on to a round; an event that is set stops it within a hundredth of a second."""
@@ -69,8 +77,21 @@ class Playthrough:
             if stop is not None and stop.is_set():
                 raise SimulationError("the simulation was stopped before its last round")
             until = min(round, totals.round[0] + self._slice, self._next_change())
-            if loop(self._state, self._replications[self._piece], totals, until) == FULL:
-                self._state = self._policy.grow(self._state)
+            status = loop(self._state, self._replications[self._piece], totals, until)
+            if status == FULL:
+                self._grow()
+            elif status == REFUSED:
+                broken = explain_refusal(self._state, totals.couples)
+                raise PolicyError(
+                    f"{self._policy.name} broke a rule in round {totals.round[0] + 1}: {broken}"
+                )
+
+    def _grow(self) -> None:
+        state, round = self._state, int(self.totals.round[0])
+        if isinstance(state, GuardedState):
+            self._state = state._replace(state=self._growth.grown(state.state, round))
+        else:
+            self._state = self._growth.grown(state, round)
 
     def _next_change(self) -> int:
         """Enter the piece that is played now; returns the round in which the next one starts."""

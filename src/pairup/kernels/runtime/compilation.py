@@ -5,7 +5,6 @@ cached function, yet our loops inline kernels from other files. So the cache liv
 named after a digest of *all* kernel sources: any edit starts a fresh folder.
 """
 
-import functools
 import hashlib
 import os
 import shutil
@@ -88,7 +87,10 @@ event.register("numba:compile", _CompileNotice())
 
 
 def kernel(function):
-    """Compile `function` without the GIL, cached on disk under the digest of all kernels."""
+    """Compile `function` without the GIL, without allocation, on its first call.
+
+    Machine code of pairup's own kernels is kept on disk under the digest of all of them.
+    """
     return _compiled(function, OPTIONS)
 
 
@@ -101,6 +103,8 @@ def outlined(function):
 
 
 def _compiled(function, options):
+    if not is_ours(function):  # the digest does not cover its sources
+        return numba.njit(nogil=True, **options)(function)
     # Numba reads the setting when it decorates, so other libraries' caches are left alone.
     before, config.CACHE_DIR = config.CACHE_DIR, _FOLDER
     try:
@@ -109,19 +113,9 @@ def _compiled(function, options):
         config.CACHE_DIR = before
 
 
-def for_state(function, state):
-    """`function`, a kernel on policies' states, as it is to be called on this state.
-
-    The steps of a policy from elsewhere are compiled into our kernels, yet the digest does not
-    cover their sources: for its states the kernel is compiled afresh in every process.
-    """
-    ours = type(state).__module__.startswith("pairup.")
-    return function if ours else _uncached(function)
-
-
-@functools.cache
-def _uncached(function):
-    return numba.njit(nogil=True, **OPTIONS)(function.py_func)
+def is_ours(thing):
+    """Whether a class or a function is of pairup itself, and so watched by the digest."""
+    return str(thing.__module__).partition(".")[0] == "pairup"
 
 
 @kernel

@@ -1,15 +1,28 @@
-"""The steps of a policy, chosen at compile time by the type of its state.
+"""The steps of a policy, chosen at compile time by its state.
 
 A policy is a state (a NamedTuple of arrays) and three steps on it, or four. Loops call the names of
-this module; Numba replaces each by the step registered for the state at hand. Unlike functions
-passed as arguments, such loops are found again in the cache on disk by the next process.
+this module. For a state of pairup's own Numba replaces each name by the step registered for the
+type: unlike functions passed as arguments, such loops are found again in the cache on disk by the
+next process. For a state from elsewhere see `foreign_steps`.
 """
+
+from collections.abc import Callable
+from typing import NamedTuple
 
 from numba.extending import overload
 
-from pairup.kernels.runtime.compilation import OPTIONS, kernel
+from pairup.kernels.runtime.compilation import OPTIONS, is_ours, kernel
 
 OK, FULL = 0, 1  # FULL: a table of the state must grow; nothing was changed, call again
+
+
+class Steps(NamedTuple):
+    """The steps of a policy as they were given: plain functions or kernels."""
+
+    set_available: Callable
+    propose: Callable
+    observe: Callable
+    observe_answers: Callable | None = None
 
 
 def set_available(state, players):
@@ -39,12 +52,16 @@ def learn_nothing(state, couples, played):
 
 
 def provide(state_class, *, set_available, propose, observe, observe_answers=None):
-    """Register the steps, plain functions or kernels, of the states of type `state_class`."""
-    _register("set_available", state_class, set_available)
-    _register("propose", state_class, propose)
-    _register("observe", state_class, observe)
-    if observe_answers is not None:
-        _register("observe_answers", state_class, observe_answers)
+    """Give the states of type `state_class` their steps, plain functions or kernels.
+
+    The steps belong to the class itself: another class of the same name has steps of its own, and
+    steps that are given again replace the earlier ones.
+    """
+    state_class.__pairup_steps__ = steps = Steps(set_available, propose, observe, observe_answers)
+    if is_ours(state_class):
+        for name, step in steps._asdict().items():
+            if step is not None:
+                _register(name, state_class, step)
 
 
 def _register(name, state_class, step):

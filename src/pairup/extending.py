@@ -1,0 +1,131 @@
+"""All that a policy of your own needs, in one place.
+
+The names listed here keep their meaning within a major version of pairup, as semantic versioning
+has it; modules beneath `pairup.kernels` and `pairup.policies` may change in any version.
+`docs/how-to/add-a-policy.md` shows a policy in 40 lines, `pairup.testing.check_policy` tests one.
+
+The contract
+    `Policy` and `StartContext`; `register`; bases with statistics, saving and forgetting done:
+    `CouplePolicy`, `GreedyLeaderPolicy`, `ExactMatchingPolicy`.
+Steps
+    `provide` gives a state its steps, which return `OK` or `FULL`; `learn_nothing` is an `observe`
+    that does nothing. `kernel` compiles a helper, `outlined` one that is long and seldom called.
+    `slot` makes an index of a player that needs no check for negative values.
+States
+    `new_arrays`; `new_counters` with the places `ROUND`, `AVAILABLE` and `MEMBERS`; `Arrays`,
+    `numbers` and `require` check what is loaded.
+Couples
+    `write_couple`, `write_mates`, `couple_in_order`; who is available: `mark_available`,
+    `fill_members`, `set_members`.
+Random streams
+    `word` is the word at an index of a stream; `mantissa`, `MANTISSA`, `below`, `shuffle`,
+    `uniform`, `normal`, `beta`, `fill_normal`, `fill_beta` and `draw_matching` draw with it.
+    `log` is a logarithm that is the same bit for bit everywhere.
+Statistics of couples
+    `CoupleStatistics`, `new_couple_statistics`, `record`, `PHANTOM_MEAN`; `kl_index` and
+    `exploration_level`.
+The greedy leader
+    `Leader` and `new_leader`, and the module `greedy_leader` with `set_players`, `update`,
+    `note_mean` and `learn`.
+Exact matchings
+    `MatchingWorkspace` and `new_matching_workspace`, and the module `max_matching` with `solve` and
+    `reset`.
+"""
+
+from pairup.errors import PolicyError
+from pairup.kernels import greedy_leader
+from pairup.kernels.allocation import new_arrays
+from pairup.kernels.couple_statistics import (
+    PHANTOM_MEAN,
+    CoupleStatistics,
+    new_couple_statistics,
+    record,
+)
+from pairup.kernels.couples import (
+    couple_in_order,
+    fill_members,
+    mark_available,
+    set_members,
+    write_couple,
+    write_mates,
+)
+from pairup.kernels.exact_matching import max_matching
+from pairup.kernels.exact_matching.max_matching import MatchingWorkspace, new_matching_workspace
+from pairup.kernels.greedy_leader import Leader, new_leader
+from pairup.kernels.kl_index import exploration_level, kl_index
+from pairup.kernels.runtime.compilation import kernel, outlined, slot
+from pairup.kernels.runtime.dispatch import FULL, OK, learn_nothing, provide
+from pairup.kernels.runtime.distributions import beta, fill_beta, fill_normal, normal, uniform
+from pairup.kernels.runtime.logarithm import log
+from pairup.kernels.runtime.randomness import MANTISSA, below, mantissa, shuffle, word
+from pairup.kernels.state_layout import AVAILABLE, MEMBERS, ROUND, new_counters
+from pairup.kernels.uniform import draw_matching
+from pairup.policies.base import (
+    Policy,
+    Slots,
+    StartContext,
+    check_integer_option,
+    register,
+)
+from pairup.policies.couples import CouplePolicy, couples_in_order
+from pairup.policies.exact_matching import ExactMatchingPolicy
+from pairup.policies.greedy_leader import GreedyLeaderPolicy
+from pairup.saved_arrays import Arrays, numbers, require
+
+__all__ = [
+    "AVAILABLE",
+    "FULL",
+    "MANTISSA",
+    "MEMBERS",
+    "OK",
+    "PHANTOM_MEAN",
+    "ROUND",
+    "Arrays",
+    "CouplePolicy",
+    "CoupleStatistics",
+    "ExactMatchingPolicy",
+    "GreedyLeaderPolicy",
+    "Leader",
+    "MatchingWorkspace",
+    "Policy",
+    "PolicyError",
+    "Slots",
+    "StartContext",
+    "below",
+    "beta",
+    "check_integer_option",
+    "couple_in_order",
+    "couples_in_order",
+    "draw_matching",
+    "exploration_level",
+    "fill_beta",
+    "fill_members",
+    "fill_normal",
+    "greedy_leader",
+    "kernel",
+    "kl_index",
+    "learn_nothing",
+    "log",
+    "mantissa",
+    "mark_available",
+    "max_matching",
+    "new_arrays",
+    "new_counters",
+    "new_couple_statistics",
+    "new_leader",
+    "new_matching_workspace",
+    "normal",
+    "numbers",
+    "outlined",
+    "provide",
+    "record",
+    "register",
+    "require",
+    "set_members",
+    "shuffle",
+    "slot",
+    "uniform",
+    "word",
+    "write_couple",
+    "write_mates",
+]

@@ -1,0 +1,68 @@
+"""Policies from elsewhere by name: entry points of installed packages, and "module:Class"."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import sys
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+
+from pairup.errors import PolicyError
+
+GROUP = "pairup.policies"
+
+
+def reference_of(policy_class: type) -> str:
+    """Return the place of a class, "module:Class".
+
+    Examples
+    --------
+    >>> from pairup import SAM
+    >>> reference_of(SAM)
+    'pairup.policies.sam:SAM'
+    """
+    return f"{policy_class.__module__}:{policy_class.__qualname__}"
+
+
+@functools.cache
+def _plugins() -> dict[str, EntryPoint]:
+    return {each.name: each for each in entry_points(group=GROUP)}
+
+
+def plugin_names() -> tuple[str, ...]:
+    """Return the names of the entry points in the group `pairup.policies`."""
+    return tuple(sorted(_plugins()))
+
+
+def load_plugin(name: str) -> object:
+    """Import what an entry point names."""
+    return import_reference(_plugins()[name].value)
+
+
+def import_reference(reference: str, folder: str | Path | None = None) -> object:
+    """Import "module:Class"; modules are also found in `folder`, after all other places."""
+    if folder is not None and str(folder) not in sys.path:
+        sys.path.append(str(folder))  # for good: the module may import others later
+    module, _, _ = reference.partition(":")
+    try:
+        importlib.import_module(module)
+    except Exception as error:  # whatever the module raises
+        raise PolicyError(
+            f"the policy {reference!r} cannot be imported, {type(error).__name__}: {error}: "
+            "correct the module, or run where it can be imported"
+        ) from error
+    found = find_imported(reference)
+    if found is None:
+        file = getattr(sys.modules[module], "__file__", None)
+        raise PolicyError(f"the policy {reference!r} is not in {file or module}: correct the name")
+    return found
+
+
+def find_imported(reference: str) -> object | None:
+    """Return the object at "module:name" if its module is imported, and import nothing."""
+    module, _, path = reference.partition(":")
+    found: object | None = sys.modules.get(module)
+    for name in path.split("."):
+        found = getattr(found, name, None)
+    return found
