@@ -8,6 +8,7 @@ import socket
 import tempfile
 from typing import Any
 
+import structlog
 import uvicorn
 
 from pairup.errors import ServiceError
@@ -17,6 +18,7 @@ from pairup.service.operations.metrics import SHARED
 from pairup.service.operations.settings import Settings
 from pairup.service.store import Store
 
+log = structlog.get_logger()
 _FACTORY = "pairup.service.app:from_environment"
 
 
@@ -66,6 +68,11 @@ def check_address(settings: Settings) -> None:
 def open_store(settings: Settings) -> Store:
     """Open the database; refuse to start where keys are needed and there are none."""
     store = Store(settings.database)
+    if store.file is not None and store.file.created:
+        log.warning("created a new, empty database", database=store.name)
+    elif store.file is not None and store.file.readable_by_others:
+        advice = f"chmod 600 {store.file.path}"
+        log.warning("other users can read the database", database=store.name, advice=advice)
     with store.reading() as transaction:
         valid = [row for row in transaction.api_keys() if row.revoked_at is None]
     if settings.needs_keys and not valid:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 
 import structlog
-from sqlalchemy import Connection
+from sqlalchemy import Connection, event
 from sqlalchemy.exc import SQLAlchemyError
 
 from pairup.service.store import schema
+from pairup.service.store.database_file import DatabaseFile
 from pairup.service.store.engine import WRITES, make_engine, make_read_only_engine, parse_address
 from pairup.service.store.failures import StoreDamagedError, translate_error
 from pairup.service.store.transaction import Transaction
@@ -31,6 +33,10 @@ class Store:
         self.name = url.render_as_string(hide_password=True)
         self.many_writers = url.drivername != "sqlite"
         self._engine = make_engine(url)
+        self.file = None if self.many_writers else DatabaseFile(Path(str(url.database)))
+        if self.file is not None:
+            event.listen(self._engine, "connect", self.file.connected)
+            event.listen(self._engine, "close", self.file.disconnected)
         # Writers of this process queue here: SQLite would let them sleep and try again, unfairly.
         self._turn = nullcontext() if self.many_writers else threading.Lock()
         try:
@@ -86,10 +92,14 @@ class Store:
 
     @contextmanager
     def _begin(self, writes: bool, **options: str) -> Iterator[Connection]:
+        if self.file is not None:
+            self.file.check()
         # Set before the transaction begins, because SQLite begins writers in another way.
         connecting = self._engine.connect().execution_options(**{WRITES: writes, **options})
         with connecting as connection, connection.begin():
             yield connection
+        if self.file is not None and writes:
+            self.file.check_written()
 
     @contextmanager
     def _translating_errors(self) -> Iterator[None]:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
-from sqlalchemy.pool import NullPool
+from sqlalchemy.pool import NullPool, QueuePool
 
 from pairup.errors import ServiceError
 
@@ -81,7 +81,9 @@ def is_missing(database: str) -> bool:
 def make_engine(url: URL) -> Engine:
     """Make an engine."""
     if url.drivername == "sqlite":
-        engine = create_engine(url, connect_args={"timeout": _BUSY_MS / 1000})
+        # Never makes a file: that of a running service may have been deleted.
+        connect = partial(_connect_sqlite, url, "rw", check_same_thread=False)
+        engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool)
         event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
@@ -98,9 +100,14 @@ def make_read_only_engine(url: URL) -> Engine | None:
     file = Path(str(url.database))
     if not file.exists() or not file.stat().st_size:
         return None
-    address = f"file:{quote(str(file.absolute()))}?mode=ro"
-    connect = partial(sqlite3.connect, address, uri=True, timeout=_BUSY_MS / 1000)
-    return create_engine("sqlite://", creator=connect, poolclass=NullPool)
+    return create_engine(
+        "sqlite://", creator=partial(_connect_sqlite, url, "ro"), poolclass=NullPool
+    )
+
+
+def _connect_sqlite(url: URL, mode: str, **options: Any) -> sqlite3.Connection:
+    address = f"file:{quote(str(Path(str(url.database)).absolute()))}?mode={mode}"
+    return sqlite3.connect(address, uri=True, timeout=_BUSY_MS / 1000, **options)
 
 
 def _set_up_sqlite(connection: Any, _: Any) -> None:
