@@ -1,6 +1,6 @@
 """Thompson sampling of one rate per player."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -62,7 +62,8 @@ class RankOneThompson(Policy):
     True
     """
 
-    period: int = 2
+    # A draw makes up for the rounds since the last one: in a pool it must not take too long.
+    period: int = field(default=2, metadata={"max_in_pools": 100})
 
     name: ClassVar[str] = "rank_one_thompson"
     learns_from_answers: ClassVar[bool] = True

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator
@@ -80,9 +82,25 @@ def _describe_without_keys(app: FastAPI) -> dict[str, Any]:
 def from_environment() -> FastAPI:
     """Make the application of a worker, whose settings are in its environment."""
     settings = read_settings()
-    logs.set_up(settings.log_level)
+    logs.set_up(settings)
     freeze_imports()
-    return create_app(settings)
+    app = create_app(settings)
+    end_in_time(app)
+    return app
+
+
+def end_in_time(app: FastAPI) -> None:
+    """Let this process end soon after a signal to stop, whatever its requests do meanwhile."""
+    stopping, graceful_s = app.state.stopping, app.state.service.settings.graceful_s
+
+    def end() -> None:
+        stopping.wait()
+        time.sleep(2 * graceful_s)  # for requests to finish, and for pools to be saved
+        log.error("ended by force", seconds=2 * graceful_s)
+        sys.stdout.flush()
+        os._exit(1)
+
+    threading.Thread(target=end, daemon=True).start()
 
 
 def freeze_imports() -> None:
@@ -92,7 +110,7 @@ def freeze_imports() -> None:
 
 
 @asynccontextmanager
-async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
     service, stopping = app.state.service, app.state.stopping
     _note_signals(stopping)
     settings, ready = service.settings, app.state.ready
@@ -100,10 +118,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     threading.Thread(target=_warm_up, args=(service, ready, stopping), daemon=True).start()
     sweeper = threading.Thread(target=_sweep, args=(service, stopping), daemon=True)
     sweeper.start()
-    # With port 0 uvicorn chooses one, and tells which.
-    page = f"http://{settings.host}:{settings.port}/"
-    log.info("started", database=service.store.name, keys=settings.needs_keys, page=page)
-    yield
+    log.info("started", database=service.store.name, keys=settings.needs_keys)
+    yield {"settings": settings, "metrics": service.metrics}  # for `connections`
     stopping.set()
     sweeper.join()
     service.close()

@@ -235,6 +235,13 @@ def test_a_service_that_cannot_start_says_why(run, tmp_path):
         (["--workers", "2", "--database", tmp_path / "x.db"], {}, "2 processes need PostgreSQL"),
         (["--port", "99999"], {}, "the setting port cannot be 99999"),
         ([], {"PAIRUP_MAX_BODY_BYTES": "x"}, "PAIRUP_MAX_BODY_BYTES"),
+        ([], {"PAIRUP_PROT": "80"}, "the variable PAIRUP_PROT sets nothing"),
+        ([], {"PAIRUP_PROT": "80"}, 'did you mean "port"?'),
+        (
+            ["--port", "0", "--database", tmp_path / "y.db"],
+            {"PAIRUP_KEYS": "required"},
+            "API keys are required, and the database has none: make one with",
+        ),
         (["--host", "192.0.2.1", "--database", tmp_path / "x.db"], {}, "'192.0.2.1' cannot be"),
         (["--port", taken.getsockname()[1]], {}, "cannot be listened on (Address already in use)"),
     ]:
@@ -243,6 +250,7 @@ def test_a_service_that_cannot_start_says_why(run, tmp_path):
         assert said in done.stderr
         assert done.stderr.startswith("pairup: ")
         assert len(done.stderr.splitlines()) == 1
+        assert "--host 127.0.0.1" not in done.stderr or environment == {}
     taken.close()
     assert text.read_bytes() == before
 

@@ -37,7 +37,7 @@ def file(tmp_path):
 
 def start(file, monkeypatch, capsys):
     """Try `pairup serve`, and return what it says; it must end with 2."""
-    monkeypatch.setattr("uvicorn.run", lambda *_, **__: pytest.fail("it starts"))
+    monkeypatch.setattr("uvicorn.Server.run", lambda *_, **__: pytest.fail("it starts"))
     monkeypatch.setattr(sys, "argv", ["pairup", "serve", "--database", str(file), "--port", "0"])
     with pytest.raises(SystemExit) as ended:
         main()
@@ -131,7 +131,7 @@ def test_a_full_disk_is_told_and_survived(tmp_path, file):
     assert process.wait(), process.said()
     with httpx.Client(base_url=process.url, timeout=30) as client:
         before = client.get("/v1/pools/chess/digest").json()
-        pid = process._process.pid
+        pid = process.pid
         limits = resource.prlimit(pid, resource.RLIMIT_FSIZE)
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (4096, limits[1]))
         for _ in range(3):

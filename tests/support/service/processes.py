@@ -24,7 +24,7 @@ _FORKS.set_forkserver_preload(["tests.support.service.preloaded"])
 _PATIENCE_S = 60
 
 
-def _serve(settings, die_at, log):
+def _serve(settings, die_at, before, log):
     output = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     os.dup2(output, 1)
     os.dup2(output, 2)
@@ -35,6 +35,8 @@ def _serve(settings, die_at, log):
 
     if die_at:
         die_at_commit(die_at)
+    if before:
+        before()
     serve(Settings(**settings))
 
 
@@ -48,9 +50,12 @@ class Process:
         self.url = f"http://127.0.0.1:{self._settings['port']}"
         self.kills = 0
 
-    def start(self, die_at=0):
-        """Start it and do not wait; `die_at` is the pass by a commit at which it dies."""
-        arguments = (self._settings, die_at, self._log)
+    def start(self, die_at=0, before=None):
+        """Start it and do not wait; `die_at` is the pass by a commit at which it dies.
+
+        `before` is called in the new process before it serves.
+        """
+        arguments = (self._settings, die_at, before, self._log)
         self._process = _FORKS.Process(target=_serve, args=arguments, daemon=True)
         self._process.start()
 
@@ -70,6 +75,10 @@ class Process:
     @property
     def alive(self):
         return self._process is not None and self._process.is_alive()
+
+    @property
+    def pid(self):
+        return self._process.pid
 
     def kill(self):
         """Kill it with -9."""

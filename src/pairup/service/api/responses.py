@@ -10,7 +10,7 @@ from pairup.service.domain.events import dumps
 from pairup.service.problem_details import MEDIA_TYPE, PROBLEM_TYPES, RefusalError
 from pairup.service.use_cases.idempotency import Reply
 
-_USUAL = (400, 401, 403, 413, 422, 503, 507)
+_USUAL = (400, 401, 403, 408, 413, 422, 429, 431, 503, 507)
 
 
 def send(view: dict[str, Any], status: int = 200) -> Response:

@@ -14,6 +14,7 @@ from pairup.service.domain.clock import SECOND, Moment
 DEFAULT_POLICY = "rank_one_thompson"
 # Rates are drawn every fourth round: as players come and go, more draws would often be wasted.
 DEFAULT_OPTIONS = {"period": 4}
+MAX_OPTION = 10**9  # unless a policy declares less, as `max_in_pools` of a field
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,20 @@ class Rules:
             )
         policy.learner(())  # a policy that needs something else, such as a horizon, refuses
         return policy
+
+    def check_options(self) -> None:
+        """Refuse options with a `PolicyError` that would let a request take very long.
+
+        Only what is asked for is checked: a pool that has such options is served.
+        """
+        declared = {each.name: each.metadata for each in dataclasses.fields(self.make_policy())}
+        for name, value in self.options.items():
+            most = declared[name].get("max_in_pools", MAX_OPTION)
+            if isinstance(value, int | float) and abs(value) > most:
+                raise PolicyError(
+                    f"{name} of {self.policy} must be at most {most} in a pool, got {value}: "
+                    "give less"
+                )
 
     def expiry(self, now: Moment) -> Moment:
         """Return the moment at which a proposal made now expires."""

@@ -1,20 +1,36 @@
-"""Settings of the service, from the command line or from environment variables."""
+"""Settings of the service, from the command line or from environment variables.
+
+A bound on what a request controls is a setting that says what a caller gets who exceeds it; the
+page of the settings lists them.
+"""
 
 from __future__ import annotations
 
 import ipaddress
-from typing import Literal
+import os
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from pairup.errors import ServiceError
+from pairup.errors import ServiceError, did_you_mean
+
+PREFIX = "PAIRUP_"
+# Variables with this prefix that are not settings of the service.
+OTHER_VARIABLES = {"PAIRUP_KEY": "API key of `pairup simulate-players`."}
+
+
+def _bound(default: Any, description: str, exceeded: str, **rules: Any) -> Any:
+    """Declare a bound, and what happens to a request that exceeds it."""
+    return Field(
+        default, description=description, json_schema_extra={"exceeded": exceeded}, **rules
+    )
 
 
 class Settings(BaseSettings):
     """Settings of the service; each is also an environment variable, for example PAIRUP_PORT."""
 
-    model_config = SettingsConfigDict(env_prefix="PAIRUP_", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True)
 
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on, 0 for any free one.")
@@ -27,17 +43,112 @@ class Settings(BaseSettings):
         description="Whether API keys are required; auto: required unless the service listens on "
         "loopback.",
     )
-    max_body_bytes: int = Field(
-        4_000_000, ge=1_000, description="Maximum size of a request's body, in bytes."
+    max_body_bytes: int = _bound(
+        4_000_000, "Maximum size of a request's body, in bytes.", "413 `too-large`", ge=1_000
     )
-    max_players: int = Field(10_000, ge=2, description="Maximum number of players in a pool.")
-    max_outcomes: int = Field(10_000, ge=1, description="Maximum number of reports in a batch.")
-    max_apart: int = Field(
-        10_000, ge=0, description="Maximum number of couples to keep apart in a proposal."
+    max_header_bytes: int = _bound(
+        16_384,
+        "Maximum size of the address and headers of a request, in bytes.",
+        "431 `headers-too-large`, or 400 and the connection closes",
+        ge=1_000,
+        le=1_000_000,
     )
-    max_page_items: int = Field(1_000, ge=1, description="Maximum number of items on a page.")
-    max_couples: int = Field(
-        20_000, ge=1, description="Maximum number of couples in an answer with estimates."
+    max_players: int = _bound(
+        10_000, "Maximum number of players in a pool.", "409 `pool-full`", ge=2
+    )
+    max_outcomes: int = _bound(
+        10_000, "Maximum number of reports in a batch.", "413 `too-large`", ge=1
+    )
+    max_apart: int = _bound(
+        10_000,
+        "Maximum number of couples to keep apart in a proposal.",
+        "413 `too-large`",
+        ge=0,
+    )
+    max_page_items: int = _bound(
+        1_000, "Maximum number of items on a page.", "422 `invalid-request`", ge=1
+    )
+    max_couples: int = _bound(
+        20_000,
+        "Maximum number of couples in an answer with estimates.",
+        "422 `invalid-request`",
+        ge=1,
+    )
+    max_requests_per_s: float = _bound(
+        1_000.0,
+        "Mean number of requests per second of an API key; without keys, of an address.",
+        "429 `too-many-requests`",
+        gt=0,
+    )
+    max_events_per_s: float = _bound(
+        5_000.0,
+        "Mean number of events per second that an API key adds to logs; without keys, an address.",
+        "429 `too-many-events`",
+        gt=0,
+    )
+    burst_s: float = Field(
+        60.0, gt=0, description="Seconds over which the two means above are taken."
+    )
+    max_answers: int = _bound(
+        1_000_000,
+        "Maximum number of idempotent answers kept for an API key.",
+        "429 `too-many-answers`",
+        ge=1,
+    )
+    max_answers_bytes: int = _bound(
+        500_000_000,
+        "Maximum size of the idempotent answers kept for an API key, in bytes, compressed.",
+        "429 `too-many-answers`",
+        ge=1_000,
+    )
+    max_streams: int = _bound(
+        100, "Maximum number of open streams of events.", "503 `too-many-streams`", ge=1
+    )
+    max_connections: int = _bound(
+        1_000,
+        "Maximum number of open connections; at most what the limit on open files leaves.",
+        "the connection that has waited longest for a request closes; a new one waits if there is "
+        "none",
+        ge=8,
+    )
+    header_s: float = _bound(
+        10.0,
+        "Seconds in which the address and headers of a request must arrive.",
+        "408 `too-slow`, and the connection closes",
+        gt=0,
+    )
+    body_s: float = _bound(
+        30.0,
+        "Seconds in which the body of a request must arrive.",
+        "408 `too-slow`, and the connection closes",
+        gt=0,
+    )
+    send_s: float = _bound(
+        30.0,
+        "Seconds for which an answer may wait for a client that does not read it.",
+        "the connection closes",
+        gt=0,
+    )
+    idle_s: float = _bound(
+        60.0,
+        "Seconds for which a connection may wait for the next request.",
+        "the connection closes",
+        gt=0,
+    )
+    min_free_bytes: int = _bound(
+        100_000_000,
+        "Room on the disk of an SQLite file, in bytes, below which nothing more is stored.",
+        "507 `store-full`; what only reads is answered",
+        ge=0,
+    )
+    max_log_lines_per_s: int = _bound(
+        1_000, "Maximum number of log lines of one kind per second.", "counted, not written", ge=1
+    )
+    max_warnings_per_s: int = _bound(
+        10,
+        "Maximum number of warnings or errors of one kind per second in the log.",
+        "counted, not written",
+        ge=1,
     )
     snapshot_every: int = Field(500, ge=1, description="Events between two snapshots of a pool.")
     threads: int = Field(
@@ -46,8 +157,11 @@ class Settings(BaseSettings):
         le=10_000,
         description="Requests worked on at once; at most half of them wait for one pool.",
     )
-    wait_s: float = Field(
-        20.0, gt=0, description="Maximum time that a request waits for its pool, in seconds."
+    wait_s: float = _bound(
+        20.0,
+        "Maximum time that a request waits for its pool, in seconds.",
+        "503 `pool-busy`",
+        gt=0,
     )
     cached_pools: int = Field(64, ge=1, description="Maximum number of pools kept in memory.")
     sweep_s: float = Field(1.0, gt=0, description="Seconds between two searches for expired games.")
@@ -57,8 +171,11 @@ class Settings(BaseSettings):
     keep_answers_s: float = Field(
         86_400.0, gt=0, description="Seconds for which idempotent answers are kept."
     )
-    graceful_s: int = Field(
-        20, ge=1, description="Seconds that requests have to finish at shutdown."
+    graceful_s: int = _bound(
+        20,
+        "Seconds that requests have to finish at shutdown, and pools to be saved after it.",
+        "the process ends",
+        ge=1,
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="Lowest level that is logged."
@@ -93,6 +210,7 @@ class Settings(BaseSettings):
 
 def read_settings(**given: object) -> Settings:
     """Read the settings; values given that are not None take precedence over the environment."""
+    _check_variables()
     try:
         known = {name: value for name, value in given.items() if value is not None}
         settings = Settings(**known)  # type: ignore[arg-type] # pydantic checks them
@@ -101,7 +219,20 @@ def read_settings(**given: object) -> Settings:
         name = ".".join(map(str, first["loc"]))
         raise ServiceError(
             f"the setting {name} cannot be {first['input']!r}, {first['msg']}: correct it, or the "
-            f"variable PAIRUP_{name.upper()}"
+            f"variable {PREFIX}{name.upper()}"
         ) from None
     settings.check()
     return settings
+
+
+def _check_variables() -> None:
+    """Refuse variables of the environment that look like settings and are not."""
+    known = list(Settings.model_fields)
+    for variable in sorted(os.environ):
+        name = variable.upper().removeprefix(PREFIX).lower()
+        other = not variable.upper().startswith(PREFIX) or variable.upper() in OTHER_VARIABLES
+        if not other and name not in known:
+            raise ServiceError(
+                f"the variable {variable} sets nothing, no setting is called {name!r}"
+                f"{did_you_mean(name, known)}"
+            )

@@ -61,6 +61,7 @@ class Service:
         """Create a pool with some rules, the others by default."""
         try:
             complete = Rules.of(rules)
+            complete.check_options()
             policy = complete.make_policy()
         except PairupError as error:
             raise RefusalError("invalid-request", str(error)) from None
@@ -324,7 +325,10 @@ def _changes(pool: Pool, wanted: dict[str, Any]) -> dict[str, Any]:
         wanted = {"options": {}, **wanted}  # those of the former policy do not belong to this one
     changes = {name: value for name, value in wanted.items() if getattr(rules, name) != value}
     try:
-        rules.with_changes(changes).make_policy().check_players(len(pool.players))
+        after = rules.with_changes(changes)
+        if "options" in changes:
+            after.check_options()
+        after.make_policy().check_players(len(pool.players))
     except PairupError as error:
         raise RefusalError("invalid-request", str(error)) from error
     return changes

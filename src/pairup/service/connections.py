@@ -1,0 +1,231 @@
+"""Connections: none waits without end, and there are never more than the process can hold.
+
+Uvicorn limits neither the time in which a request must arrive nor the number of connections, and
+asyncio tries to accept again and again where file descriptors run out. Uvicorn takes both from
+here, by their names: `Connection` speaks HTTP, and `Loop` accepts connections.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+from collections.abc import Callable
+from functools import partial
+from typing import Any, cast
+
+import h11
+import structlog
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from pairup.service.domain.events import dumps
+from pairup.service.operations.metrics import Metrics
+from pairup.service.operations.settings import Settings
+from pairup.service.problem_details import MEDIA_TYPE, RefusalError
+
+_PAUSE_S = 0.05  # between two looks for room
+_EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_EXHAUSTED_PAUSE_S = 1.0
+log = structlog.get_logger()
+
+
+class Connection(H11Protocol):
+    """A connection whose requests arrive, and whose answers are read, in bounded time."""
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self._settings = cast(Settings, self.app_state["settings"])
+        self._metrics = cast(Metrics, self.app_state["metrics"])
+        self.timeout_keep_alive = cast(int, self._settings.idle_s)  # any number will do
+        self.waiting_since: float | None = None  # None: a request is being answered
+        self._limit = ""  # the setting that limits the time for what is on its way
+        self._deadline: asyncio.TimerHandle | None = None
+        self._reading_deadline: asyncio.TimerHandle | None = None
+
+    @property
+    def max_connections(self) -> int:
+        """The greatest number of open connections."""
+        return self._settings.max_connections
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for the first request."""
+        super().connection_made(transport)
+        self.waiting_since = self.loop.time()
+        self._await("header_s")
+
+    def handle_events(self) -> None:
+        """Take in what has arrived, and limit the time for what is on its way."""
+        super().handle_events()
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.waiting_since = None
+        if self.conn.their_state is h11.SEND_BODY:
+            self._await("body_s")
+        elif self.conn.their_state is h11.IDLE and self.timeout_keep_alive_task is None:
+            self._await("header_s")
+        else:  # all has arrived, or the next request has not begun and uvicorn limits the time
+            self._await("")
+
+    def _await(self, limit: str) -> None:
+        """Limit the time for a part of a request; a byte now and then does not prolong it."""
+        if limit == self._limit:
+            return
+        self._limit = limit
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+        if limit:
+            seconds = getattr(self._settings, limit)
+            self._deadline = self.loop.call_later(seconds, self._on_too_slow, limit, seconds)
+
+    def _on_too_slow(self, limit: str, seconds: float) -> None:
+        self._metrics.limits.labels(limit).inc()
+        self._refuse(
+            RefusalError(
+                "too-slow",
+                f"the request did not arrive within {seconds:g} s: send it faster, send less at "
+                f"once, or raise the setting {limit}",
+            )
+        )
+
+    def on_response_complete(self) -> None:
+        """Begin to wait for the next request."""
+        self.waiting_since = self.loop.time()
+        super().on_response_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is not HTTP, or too long for a request."""
+        most = self._settings.max_header_bytes
+        self._refuse(
+            RefusalError(
+                "malformed-request",
+                "this is not a request of HTTP/1.1, or its address and headers have more than "
+                f"{most} bytes: send another, or raise the setting max_header_bytes",
+            )
+        )
+
+    def _refuse(self, refusal: RefusalError) -> None:
+        """Answer with a problem, if no answer has begun, and close the connection."""
+        if self.transport.is_closing():
+            return
+        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
+            self.transport.abort()
+            return
+        body = dumps(refusal.as_json(self.scope["path"] if self.scope else "*")).encode()
+        headers = [
+            ("content-type", MEDIA_TYPE),
+            ("content-length", str(len(body))),
+            ("connection", "close"),
+        ]
+        problem = refusal.problem
+        answer = h11.Response(
+            status_code=problem.status, headers=headers, reason=problem.title.encode()
+        )
+        for event in (answer, h11.Data(data=body), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.disconnected = True  # the route that waits for the rest need not
+            self.cycle.message_event.set()
+        self.transport.close()
+
+    def pause_writing(self) -> None:
+        """Give the client a limited time to read the answer."""
+        super().pause_writing()
+        self._reading_deadline = self.loop.call_later(self._settings.send_s, self._on_unread)
+
+    def resume_writing(self) -> None:
+        """Go on when the client has read enough."""
+        super().resume_writing()
+        if self._reading_deadline is not None:
+            self._reading_deadline.cancel()
+            self._reading_deadline = None
+
+    def _on_unread(self) -> None:
+        self._metrics.limits.labels("send_s").inc()
+        self.transport.abort()
+
+    def make_way(self) -> None:
+        """Close a connection that waits for a request, because another one needs its place."""
+        self._metrics.limits.labels("max_connections").inc()
+        self.connections.discard(self)
+        self.transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Let nothing wait for the client any more."""
+        super().connection_lost(exc)
+        self._await("")
+        if self._reading_deadline is not None:
+            self._reading_deadline.cancel()
+
+
+class Acceptor:
+    """Accepts connections while there is room, in the place of asyncio's `Server`."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        make_connection: Callable[[], Connection],
+        listening: socket.socket,
+    ) -> None:
+        self._loop, self._make_connection = loop, make_connection
+        self.sockets = (listening,)
+        self._task = loop.create_task(self._accept_all(listening))
+
+    async def _accept_all(self, listening: socket.socket) -> None:
+        while True:
+            try:
+                accepted, _ = await self._loop.sock_accept(listening)
+            except OSError as error:
+                if listening.fileno() < 0:
+                    return  # closed
+                if error.errno in _EXHAUSTED:
+                    log.warning("no connection accepted", why=str(error))
+                    await asyncio.sleep(_EXHAUSTED_PAUSE_S)
+                continue  # otherwise the client has given up
+            connection = self._make_connection()
+            while not _has_room(connection):
+                await asyncio.sleep(_PAUSE_S)
+            try:
+                await self._loop.connect_accepted_socket(partial(_itself, connection), accepted)
+            except OSError:  # it has gone already
+                accepted.close()
+
+    def close(self) -> None:
+        """Accept no more."""
+        self._task.cancel()
+
+    async def wait_closed(self) -> None:
+        """Wait until it accepts no more."""
+        await asyncio.wait([self._task])
+
+
+def _itself(connection: Connection) -> Connection:
+    return connection
+
+
+def _has_room(connection: Connection) -> bool:
+    """Whether one more may be accepted, if need be in the place of the one that waits longest."""
+    others = cast(set[Connection], connection.connections)
+    if len(others) < connection.max_connections:
+        return True
+    waiting = [each for each in others if each.waiting_since is not None]
+    if not waiting:
+        return False  # all of them are being answered
+    min(waiting, key=lambda each: each.waiting_since or 0.0).make_way()
+    return True
+
+
+class Loop(asyncio.SelectorEventLoop):
+    """An event loop whose servers accept connections while there is room."""
+
+    async def create_server(  # type: ignore[override]  # only what uvicorn asks for
+        self,
+        protocol_factory: Callable[[], Connection],
+        *,
+        sock: socket.socket,
+        backlog: int = 100,
+        **_: Any,
+    ) -> Acceptor:
+        """Accept connections to a socket."""
+        sock.setblocking(False)
+        sock.listen(backlog)
+        return Acceptor(self, protocol_factory, sock)
