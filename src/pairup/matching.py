@@ -7,8 +7,11 @@ from typing import Any, TypeAlias, overload
 
 from pairup.checks import checked_list
 from pairup.errors import MatchingError, did_you_mean
+from pairup.html_table import html_table
 
 Couple: TypeAlias = tuple[Any, Any]
+
+_SHOWN = 20  # couples in a notebook
 
 
 class Matching(Sequence[Couple]):
@@ -155,6 +158,15 @@ class Matching(Sequence[Couple]):
             names = ", ".join(str(player) for player in self._waiting)
             shown = f"{shown}; waiting {names}" if shown else f"waiting {names}"
         return f"Matching({shown})"
+
+    def _repr_html_(self) -> str:
+        rows: list[tuple[object, object]] = list(self._couples[:_SHOWN])
+        if len(self._couples) > _SHOWN:
+            rows.append(("...", f"{len(self._couples) - _SHOWN} more couples"))
+        rows += [(player, "waits") for player in self._waiting[:_SHOWN]]
+        if len(self._waiting) > _SHOWN:
+            rows.append(("...", f"{len(self._waiting) - _SHOWN} more players wait"))
+        return html_table(f"Matching: {len(self._couples)} couples", (), rows)
 
 
 def as_couple(players: Iterable[Hashable]) -> Couple:

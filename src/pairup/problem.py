@@ -22,6 +22,7 @@ from pairup.couple_weights import CoupleWeights, MatrixWeights, ProductWeights
 from pairup.errors import MatchingError, ProblemError
 from pairup.gaps import Gaps
 from pairup.matching import Matching
+from pairup.problem_html import problem_html
 from pairup.rates import (
     Floats,
     checked_starts,
@@ -432,3 +433,6 @@ class Problem(Gaps):
             return f"Problem([{shown}{rest}]{name})"
         kind = "from_matrix(" if len(self.starts) == 1 else f"piecewise({list(self.starts)}, "
         return f"Problem.{kind}... {self.players} players{name})"
+
+    def _repr_html_(self) -> str:
+        return problem_html(self)

@@ -93,8 +93,8 @@ def run_experiment(
         Where work units are computed: any `concurrent.futures.Executor`, or `dask_executor`. By
         default on threads, one per core; the compiled loop releases the GIL.
     progress
-        True shows a bar on a terminal (and nothing elsewhere). A function is called with a
-        `RunProgress` after each work unit.
+        True shows a bar on a terminal or in a notebook (and nothing elsewhere). A function is
+        called with a `RunProgress` after each work unit.
 
     Raises
     ------

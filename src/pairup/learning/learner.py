@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.errors import ObservationError
+from pairup.html_table import html_table
 from pairup.learning import estimates, serialization
 from pairup.learning.estimates import Estimate, Rate
 from pairup.learning.exclusions import replace_forbidden
@@ -20,6 +21,8 @@ from pairup.learning.roster import Roster, SlotCouple
 from pairup.learning.running_policy import RunningPolicy
 from pairup.matching import Couple, Matching
 from pairup.policies.base import Policy, Slots
+
+_SHOWN = 20  # couples in a notebook
 
 
 class Learner:
@@ -362,9 +365,22 @@ class Learner:
         waiting = [names[slot] for slot in slots.tolist() if slot not in coupled]
         return Matching([(names[i], names[j]) for i, j in couples], waiting)
 
-    def __repr__(self) -> str:
+    def _counts(self) -> str:
         counts = f"{len(self.players)} players, {self._pending.total()} outcomes pending"
         statistics = self._running.statistics
-        if statistics is not None:
-            counts += f", {int(statistics[0].sum())} learnt"
-        return f"Learner({self.policy}, {counts})"
+        return counts if statistics is None else f"{counts}, {int(statistics[0].sum())} learnt"
+
+    def __repr__(self) -> str:
+        return f"Learner({self.policy}, {self._counts()})"
+
+    def _repr_html_(self) -> str:
+        leader = self.leader or Matching([])
+        likely = self.play_probabilities(leader[:_SHOWN])
+        rows = [
+            (*couple, "" if chance is None else f"{chance:.1%}")
+            for couple, chance in zip(leader, likely, strict=False)
+        ]
+        if len(leader) > _SHOWN:
+            rows.append(("...", f"{len(leader) - _SHOWN} more couples", ""))
+        caption = f"{self.policy}\n{self._counts()}\nThe matching that looks best now:"
+        return html_table(caption, ("one", "other", "estimated to play"), rows)

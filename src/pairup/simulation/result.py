@@ -1,17 +1,25 @@
 """Run: what a simulation measured."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from numbers import Real
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairup.errors import SimulationError
+from pairup.html_table import html_table
 from pairup.policies.base import Policy
 from pairup.problem import Problem
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 Measure = Literal["regret", "games"]
+
+_SHOWN = 8  # checkpoints in a notebook
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +111,44 @@ class Run:
         half = stdtrit(count - 1, (1 + level) / 2) * values.std(axis=0, ddof=1) / np.sqrt(count)
         return values.mean(axis=0) - half, values.mean(axis=0) + half
 
+    def plot(self, ax: Axes | None = None, measure: Measure = "regret", label: str = "") -> Axes:
+        """Draw the mean against the round, with a band of 95% where there are replications.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on, for example those of another run, to compare the two; by default those
+            of a new figure. In a notebook it is shown as the last value of a cell.
+        measure
+            What to draw, "regret" or "games".
+        label
+            Name in the legend, by default the policy's.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes, to add to or to save: ``run.plot().figure.savefig("run.png")``.
+
+        Examples
+        --------
+        >>> from matplotlib.figure import Figure
+        >>> from pairup import Problem, Uniform, simulate
+        >>> run = simulate(Problem([1, 1, 0, 0]), Uniform(), rounds=600, replications=3)
+        >>> run.plot(Figure().subplots()).get_ylabel()
+        'regret'
+        """
+        if ax is None:
+            import matplotlib.pyplot as plt  # slow to import, and only for a picture
+
+            ax = plt.figure(layout="constrained").subplots()
+        (line,) = ax.plot(self.rounds, self.mean(measure), label=label or str(self.policy))
+        if len(self.replications) > 1:
+            low, high = self.interval(measure)
+            ax.fill_between(self.rounds, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
+        ax.set(xlabel="round, t", ylabel=measure, title=self.problem.name)
+        ax.legend(frameon=False)
+        return ax
+
     def _values(self, measure: Measure) -> NDArray[np.float64]:
         if measure not in ("regret", "games"):
             raise SimulationError(f'measure must be "regret" or "games", got {measure!r}')
@@ -114,3 +160,22 @@ class Run:
             f"Run({self.policy} on {self.problem.name or 'a problem'}: "
             f"{len(self.regret)} x {self.rounds[-1]:,} rounds, mean regret {final:,.1f})"
         )
+
+    def _repr_html_(self) -> str:
+        count = len(self.replications)
+        caption = (
+            f"{self.policy} on {self.problem.name or 'a problem'}\n"
+            f"{count} replications of {self.rounds[-1]:,} rounds, seed {self.seed}"
+        )
+        places = np.unique(np.linspace(0, len(self.rounds) - 1, _SHOWN).round().astype(int))
+        low, high = self.interval() if count > 1 else (self.mean(), self.mean())
+        rows = [
+            (
+                f"{self.rounds[k]:,}",
+                f"{self.mean()[k]:,.1f}",
+                f"{low[k]:,.1f} to {high[k]:,.1f}" if count > 1 else "",
+                f"{self.mean('games')[k]:,.1f}",
+            )
+            for k in places
+        ]
+        return html_table(caption, ("round", "mean regret", "95% interval", "mean games"), rows)

@@ -58,7 +58,7 @@ def simulate(
         Where replications run: any `concurrent.futures.Executor`. By default on threads, one
         per core; the compiled loop releases the GIL.
     progress
-        Show a bar on standard error, where that is a terminal.
+        Show a bar on standard error, where that is a terminal, or below the cell of a notebook.
 
     Returns
     -------
