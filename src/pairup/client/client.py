@@ -72,9 +72,9 @@ class _BaseClient(Operations, Generic[Http]):
         )
 
     def _should_retry(self, response: httpx.Response, attempt: int) -> bool:
-        """Whether to send again: a service not ready or without room, or a lost race, may pass."""
+        """Whether to send again: a service in trouble, a limit of rates or a lost race may pass."""
         busy = response.status_code == 409 and b'"/problems/busy"' in response.content
-        passing = response.status_code in (503, 507) or busy
+        passing = response.status_code in (429, 503, 507) or busy
         return passing and attempt < self._patience.tries
 
     def _unreachable(self, error: httpx.RequestError, tries: int = 1) -> UnreachableError:

@@ -22,7 +22,7 @@ from fastapi_offline import FastAPIOffline
 from pairup.errors import ServiceError
 from pairup.service import dashboard
 from pairup.service.api.error_handlers import HANDLERS
-from pairup.service.api.middleware import BodyLimit, RequestObserver
+from pairup.service.api.middleware import RequestObserver, SizeLimits
 from pairup.service.api.routes import games, health, insight, matchings, players, pools
 from pairup.service.domain.clock import Clock
 from pairup.service.operations import logs
@@ -53,9 +53,9 @@ def create_app(
         redoc_url=None,
         generate_unique_id_function=lambda route: route.name,
     )
-    app.state.service = service = Service(settings, store or Store(settings.database), clock)
+    app.state.service = service = Service(settings, store or open_store(settings), clock)
     app.state.ready, app.state.stopping = threading.Event(), threading.Event()
-    app.state.health_limiter = CapacityLimiter(2)
+    app.state.health_limiter, app.state.open_streams = CapacityLimiter(2), 0
     for each in (pools, players, matchings, games, insight, health):
         app.include_router(each.router)
     dashboard.add_to(app)
@@ -64,7 +64,7 @@ def create_app(
     if not settings.needs_keys:
         # FastAPI wants this method replaced, which mypy does not take as a plain assignment.
         setattr(app, "openapi", lambda: _describe_without_keys(app))  # noqa: B010
-    app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
+    app.add_middleware(SizeLimits, settings=settings)
     app.add_middleware(RequestObserver, metrics=service.metrics)
     return app
 
@@ -77,6 +77,11 @@ def _describe_without_keys(app: FastAPI) -> dict[str, Any]:
         for operation in operations.values():
             operation.pop("security", None)
     return described
+
+
+def open_store(settings: Settings) -> Store:
+    """Open the database of the settings."""
+    return Store(settings.database, min_free_bytes=settings.min_free_bytes)
 
 
 def from_environment() -> FastAPI:
@@ -154,7 +159,7 @@ def _note_signals(stopping: threading.Event) -> None:
 
 
 def _sweep(service: Service, stopping: threading.Event) -> None:
-    waited = 0.0
+    waited = _FORGET_EVERY_S  # at once, which also counts the answers that are kept
     while not stopping.wait(service.settings.sweep_s):
         waited += service.settings.sweep_s
         try:

@@ -66,10 +66,14 @@ class Caller:
     @cached_property
     def principal(self) -> Principal:
         """The owner of the API key, or a refusal."""
+        limits, client = self.service.limits, self.request.client
+        address = f"address {client.host if client else '-'}"
         if not self.service.settings.needs_keys:
             check_local(self.request)
+            limits.admit(address)
             return ANYONE
         known = api_keys.find(self.service.store, self._key) if self._key else None
+        limits.admit(known.id if known else address)
         if known is None:
             what = "this one is unknown or revoked" if self._key else "none was sent"
             raise RefusalError(

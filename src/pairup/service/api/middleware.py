@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pairup.service.api.responses import send_refusal
 from pairup.service.operations.metrics import Metrics
+from pairup.service.operations.settings import Settings
 from pairup.service.problem_details import RefusalError
 
 _METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
@@ -69,20 +70,21 @@ class RequestObserver:
         say("request", method=scope["method"], path=scope["path"], status=status, ms=milliseconds)
 
 
-class BodyLimit:
-    """Refuses a body that is too large, whether or not its length was announced."""
+class SizeLimits:
+    """Refuses headers and bodies that are too large, whether or not their length was announced."""
 
-    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
-        self._app, self._max_bytes = app, max_bytes
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app, self._max_bytes = app, settings.max_body_bytes
+        self._max_header_bytes = settings.max_header_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        told = Headers(scope=scope).get("content-length", "")
-        if told.isdigit() and int(told[:20]) > self._max_bytes:
-            await send_refusal(self._problem(), scope["path"])(scope, receive, send)
+        refusal = self._refuse_at_once(scope)
+        if refusal is not None:
+            await send_refusal(refusal, scope["path"])(scope, receive, send)
             return
         size, answered = 0, False
 
@@ -91,7 +93,7 @@ class BodyLimit:
             message = await receive()
             size += len(message.get("body", b""))
             if size > self._max_bytes:
-                raise self._problem()
+                raise self._body_problem()
             return message
 
         async def sending(message: Message) -> None:
@@ -100,11 +102,26 @@ class BodyLimit:
                 await send(message)
             elif not answered:  # whatever the routes answer to a body that breaks off
                 answered = True
-                await send_refusal(self._problem(), scope["path"])(scope, receive, send)
+                await send_refusal(self._body_problem(), scope["path"])(scope, receive, send)
 
         await self._app(scope, receiving, sending)
 
-    def _problem(self) -> RefusalError:
+    def _refuse_at_once(self, scope: Scope) -> RefusalError | None:
+        """Return the refusal of a request whose headers are too large, or say that its body is."""
+        size = len(scope.get("raw_path") or b"") + len(scope.get("query_string", b""))
+        size += sum(len(name) + len(value) for name, value in scope["headers"])
+        if size > self._max_header_bytes:
+            return RefusalError(
+                "headers-too-large",
+                f"the address and headers have {size} bytes, at most {self._max_header_bytes} are "
+                "taken: send less, or raise the setting max_header_bytes",
+                {"most": self._max_header_bytes},
+            )
+        told = Headers(scope=scope).get("content-length", "")
+        too_large = told.isdigit() and int(told[:20]) > self._max_bytes
+        return self._body_problem() if too_large else None
+
+    def _body_problem(self) -> RefusalError:
         return RefusalError(
             "too-large",
             f"the body has more than {self._max_bytes} bytes: send less at once, or raise the "

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from fastapi import Query
 
-from pairup.service.api.schemas.fields import PRINTABLE
+from pairup.service.domain.names import PRINTABLE
 from pairup.service.problem_details import RefusalError
 
 Limit = Annotated[int | None, Query(ge=1, description="Number of items on the page.")]

@@ -12,11 +12,11 @@ from fastapi import APIRouter, Response
 
 from pairup.service.api.dependencies import Caller, CurrentCaller
 from pairup.service.api.paging import Cursor, decode_cursor, encode_cursor
-from pairup.service.api.schemas.fields import POOL_NAME
 from pairup.service.api.schemas.insight import EstimatesView, StatsView
 from pairup.service.dashboard import panels
 from pairup.service.dashboard.charts import MAX_RATES, chart_data, course_points
 from pairup.service.dashboard.rendering import is_known, page, poll_interval_ms, tag_of, unchanged
+from pairup.service.domain.names import POOL_NAME
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.pool_rules import Rules
 from pairup.service.problem_details import RefusalError

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from typing import Any
 from pairup.errors import ServiceError, did_you_mean
 from pairup.service.domain.clock import Moment, format_moment
 from pairup.service.domain.events import dumps
+from pairup.service.domain.names import POOL_NAME, normalized_name
 from pairup.service.store import Store
 
 SCOPES = ("read", "write", "admin")  # each allows what those before it allow
@@ -62,12 +64,21 @@ def parse_scopes(scopes: list[str]) -> dict[str, str]:
             raise ServiceError(f"a scope is POOL:SCOPE, got {each!r}: try '*:write'")
         if scope not in SCOPES:
             raise ServiceError(f"no scope is called {scope!r}{did_you_mean(scope, SCOPES)}")
+        if pool != EVERY_POOL and not re.match(POOL_NAME, pool):
+            raise ServiceError(
+                f"no pool can be called {pool!r}, names are lower-case letters, digits, - and _: "
+                "try 'chess:write' or '*:write'"
+            )
         granted[pool] = scope
     return granted
 
 
 def create(store: Store, name: str, scopes: Mapping[str, str], at: Moment) -> tuple[str, str]:
     """Make a key; returns its id and, for the only time, the key itself."""
+    try:
+        name = normalized_name(name)
+    except ValueError as error:
+        raise ServiceError(f"the key cannot be called {name!r}, {error}: correct it") from None
     id, key = secrets.token_hex(6), _PREFIX + secrets.token_urlsafe(32)
     row = {"id": id, "name": name, "digest": digest(key), "created_at": at}
     with store.writing() as transaction:

@@ -35,6 +35,7 @@ class Metrics:
         )
         self.cached_pools = gauge("pairup_cached_pools", "Pools in memory, summed over processes.")
         self.limits = counter("pairup_limits", "Limits that were met, by setting.", ["limit"])
+        self.read_only = gauge("pairup_read_only", "Whether the disk is too full to store more.")
         self.streams = gauge("pairup_event_streams", "Open streams of events.")
 
     def count_events(self, log: Iterable[Recorded]) -> None:

@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from pairup.service.store import schema
 from pairup.service.store.database_file import DatabaseFile
 from pairup.service.store.engine import WRITES, make_engine, make_read_only_engine, parse_address
-from pairup.service.store.failures import StoreDamagedError, translate_error
+from pairup.service.store.failures import StoreDamagedError, StoreFullError, translate_error
 from pairup.service.store.transaction import Transaction
 
 log = structlog.get_logger()
@@ -24,11 +24,13 @@ class Store:
     """A database with the log of every pool: a file of SQLite, or a URL of SQLite or PostgreSQL.
 
     With `inspect` a file is searched for damage, which takes longer the larger it is. A database
-    that cannot be used is refused with a `ServiceError`; nothing in it was changed.
+    that cannot be used is refused with a `ServiceError`; nothing in it was changed. Where less
+    than `min_free_bytes` are free on the disk of a file, nothing more is written to it.
     """
 
-    def __init__(self, database: str, inspect: bool = True) -> None:
+    def __init__(self, database: str, inspect: bool = True, min_free_bytes: int = 0) -> None:
         url = parse_address(database)
+        self._min_free_bytes = min_free_bytes
         self._url, self._inspect = url, inspect
         self.name = url.render_as_string(hide_password=True)
         self.many_writers = url.drivername != "sqlite"
@@ -84,9 +86,25 @@ class Store:
         with self._translating_errors(), self._begin(writes=False, **level) as connection:
             yield Transaction(connection)
 
+    def check_room(self) -> None:
+        """Refuse to write where the disk is nearly full, as long as what is stored can be read."""
+        if self.file is not None and (free := self.file.free_bytes) < self._min_free_bytes:
+            advice = (
+                f"{free} bytes are free, and the setting min_free_bytes reserves "
+                f"{self._min_free_bytes}: make room; until then it is only read"
+            )
+            error = StoreFullError(f"the database {self.name} {StoreFullError.what}: {advice}")
+            error.public = f"the database {StoreFullError.what}: {advice}"
+            raise error
+
     @contextmanager
-    def writing(self) -> Iterator[Transaction]:
-        """Open a transaction that writes; it is on the disk when the block has ended."""
+    def writing(self, into_reserve: bool = False) -> Iterator[Transaction]:
+        """Open a transaction that writes; it is on the disk when the block has ended.
+
+        What makes room, or ends the process, may use the room that others must leave.
+        """
+        if not into_reserve:
+            self.check_room()
         with self._turn, self._translating_errors(), self._begin(writes=True) as connection:
             yield Transaction(connection)
 

@@ -80,6 +80,12 @@ class DatabaseFile:
         self.check()
 
     @property
+    def free_bytes(self) -> int:
+        """The bytes that this process may still write to the disk of the file."""
+        disk = os.statvfs(self.path.parent)
+        return disk.f_bavail * disk.f_frsize
+
+    @property
     def readable_by_others(self) -> bool:
         """Whether other users of the machine may read or write the file."""
         return bool(self.path.stat().st_mode & _OTHERS)

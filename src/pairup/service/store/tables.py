@@ -90,7 +90,7 @@ answers = sa.Table(
     sa.Column("owner", sa.String(32), primary_key=True),
     sa.Column("key", sa.String(255), primary_key=True),
     sa.Column("digest", sa.String(64), nullable=False),  # of the request
-    sa.Column("body", sa.Text, nullable=False),
+    sa.Column("body", sa.LargeBinary, nullable=False),
     sa.Column("at", sa.BigInteger, nullable=False, index=True),
 )
 

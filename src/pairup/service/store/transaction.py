@@ -9,13 +9,15 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row, Select, bindparam, delete, insert, select, update
+from sqlalchemy import Row, Select, bindparam, delete, func, insert, select, update
 
 from pairup.service.domain.clock import Moment
 from pairup.service.domain.events import dumps
 from pairup.service.domain.game_record import GameRecord, MatchingRecord
 from pairup.service.store import tables
+from pairup.service.store.event_bodies import decode_body, encode_body
 from pairup.service.store.event_log import EventLog
+from pairup.service.store.failures import StoreDamagedError
 
 _CHUNK = 500  # ids in a statement
 _CHANGEABLE = ("state", "played", "cause", "answers", "learnt", "late", "closed_at")  # by events
@@ -140,20 +142,42 @@ class Transaction(EventLog):
 
     # Answers to requests with an idempotency key
 
-    def answer(self, owner: str, key: str) -> Row[str, str] | None:
+    def answer(self, owner: str, key: str) -> tuple[str, str] | None:
         """Find the digest of a request, and the body of its answer."""
         table = tables.answers.c
         query = select(table.digest, table.body).where(table.owner == owner, table.key == key)
-        return self._execute(query).first()
+        row = self._execute(query).first()
+        if row is None:
+            return None
+        try:
+            return row.digest, decode_body(row.body)
+        except ValueError as error:
+            raise StoreDamagedError(
+                f"the answer that is stored for the idempotency key {key!r} cannot be read, "
+                f"{error}: restore a copy of the database, or send the request with another key"
+            ) from error
 
-    def keep_answer(self, owner: str, key: str, digest: str, body: str, at: Moment) -> None:
-        """Keep the answer to a request."""
-        row = {"owner": owner, "key": key, "digest": digest, "body": body, "at": at}
+    def keep_answer(self, owner: str, key: str, digest: str, body: str, at: Moment) -> int:
+        """Keep the answer to a request; returns the bytes that it takes."""
+        stored = encode_body(body)
+        row = {"owner": owner, "key": key, "digest": digest, "body": stored, "at": at}
         self._execute(insert(tables.answers), row)
+        return len(stored)
 
-    def drop_answers(self, before: Moment, limit: int = 1_000) -> bool:
-        """Forget some of the answers older than a moment; returns whether there are more."""
+    def count_answers(self) -> dict[str, tuple[int, int]]:
+        """Count the answers that are kept and their bytes, by owner."""
+        table = tables.answers.c
+        query = select(table.owner, func.count(), func.sum(func.length(table.body)))
+        found = self._execute(query.group_by(table.owner))
+        return {owner: (count, int(size)) for owner, count, size in found}
+
+    def drop_answers(self, before: Moment, after: Moment, limit: int = 1_000) -> bool:
+        """Forget some of the answers older than `before`; returns whether there are more.
+
+        Those kept later than `after` go too: a clock that was ahead has dated them.
+        """
         at = tables.answers.c.at
+        self._execute(delete(tables.answers).where(at > after))
         next_ones = select(at).where(at < before).order_by(at).offset(limit).limit(1)
         until = self._execute(next_ones).scalar()
         old = at < before if until is None else at <= until

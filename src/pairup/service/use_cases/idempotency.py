@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -26,6 +28,51 @@ class Reply:
         return dumps(self.view)
 
 
+class AnswerQuota:
+    """How many answers, and how many bytes of them, are kept for each owner.
+
+    What this process adds is counted as it happens; what others add, and what is forgotten, when
+    the answers in the store are counted again.
+    """
+
+    def __init__(self, max_answers: int, max_bytes: int) -> None:
+        self._max_answers, self._max_bytes = max_answers, max_bytes
+        self._kept: dict[str, tuple[int, int]] = {}
+        self._lock = threading.Lock()
+
+    def recount(self, kept: Mapping[str, tuple[int, int]]) -> None:
+        """Replace what is known by what was found in the store."""
+        with self._lock:
+            self._kept = dict(kept)
+
+    def add(self, owner: str, size: int) -> None:
+        """Count an answer that was kept."""
+        with self._lock:
+            answers, total = self._kept.get(owner, (0, 0))
+            self._kept[owner] = (answers + 1, total + size)
+
+    def full(self, owner: str) -> bool:
+        """Whether no more answers are kept for an owner."""
+        answers, size = self._kept.get(owner, (0, 0))
+        return answers >= self._max_answers or size >= self._max_bytes
+
+    @property
+    def any_full(self) -> bool:
+        """Whether it is worth while to count again soon."""
+        return any(self.full(owner) for owner in list(self._kept))
+
+    def check(self, owner: str) -> None:
+        """Refuse a request whose answer cannot be kept."""
+        if self.full(owner):
+            raise RefusalError(
+                "too-many-answers",
+                f"at most {self._max_answers} answers and {self._max_bytes} bytes are kept for the "
+                "idempotency keys of one API key: use fewer keys, wait until old answers are "
+                "forgotten, or raise the settings max_answers and max_answers_bytes",
+                headers={"Retry-After": "60"},
+            )
+
+
 @dataclass(frozen=True)
 class KeyedRequest:
     """A request with an idempotency key."""
@@ -39,14 +86,15 @@ class KeyedRequest:
         answer = transaction.answer(self.owner, self.key)
         if answer is None:
             return None
-        if answer.digest != self.digest:
+        digest, body = answer
+        if digest != self.digest:
             raise RefusalError(
                 "key-reused",
                 f"the idempotency key {self.key!r} was sent before with another request: send the "
                 "very same request again, or give this one a key of its own",
             )
-        return Reply(json.loads(answer.body), replayed=True)
+        return Reply(json.loads(body), replayed=True)
 
-    def keep(self, transaction: Transaction, reply: Reply, at: Moment) -> None:
-        """Store the answer together with what the request changed."""
-        transaction.keep_answer(self.owner, self.key, self.digest, reply.text, at)
+    def keep(self, transaction: Transaction, reply: Reply, at: Moment) -> int:
+        """Store the answer together with what the request changed; returns the bytes it takes."""
+        return transaction.keep_answer(self.owner, self.key, self.digest, reply.text, at)

@@ -12,12 +12,13 @@ from pairup.service.domain.clock import Clock
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.pool_rules import Rules
 from pairup.service.operations.metrics import Metrics
+from pairup.service.operations.rate_limits import RateLimits
 from pairup.service.operations.settings import Settings
 from pairup.service.problem_details import RefusalError
 from pairup.service.store import PoolRow, Store, Transaction
-from pairup.service.store.failures import StoreConflictError
+from pairup.service.store.failures import StoreConflictError, StoreFullError
 from pairup.service.use_cases import views
-from pairup.service.use_cases.idempotency import KeyedRequest, Reply
+from pairup.service.use_cases.idempotency import AnswerQuota, KeyedRequest, Reply
 from pairup.service.use_cases.pool_cache import CachedPool, PoolCache
 from pairup.service.use_cases.unit_of_work import DrawId, UnitOfWork
 
@@ -59,20 +60,29 @@ class PoolAccess:
     """
 
     def __init__(
-        self, settings: Settings, store: Store, clock: Clock, metrics: Metrics, new_id: DrawId
+        self,
+        settings: Settings,
+        store: Store,
+        clock: Clock,
+        metrics: Metrics,
+        limits: RateLimits,
+        new_id: DrawId,
     ) -> None:
         self._settings, self._store, self._clock = settings, store, clock
-        self._metrics, self._new_id = metrics, new_id
+        self._metrics, self._limits, self._new_id = metrics, limits, new_id
+        self.answers = AnswerQuota(settings.max_answers, settings.max_answers_bytes)
         self.cache = PoolCache(settings, store, metrics)
 
     @_retried
     def create(self, name: str, rules: Rules, request: KeyedRequest | None) -> Reply:
         """Create a pool."""
+        self._limits.check_events()
         with self._store.writing() as transaction:
             taken = transaction.pool_named(name)
             # After the look at the name: the same request may have been committed in between.
             if request and (stored := request.stored_reply(transaction)):
                 return stored
+            self._check_quota(request)
             if taken:
                 raise RefusalError(
                     "pool-exists",
@@ -83,9 +93,8 @@ class PoolAccess:
             work.add(events.Created(name, rules.as_json()))
             work.flush()
             reply = Reply(views.pool(work.pool))
-            if request:
-                request.keep(transaction, reply, work.now)
-        self._metrics.count_events(work.log)
+            size = request.keep(transaction, reply, work.now) if request else 0
+        self._count(work, request, size)
         return reply
 
     @_retried
@@ -95,6 +104,7 @@ class PoolAccess:
         What had happened before it refused, for example a game that expired, has happened: it is
         committed, and then the refusal is raised.
         """
+        self._limits.check_events()
         cached = self.cache.find(name)
         with self.cache.hold(cached):
             return self._change_held(cached, command, request)
@@ -109,12 +119,13 @@ class PoolAccess:
         self, cached: CachedPool, command: Command[Any], request: KeyedRequest | None = None
     ) -> Any:
         result: Any = None
-        refusal = None
+        refusal, size = None, 0
         try:
             with self._store.writing() as transaction:
                 row = self._row(transaction, cached, lock=True)
                 if request and (stored := request.stored_reply(transaction)):
                     return stored
+                self._check_quota(request)
                 pool = cached.bring_up_to(row, transaction)
                 work = UnitOfWork(pool, transaction, self._clock.now(), self._new_id)
                 try:
@@ -122,36 +133,52 @@ class PoolAccess:
                 except RefusalError as problem:
                     refusal = problem
                 work.flush()
-                if request and refusal is None:
-                    request.keep(transaction, result, work.now)
+                kept = request if refusal is None else None
+                size = kept.keep(transaction, result, work.now) if kept else 0
                 cached.save(transaction, self._settings.snapshot_every)
         except (RefusalError, _StalePoolError):
             raise  # before the pool was touched
         except BaseException:
             cached.pool = None  # it may be ahead of its log
             raise
-        self._metrics.count_events(work.log)
+        self._count(work, kept, size)
         if pool.deleted:
             self.cache.drop(cached)
         if refusal is not None:
             raise refusal
         return result
 
+    def _check_quota(self, request: KeyedRequest | None) -> None:
+        if request and self.answers.full(request.owner):
+            self._metrics.limits.labels("max_answers").inc()
+            self.answers.check(request.owner)
+
+    def _count(self, work: UnitOfWork, kept: KeyedRequest | None, size: int) -> None:
+        """Count what was committed."""
+        self._metrics.count_events(work.log)
+        self._limits.count_events(len(work.log))
+        if kept:
+            self.answers.add(kept.owner, size)
+
     @_retried
     def read(self, name: str, query: Query[T]) -> T:
-        """Look at a pool as it is now."""
-        cached = self.cache.find(name)
+        """Look at a pool as it is now; on a full disk, before games that are due expire."""
+        cached, full = self.cache.find(name), False
         with self.cache.hold(cached):
             while True:
                 try:
                     with self._store.reading() as transaction:
                         pool = cached.bring_up_to(self._row(transaction, cached), transaction)
-                        if not pool.due(self._clock.now()):
+                        if full or not pool.due(self._clock.now()):
                             return query(pool, transaction)
                 except ServiceError:
                     cached.pool = None
                     raise
-                self._change_held(cached, _change_nothing)
+                try:
+                    self._store.check_room()  # before the pool in memory would be thrown away
+                    self._change_held(cached, _change_nothing)
+                except StoreFullError:
+                    full = True
 
     def _row(self, transaction: Transaction, cached: CachedPool, lock: bool = False) -> PoolRow:
         row = transaction.pool(cached.id, lock)
@@ -176,7 +203,7 @@ class PoolAccess:
         with cached.lock:
             if cached.pool is None or cached.pool.seq == cached.saved_seq:
                 return
-            with self._store.writing() as transaction:
+            with self._store.writing(into_reserve=True) as transaction:
                 if transaction.pool(cached.id, lock=True) is not None:
                     cached.save(transaction, every=1)
 

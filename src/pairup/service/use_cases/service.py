@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -17,10 +18,12 @@ from pairup.service.domain.pool import Pool
 from pairup.service.domain.pool_rules import Rules
 from pairup.service.domain.states import PlayerWish
 from pairup.service.operations.metrics import Metrics
+from pairup.service.operations.rate_limits import RateLimits
 from pairup.service.operations.settings import Settings
 from pairup.service.operations.warmup import warm_up
 from pairup.service.problem_details import RefusalError
 from pairup.service.store import PoolRow, Store, Transaction
+from pairup.service.store.failures import StoreFullError
 from pairup.service.use_cases import proposals, report_handling, views
 from pairup.service.use_cases.idempotency import KeyedRequest, Reply
 from pairup.service.use_cases.ids import draw_id
@@ -51,7 +54,10 @@ class Service:
         self.settings, self.store = settings, store
         self.clock = clock or WallClock()
         self.metrics = metrics or Metrics()
-        self.pools = PoolAccess(settings, store, self.clock, self.metrics, new_id)
+        self.limits = RateLimits(settings, self.metrics)
+        self.pools = PoolAccess(settings, store, self.clock, self.metrics, self.limits, new_id)
+        self._read_only = False
+        self._recounted_at: float | None = None
 
     # Pools
 
@@ -293,7 +299,9 @@ class Service:
                 log.warning("pool not read", pool=row.name, why=str(error))
 
     def expire_games(self) -> None:
-        """Let games expire that are due in the pools in memory."""
+        """Let games expire that are due in the pools in memory, unless nothing can be stored."""
+        if self.read_only():
+            return
         for cached in self.pools.cache:
             try:
                 self.pools.expire_games(cached)
@@ -302,11 +310,29 @@ class Service:
 
     def forget_answers(self) -> None:
         """Forget idempotent answers that are older than the settings say."""
-        before = self.clock.now() - round(self.settings.keep_answers_s * SECOND)
+        now, kept = self.clock.now(), round(self.settings.keep_answers_s * SECOND)
         more = True
         while more:  # some at a time, so that others can write in between
-            with self.store.writing() as transaction:
-                more = transaction.drop_answers(before)
+            with self.store.writing(into_reserve=True) as transaction:
+                more = transaction.drop_answers(now - kept, now + kept)
+        recounted = self._recounted_at
+        if self.pools.answers.any_full or recounted is None or _hours_since(recounted) > 1:
+            self._recounted_at = time.monotonic()
+            with self.store.reading() as transaction:
+                self.pools.answers.recount(transaction.count_answers())
+
+    def read_only(self) -> str:
+        """Say why nothing can be stored now; an empty text if it can."""
+        why = ""
+        try:
+            self.store.check_room()
+        except StoreFullError as error:
+            why = error.public
+        if bool(why) != self._read_only:
+            self._read_only = bool(why)
+            self.metrics.read_only.set(self._read_only)
+            log.warning("read-only" if why else "writable again", why=why)
+        return why
 
     def close(self) -> None:
         """Save every pool in memory, so that the next start is fast, and close the store."""
@@ -316,6 +342,10 @@ class Service:
             except ServiceError as error:  # the log has it all: only the next start is slower
                 log.warning("snapshot not written", pool=cached.name, why=str(error))
         self.store.close()
+
+
+def _hours_since(moment: float) -> float:
+    return (time.monotonic() - moment) / 3600
 
 
 def _changes(pool: Pool, wanted: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pairup.service.api.responses import refusals, send
 from pairup.service.api.schemas.problems import HealthView
 from pairup.service.operations.metrics import CONTENT_TYPE
 from pairup.service.problem_details import PROBLEM_TYPES, RefusalError
-from pairup.service.store import Store
+from pairup.service.use_cases.service import Service
 
 router = APIRouter(tags=["health"])
 _TEXT: dict[str, Any] = {"content": {"text/plain": {"schema": {"type": "string"}}}}
@@ -25,7 +25,11 @@ async def healthy() -> Response:
 
 @router.get("/readyz", response_model=HealthView, responses=refusals())
 async def ready(request: Request) -> Response:
-    """Say whether requests are answered without delay: all is compiled, the database answers."""
+    """Say whether requests are answered without delay: all is compiled, the database answers.
+
+    Where the disk is nearly full, the status is "read-only": what changes anything is refused with
+    507, and everything else is answered.
+    """
     state = request.app.state
     if state.stopping.is_set():
         raise RefusalError("not-ready", "the service is shutting down: ask another process")
@@ -36,13 +40,16 @@ async def ready(request: Request) -> Response:
             headers={"Retry-After": "1"},
         )
     # In a thread of its own, as those of the requests may all be taken.
-    await to_thread.run_sync(_ask_store, state.service.store, limiter=state.health_limiter)
-    return send({"status": "ok"})
+    why = await to_thread.run_sync(_ask_store, state.service, limiter=state.health_limiter)
+    # A load balancer that took the only process of a file away would end reading too.
+    return send({"status": "read-only", "detail": why} if why else {"status": "ok"})
 
 
-def _ask_store(store: Store) -> None:
-    with store.reading() as transaction:
+def _ask_store(service: Service) -> str:
+    """Read something, and say why nothing can be stored, if that is so."""
+    with service.store.reading() as transaction:
         transaction.pools("", 1)
+    return service.read_only()
 
 
 @router.get("/metrics", response_class=Response, responses={200: _TEXT})

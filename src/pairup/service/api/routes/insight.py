@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
+from starlette.datastructures import State
 
 from pairup.service.api.dependencies import Caller, CurrentCaller
 from pairup.service.api.paging import Limit, page_size
@@ -87,10 +89,23 @@ async def _stream(
     caller: Caller, pool: str, after: int, last_event_id: str | None
 ) -> StreamingResponse:
     pool_id = await run_in_threadpool(_readable_pool, caller, pool)
+    _check_streams(caller)
     start = _resume(after, last_event_id)
     await run_in_threadpool(caller.service.check_happened, pool, start)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(_lines(caller, pool, pool_id, start), 200, headers, _STREAM)
+
+
+def _check_streams(caller: Caller) -> None:
+    most, service = caller.service.settings.max_streams, caller.service
+    if caller.request.app.state.open_streams >= most:
+        service.metrics.limits.labels("max_streams").inc()
+        raise RefusalError(
+            "too-many-streams",
+            f"{most} streams of events are open, the most that the setting max_streams allows: "
+            "close one, read the log page by page, or raise it",
+            headers={"Retry-After": "5"},
+        )
 
 
 def _readable_pool(caller: Caller, pool: str) -> str:
@@ -119,7 +134,9 @@ async def _lines(caller: Caller, pool: str, pool_id: str, after: int) -> AsyncIt
     wait = service.settings.poll_s
     silent, checked = 0.0, time.monotonic()
     yield "retry: 1000\n\n"
-    with service.metrics.streams.track_inprogress():
+    if caller.request.app.state.open_streams >= service.settings.max_streams:
+        return  # others have begun at the same moment
+    with service.metrics.streams.track_inprogress(), _counted(caller.request.app.state):
         while not stopping.is_set():
             if time.monotonic() - checked > _CHECK_S:
                 if not await run_in_threadpool(_may_still_read, caller, pool, pool_id):
@@ -137,6 +154,15 @@ async def _lines(caller: Caller, pool: str, pool_id: str, after: int) -> AsyncIt
                 yield ": nothing new\n\n"
             if len(events) < _BATCH:
                 await asyncio.sleep(wait)
+
+
+@contextmanager
+def _counted(state: State) -> Iterator[None]:
+    state.open_streams += 1
+    try:
+        yield
+    finally:
+        state.open_streams -= 1
 
 
 def _may_still_read(caller: Caller, pool: str, pool_id: str) -> bool:

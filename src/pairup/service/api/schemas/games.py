@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from pairup.service.api.schemas.fields import (
-    PRINTABLE,
     Answer,
     Body,
     GameState,
@@ -19,6 +18,7 @@ from pairup.service.api.schemas.fields import (
     Time,
 )
 from pairup.service.api.schemas.problems import ProblemView
+from pairup.service.domain.names import PRINTABLE
 
 
 class GameView(BaseModel):
@@ -74,7 +74,7 @@ class NewReport(Body):
     )
 
     outcome: Outcome | None = None
-    answers: dict[str, Answer] = Field(default_factory=dict, max_length=2)
+    answers: dict[PlayerId, Answer] = Field(default_factory=dict, max_length=2)
 
 
 class NewGameReport(NewReport):

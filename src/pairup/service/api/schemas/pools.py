@@ -19,7 +19,8 @@ from pairup.service.api.schemas.fields import (
 _Number = Annotated[float, Field(gt=-MAX_INTEGER, lt=MAX_INTEGER, allow_inf_nan=False)]
 _Integer = Annotated[int, Field(gt=-MAX_INTEGER, lt=MAX_INTEGER)]
 Option = bool | _Integer | _Number | Annotated[str, Field(max_length=256)] | None
-Options = Annotated[dict[str, Option], Field(max_length=32, examples=[{"period": 2}])]
+_OptionName = Annotated[str, Field(max_length=64)]
+Options = Annotated[dict[_OptionName, Option], Field(max_length=32, examples=[{"period": 2}])]
 Seed = Annotated[
     int, Field(ge=0, lt=MAX_INTEGER, description="Seed of the policy's own random draws.")
 ]

@@ -22,4 +22,5 @@ class ProblemView(BaseModel):
 class HealthView(BaseModel):
     """The service is well; a problem is answered where it is not."""
 
-    status: Literal["ok"]
+    status: Literal["ok", "read-only"]
+    detail: str | None = Field(None, description="Why nothing can be stored, if that is so.")

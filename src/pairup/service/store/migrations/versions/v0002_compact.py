@@ -1,4 +1,4 @@
-"""Compact rows: ids are stored once, bodies of events are compressed.
+"""Compact rows: ids are stored once, bodies of events and idempotent answers are compressed.
 
 Ids of the first schema stay as they are. Tables are written again and the old ones dropped, in
 one transaction; the file shrinks when it is vacuumed. Snapshots are not carried over: their format
@@ -16,7 +16,7 @@ from pairup.service.store.event_bodies import encode_body
 revision = "0002"
 down_revision = "0001"
 _NUMBER = sa.BigInteger().with_variant(sa.Integer, "sqlite")
-_TABLES = ("pools", "events", "snapshots", "matchings", "games")
+_TABLES = ("pools", "events", "snapshots", "matchings", "games", "idempotent_answers")
 _PAGE = 1_000  # rows
 
 
@@ -24,11 +24,12 @@ def upgrade() -> None:
     """Write the tables again."""
     op.drop_index("pools_by_name", "pools")
     op.drop_index("ix_games_matching_id", "games")
+    op.drop_index("ix_idempotent_answers_at", "idempotent_answers")
     for name in _TABLES:
         op.rename_table(name, f"first_{name}")
     _make_tables()
     _copy_rows()
-    for name in ("games", "matchings", "snapshots", "events", "pools"):
+    for name in ("idempotent_answers", "games", "matchings", "snapshots", "events", "pools"):
         op.drop_table(f"first_{name}")
 
 
@@ -80,6 +81,15 @@ def _make_tables() -> None:
         sqlite_with_rowid=False,
     )
 
+    op.create_table(
+        "idempotent_answers",
+        sa.Column("owner", sa.String(32), primary_key=True),
+        sa.Column("key", sa.String(255), primary_key=True),
+        sa.Column("digest", sa.String(64), nullable=False),
+        sa.Column("body", sa.LargeBinary, nullable=False),
+        sa.Column("at", sa.BigInteger, nullable=False),
+    )
+
 
 def _log_columns() -> list[sa.Column[Any]]:
     key = {"primary_key": True, "autoincrement": False}
@@ -107,6 +117,20 @@ def _copy_rows() -> None:
         "FROM first_games g JOIN matchings m ON m.id = g.matching_id ORDER BY g.id"
     )
     op.create_index("ix_games_matching", "games", ["matching"])
+    _copy_answers()
+    op.create_index("ix_idempotent_answers_at", "idempotent_answers", ["at"])
+
+
+def _copy_answers() -> None:
+    connection = op.get_bind()
+    adding = sa.text(
+        "INSERT INTO idempotent_answers (owner, key, digest, body, at) "
+        "VALUES (:owner, :key, :digest, :body, :at)"
+    )
+    reading = sa.text("SELECT owner, key, digest, body, at FROM first_idempotent_answers")
+    for page in connection.execute(reading).partitions(_PAGE):
+        rows = [{**row._mapping, "body": encode_body(row.body)} for row in page]
+        connection.execute(adding, rows)
 
 
 def _copy_events() -> None:
