@@ -1,103 +1,12 @@
 """Random histories: what is served is what the log says, byte for byte."""
 
-import random
-
 import pytest
 
 from pairup.service.domain.game_record import project
 from pairup.service.domain.pool import replay
 from pairup.service.operations.verify import verify
+from tests.support.service.histories import History
 from tests.support.service.pools import Api
-
-ANSWERS = ("accepted", "declined", "timed_out", "unknown")
-
-
-class History:
-    """Lets things happen to a pool, in the order that a seed draws."""
-
-    def __init__(self, api, seed, **rules):
-        self.api, self.draw = api, random.Random(seed)
-        self.games, self.learnt = [], {}
-        api.pool(lifetime_s=20, **rules)
-
-    def go_on(self, steps):
-        for _ in range(steps):
-            self.draw.choice(
-                [
-                    self.join,
-                    self.join,
-                    self.leave,
-                    self.propose,
-                    self.report,
-                    self.report,
-                    self.report,
-                    self.wait,
-                    self.release,
-                ]
-            )()
-            self.check()
-
-    def join(self):
-        player = f"p{self.draw.randrange(14)}"
-        self.api.join(player, status=self.draw.choice(["waiting", "waiting", "away"]))
-
-    def leave(self):
-        if self.draw.random() < 0.4:
-            self.api("DELETE", f"/v1/pools/chess/players/p{self.draw.randrange(14)}")
-
-    def propose(self):
-        waiting = self.api.json("GET", "/v1/pools/chess/players?status=waiting")["players"]
-        names = [each["player"] for each in waiting]
-        wanted = {}
-        if self.draw.random() < 0.3:
-            wanted["available"] = self.draw.sample(names, self.draw.randrange(len(names) + 1))
-        if self.draw.random() < 0.5 and len(names) > 1:
-            wanted["apart"] = [self.draw.sample(names, 2) for _ in range(3)]
-        answer = self.api("POST", "/v1/pools/chess/matchings", json=wanted)
-        assert answer.status_code in (201, 409)
-        if answer.status_code == 201:
-            for game in answer.json()["games"]:
-                assert sorted(game["players"]) not in map(sorted, wanted.get("apart", []))
-                self.games.append(game)
-
-    def report(self):
-        if not self.games:
-            return
-        sent = []
-        for game in self.draw.choices(self.games[-8:], k=self.draw.randrange(1, 4)):
-            report = {"game": game["id"]}
-            if self.draw.random() < 0.4:
-                report["outcome"] = self.draw.choice(["played", "cancelled"])
-            else:
-                some = self.draw.sample(game["players"], self.draw.randrange(3))
-                report["answers"] = {player: self.draw.choice(ANSWERS) for player in some}
-            sent.append(report)
-        answer = self.api.json("POST", "/v1/pools/chess/outcomes", json={"outcomes": sent})
-        for result in answer["results"]:
-            if result["result"] == "learnt":
-                assert result["game"] not in self.learnt
-                self.learnt[result["game"]] = result["state"]
-
-    def wait(self):
-        self.api.clock.advance(self.draw.choice([1, 8, 25]))
-
-    def release(self):
-        if self.games and self.draw.random() < 0.3:
-            game = self.draw.choice(self.games[-6:])
-            self.api("POST", f"/v1/matchings/{game['matching']}/release", 200)
-
-    def check(self):
-        """Nobody is in two open games, and all that was acknowledged is still so."""
-        stats = self.api.stats()
-        players = [player for game in stats["open_games"] for player in game["players"]]
-        assert len(set(players)) == len(players) == stats["players"]["proposed"]
-        assert stats["games"]["learnt"] >= len(self.learnt)
-
-    def finish(self):
-        for game, state in self.learnt.items():
-            shown = self.api.json("GET", f"/v1/games/{game}")
-            assert (shown["state"], shown["learnt"]) == (state, True)
-
 
 def served(api):
     service = api.service
