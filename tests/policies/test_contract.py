@@ -323,3 +323,54 @@ def test_players_have_any_hashable_name(variant):
     for matching, numbered in zip(play(learner, 20), play(twin, 20), strict=True):
         assert [(names[i], names[j]) for i, j in numbered] == list(matching)
         assert [names[i] for i in numbered.waiting] == list(matching.waiting)
+
+
+def lives(variant, count=2):
+    """Return learners of which the first is asked, and the others are only told what happened."""
+    asked, *told = (variant.learner("abcdef", seed=3) for _ in range(count))
+    draw = random.Random(7)
+    for turn in range(60):
+        present = list(asked.players)
+        matching = asked.propose(draw.sample(present, draw.randint(2, len(present))))
+        played = {couple: draw.random() < 0.5 for couple in matching if draw.random() < 0.9}
+        for learner in told:
+            learner.record(matching)
+        for learner in (asked, *told):
+            answers = {couple[0]: True for couple in played if played[couple]}
+            learner.observe(matching, played, accepted=answers if turn % 2 else None)
+            if turn % 10 == 4:
+                learner.leave(present[turn % len(present)])
+            if turn % 10 in (1, 7):
+                learner.join(f"p{turn}")
+    return asked, *told
+
+
+def test_a_learner_that_is_told_of_proposals_has_the_same_evidence(variant):
+    asked, told = lives(variant)
+    assert told.evidence() == asked.evidence()
+    assert told.pending == asked.pending
+    assert sorted(told.estimates()) == sorted(asked.estimates())
+    for learner in (asked, told):
+        assert_full(play(learner, 5)[-1], learner.players)
+
+
+def test_a_learner_made_from_evidence_knows_the_same(variant):
+    (learner,) = lives(variant, 1)
+    rebuilt = Learner.from_evidence(learner.evidence())
+    assert rebuilt.evidence() == learner.evidence()
+    assert rebuilt.players == learner.players
+    assert rebuilt.pending == learner.pending
+    assert sorted(rebuilt.estimates()) == sorted(learner.estimates())
+    assert rebuilt.leader is None or set(rebuilt.leader.players) == set(learner.players)
+    again = Learner.from_evidence(learner.evidence())
+    for matching, same in zip(play(rebuilt, 20), play(again, 20), strict=True):
+        assert_full(matching, learner.players)
+        assert same == matching  # it goes on in one way only
+    assert rebuilt.evidence() == again.evidence()
+
+
+def test_a_learner_made_from_evidence_and_cache_goes_on_as_if_it_had_never_stopped(variant):
+    for learner in lives(variant):
+        learner.propose()
+        twin = Learner.from_evidence(learner.evidence(), learner.cache())
+        assert_same_future(learner, twin)

@@ -103,6 +103,27 @@ class Learner:
         >>> learner.propose(apart=[("ann", "bob"), ("ann", "cyd")])
         Matching(ann-dan, bob-cyd)
         """
+        matching = self.suggest(available, apart)
+        self.record(matching)
+        return matching
+
+    def suggest(
+        self,
+        available: Iterable[Hashable] | None = None,
+        apart: Iterable[Iterable[Hashable]] = (),
+    ) -> Matching:
+        """Ask the policy for a matching that is not proposed yet; see `propose` and `record`.
+
+        No outcome of it is pending. The policy's random draws go on all the same.
+
+        Examples
+        --------
+        >>> from pairup import Uniform
+        >>> learner = Uniform().learner(["ann", "bob", "cyd"])
+        >>> matching = learner.suggest()
+        >>> learner.pending
+        {}
+        """
         slots = self._slots(available)
         excluded = set(self._roster.slot_couples("apart", apart))
         if len(slots) < 2:
@@ -110,8 +131,26 @@ class Learner:
         couples = self._running.propose(slots)
         if excluded:
             couples = replace_forbidden(couples, slots.tolist(), excluded, self._worth)
-        self._pending.update(couples)
         return self._matching(couples, slots)
+
+    def record(self, matching: Matching) -> None:
+        """Note that a matching was proposed, whoever made it; its outcomes are pending.
+
+        A learner that is told of the proposals of another one, and observes what became of them,
+        knows the same, although its policy was never asked; see `evidence`.
+
+        Examples
+        --------
+        >>> from pairup import Matching, Unimodal
+        >>> learner = Unimodal().learner(["ann", "bob", "cyd"])
+        >>> learner.record(Matching([("ann", "cyd")], waiting=["bob"]))
+        >>> learner.pending
+        {('ann', 'cyd'): 1}
+        """
+        couples = self._roster.slot_couples("a matching", matching)
+        self._roster.slots_of(matching.waiting)  # refuses players who are not present
+        self._pending.update(couples)
+        self._running.rounds += len(matching.players) > 1
 
     @property
     def leader(self) -> Matching | None:
@@ -349,6 +388,56 @@ class Learner:
             The bytes are not a saved learner, are damaged, or of another version.
         """
         return cls._of(*serialization.load(data))
+
+    def evidence(self) -> bytes:
+        """Save what was observed, and of whom: the same bytes for the same facts.
+
+        They follow from the players who joined and left, the matchings proposed and what became of
+        them, under every version of the policy, and do not depend on who made the matchings.
+
+        Examples
+        --------
+        >>> from pairup import Unimodal
+        >>> asked, told = (Unimodal().learner(["ann", "bob", "cyd"]) for _ in range(2))
+        >>> matching = asked.propose()
+        >>> told.record(matching)
+        >>> for learner in (asked, told):
+        ...     learner.observe(matching, [True])
+        >>> told.evidence() == asked.evidence()
+        True
+        """
+        return serialization.save_evidence(self._roster, self._pending, self._running)
+
+    def cache(self) -> bytes:
+        """Save what `evidence` leaves out; see `from_evidence`."""
+        return serialization.save_cache(self._running)
+
+    @classmethod
+    def from_evidence(cls, evidence: bytes, cache: bytes | None = None) -> Learner:
+        """Make a learner from its evidence: it knows the same, and goes on in its own way.
+
+        Parameters
+        ----------
+        evidence
+            What `evidence` returned.
+        cache
+            What `cache` returned at the same moment, under the same version of the policy: then
+            it goes on as if it had never stopped.
+
+        Raises
+        ------
+        ArchiveError
+            The bytes are not evidence, or are damaged.
+
+        Examples
+        --------
+        >>> from pairup import Learner, Unimodal
+        >>> learner = Unimodal().learner(["ann", "bob"])
+        >>> learner.observe(learner.propose(), [True])
+        >>> Learner.from_evidence(learner.evidence()).estimates() == learner.estimates()
+        True
+        """
+        return cls._of(*serialization.load_evidence(evidence, cache))
 
     def _slots(self, available: Iterable[Hashable] | None) -> Slots:
         return self._running.present if available is None else self._roster.slots_of(available)

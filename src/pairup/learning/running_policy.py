@@ -23,6 +23,7 @@ from pairup.kernels.runtime.randomness import POLICY, stream_key
 from pairup.learning.observation import ObservedCouples
 from pairup.learning.roster import SlotCouple
 from pairup.policies.base import Growth, Policy, Slots, StartContext
+from pairup.policies.couple_counts import CoupleCounts, observe_counts, pick_counts
 
 Statistics = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -42,6 +43,8 @@ class RunningPolicy:
         self.capacity = capacity
         self.state = self._started(capacity)
         self.present: Slots = np.zeros(0, np.int64)
+        self.rounds = 0  # matchings proposed so far, by this policy or by others
+        self.rounds_seen = 0  # ... that are in the state
         self._available: Slots | None = None
 
     def set_present(self, present: Slots) -> None:
@@ -58,7 +61,11 @@ class RunningPolicy:
         self.present, self._available = present, None
 
     def propose(self, available: Slots) -> list[SlotCouple]:
-        """Couple the players in the slots `available`, at least two, but for an odd one out."""
+        """Couple the players in the slots `available`, at least two, but for an odd one out.
+
+        Whether the matching is proposed, which counts as a round, is for the caller to decide.
+        """
+        self._catch_up()
         self._set_available(available)
         couples = np.zeros((len(available) // 2, 2), np.int64)
         step, growth = for_state(propose_step, self.state), Growth(self.policy)
@@ -66,6 +73,7 @@ class RunningPolicy:
             self.state = growth.grown(self.state, 0)
         if not is_ours(type(self.policy)):
             self._check(status, couples, available)
+        self.rounds_seen = self.rounds + 1
         return [(i, j) for i, j in couples.tolist()]
 
     def _check(self, status: int, couples: NDArray[np.int64], available: Slots) -> None:
@@ -76,6 +84,7 @@ class RunningPolicy:
 
     def leader(self, available: Slots) -> list[SlotCouple] | None:
         """List the couples that look best among the slots `available`, best first, if known."""
+        self._catch_up()
         self._set_available(available)
         couples = self.policy.leader(self.state)
         if couples is None:
@@ -102,13 +111,7 @@ class RunningPolicy:
 
     def observe_counts(self, tries: NDArray[np.int64], games: NDArray[np.int64]) -> None:
         """Learn outcomes that were counted elsewhere, couple by couple, games first."""
-        couples = np.argwhere(tries)
-        times, played = tries[tuple(couples.T)], games[tuple(couples.T)]
-        repeated = np.repeat(couples, times, axis=0).astype(np.int64)
-        within = np.arange(len(repeated)) - np.repeat(np.cumsum(times) - times, times)
-        if len(repeated):
-            step = for_state(observe_step, self.state)
-            step(self.state, repeated, within < np.repeat(played, times))
+        observe_counts(self.state, CoupleCounts(**pick_counts(tries, games)))
 
     @property
     def statistics(self) -> Statistics | None:
@@ -118,11 +121,17 @@ class RunningPolicy:
     @property
     def player_rates(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
         """Estimated rate of each slot and its standard deviation, if the policy has them."""
+        self._catch_up()
         return self.policy.player_rates(self.state)
 
     def _started(self, capacity: int) -> Any:
         key = np.uint64(stream_key(self.seed, 0, POLICY))
         return self.policy.start(StartContext(capacity, key))
+
+    def _catch_up(self) -> None:
+        if self.rounds_seen < self.rounds:
+            self.state = self.policy.catch_up(self.state, self.rounds)
+            self.rounds_seen, self._available = self.rounds, None
 
     def _set_available(self, available: Slots) -> None:
         if self._available is None or not np.array_equal(available, self._available):

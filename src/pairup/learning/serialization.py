@@ -30,35 +30,92 @@ from pairup.saved_arrays import reading, require
 
 VERSION = 1
 _MAGIC = b"pairup learner\n"
+_EVIDENCE = b"pairup evidence 1\n"
 _PREFIX = struct.Struct("<HQQ")  # version, bytes of the header, bytes of the whole body
 _DIGEST = 32
+
+Parts = tuple[Roster, Counter[SlotCouple], RunningPolicy]
 
 
 def save(roster: Roster, pending: Counter[SlotCouple], running: RunningPolicy) -> bytes:
     """Make the bytes of a learner from its players, the outcomes pending and its policy."""
-    header = {
+    header = _header(roster, pending, running) | {"rounds_seen": running.rounds_seen}
+    return pack(header, running.policy.saved(running.state))
+
+
+def save_evidence(roster: Roster, pending: Counter[SlotCouple], running: RunningPolicy) -> bytes:
+    """Make the bytes of what a learner was told: the same for the same facts, on every machine."""
+    body = _body(_header(roster, pending, running), running.policy.evidence(running.state))
+    return _EVIDENCE + body
+
+
+def save_cache(running: RunningPolicy) -> bytes:
+    """Make the bytes of what the policy's state has besides its evidence."""
+    evidence = running.policy.evidence(running.state)
+    saved = running.policy.saved(running.state)
+    rest = {name: array for name, array in saved.items() if not _same(array, evidence.get(name))}
+    return pack({"rounds_seen": running.rounds_seen}, rest)
+
+
+def load(data: bytes) -> Parts:
+    """Read the parts of a learner back, or refuse the bytes with an `ArchiveError`."""
+    header, arrays = unpack(data)
+    with reading():
+        roster, pending, running = _started(header)
+        running.state = running.policy.load(running.state, arrays)
+        running.rounds_seen = _count(header, "rounds_seen")
+        _check_players(pending, running)
+        return roster, pending, running
+
+
+def load_evidence(data: bytes, cache: bytes | None) -> Parts:
+    """Make the parts of a learner from its evidence, and from the rest of its state if given."""
+    require(data.startswith(_EVIDENCE), "its evidence does not begin as it must")
+    with reading():
+        header, arrays = _parsed(data[len(_EVIDENCE) :])
+        roster, pending, running = _started(header)
+        if cache is None:
+            running.state = running.policy.load_evidence(running.state, arrays)
+        else:
+            saved, rest = unpack(cache)
+            running.state = running.policy.load(running.state, arrays | rest)
+            running.rounds_seen = _count(saved, "rounds_seen")
+        _check_players(pending, running)
+        return roster, pending, running
+
+
+def _header(roster: Roster, pending: Counter[SlotCouple], running: RunningPolicy) -> dict[str, Any]:
+    return {
         "policy": running.policy.name,
         "options": running.policy.options,
         "seed": running.seed,
         "capacity": running.capacity,
         "players": [[slot, _pack_name(name)] for slot, name in sorted(roster.names.items())],
         "awaited": [[*couple, count] for couple, count in sorted(pending.items())],
+        "rounds": running.rounds,
     }
-    return pack(header, running.policy.saved(running.state))
 
 
-def load(data: bytes) -> tuple[Roster, Counter[SlotCouple], RunningPolicy]:
-    """Read the parts of a learner back, or refuse the bytes with an `ArchiveError`."""
-    header, arrays = unpack(data)
-    with reading():
-        policy = get_policy(header["policy"], **header["options"])
-        roster = _roster(header["players"], header["capacity"])
-        pending = Counter({(i, j): count for i, j, count in header["awaited"]})
-        running = RunningPolicy(policy, header["seed"], header["capacity"])
-        running.set_present(roster.slots)
-        running.state = policy.load(running.state, arrays)
-        _check_players(pending, running)
-        return roster, pending, running
+def _started(header: dict[str, Any]) -> Parts:
+    """Start the policy of a saved learner with the same players present."""
+    policy = get_policy(header["policy"], **header["options"])
+    roster = _roster(header["players"], header["capacity"])
+    pending = Counter({(i, j): count for i, j, count in header["awaited"]})
+    running = RunningPolicy(policy, header["seed"], header["capacity"])
+    running.set_present(roster.slots)
+    running.rounds = _count(header, "rounds")
+    return roster, pending, running
+
+
+def _count(header: dict[str, Any], name: str) -> int:
+    """Read a count, which learners saved by the first version do not have."""
+    value = header.get(name, 0)
+    require(is_integer(value) and 0 <= value < 2**53, f"{name} is {value!r}")
+    return int(value)
+
+
+def _same(array: NDArray[Any], other: NDArray[Any] | None) -> bool:
+    return other is not None and array.dtype == other.dtype and np.array_equal(array, other)
 
 
 def _roster(players: list[list[Any]], capacity: int) -> Roster:
@@ -84,12 +141,24 @@ def _check_players(pending: Counter[SlotCouple], running: RunningPolicy) -> None
 
 def pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
     """Make the bytes of a header and arrays."""
+    body = _body(header, arrays)
+    header_size = body.index(b"\n") + 1
+    data = _MAGIC + _PREFIX.pack(VERSION, header_size, len(body)) + zlib.compress(body, 1)
+    return data + hashlib.sha256(data).digest()
+
+
+def _body(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
+    """Write the header as a line of JSON, and the arrays after it."""
     stored = {name: array.astype(array.dtype.newbyteorder("<")) for name, array in arrays.items()}
     listed = [[name, array.dtype.str, list(array.shape)] for name, array in stored.items()]
     text = json.dumps(header | {"arrays": listed}, sort_keys=True).encode()
-    body = text + b"".join(array.tobytes() for array in stored.values())
-    data = _MAGIC + _PREFIX.pack(VERSION, len(text), len(body)) + zlib.compress(body, 1)
-    return data + hashlib.sha256(data).digest()
+    return text + b"\n" + b"".join(array.tobytes() for array in stored.values())
+
+
+def _parsed(body: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    header_size = body.index(b"\n") + 1
+    header = json.loads(body[:header_size])
+    return header, _arrays(header.pop("arrays"), body[header_size:])
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

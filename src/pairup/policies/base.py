@@ -17,6 +17,7 @@ from pairup.checks import check_choice, checked_integer
 from pairup.errors import PolicyError, did_you_mean
 from pairup.kernels.runtime.compilation import is_ours
 from pairup.kernels.runtime.randomness import word
+from pairup.policies.couple_counts import checked_counts, observe_counts, pick_counts
 from pairup.policies.plugins import (
     find_imported,
     import_reference,
@@ -128,6 +129,36 @@ class Policy(ABC):
         The arrays cannot be trusted: whatever could lead a compiled step astray is refused with an
         `ArchiveError`.
         """
+
+    def evidence(self, state: Any) -> dict[str, NDArray[Any]]:
+        """Pick the arrays that follow from what was observed and forgotten alone.
+
+        Learners that were told the same have the same evidence, whoever proposed what they were
+        told of: it is what must be kept for good. Everything else in a state, such as the position
+        of a sampler, can be made again from it; see `load_evidence`. By default it is what
+        `statistics` counts.
+        """
+        statistics = self.statistics(state)
+        return {} if statistics is None else pick_counts(*statistics)
+
+    def load_evidence(self, state: Any, arrays: Arrays) -> Any:
+        """Fill a state from evidence alone.
+
+        As for `load`, the state was started with at least the same capacity, the same players are
+        present, and the arrays cannot be trusted. By default the counts are observed again.
+        """
+        statistics = self.statistics(state)
+        if statistics is not None:
+            observe_counts(state, checked_counts(arrays, len(statistics[0]) - 1))
+        return state
+
+    def catch_up(self, state: Any, rounds: int) -> Any:
+        """Return the state after `rounds` matchings in all, some of which others proposed.
+
+        Called before the policy is asked, after matchings that it was not asked for: those of
+        another process, or of the time before the state was made from evidence.
+        """
+        return state  # most policies are brought up to date by what they observe
 
     def needs(self) -> tuple[str, ...]:
         """Name the options that it must still be told before it starts: "horizon", "rates".

@@ -66,8 +66,8 @@ class CombThompson(ExactMatchingPolicy):
         for table, unseen in zip((state.first, state.second), self._unseen, strict=True):
             table[slot, :] = table[:, slot] = unseen
 
-    def load(self, state: Any, arrays: Arrays) -> kernel.CombThompsonState:
-        super().load(state, arrays)
+    def load_evidence(self, state: Any, arrays: Arrays) -> kernel.CombThompsonState:
+        super().load_evidence(state, arrays)
         seen = arrays["low"], arrays["high"]
         tries, games = arrays["tries"], arrays["games"]
         if self.prior == "beta":

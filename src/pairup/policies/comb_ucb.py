@@ -75,12 +75,17 @@ class CombUCB(ExactMatchingPolicy):
 
     def load(self, state: Any, arrays: Arrays) -> kernel.CombUCBState:
         super().load(state, arrays)
-        low, high = arrays["low"], arrays["high"]
         if self.index == "kl":
-            base, slope = _checked_tangents(arrays)
-        else:
-            base, slope = state.stats.mean[low, high], 1.0 / np.sqrt(arrays["tries"])
-        state.base[low, high], state.slope[low, high] = base, slope
+            seen = arrays["low"], arrays["high"]
+            state.base[seen], state.slope[seen] = _checked_tangents(arrays)
+        return state
+
+    def load_evidence(self, state: Any, arrays: Arrays) -> kernel.CombUCBState:
+        super().load_evidence(state, arrays)
+        if self.index == "ucb":  # tangents of the KL index are found when they are needed
+            seen = arrays["low"], arrays["high"]
+            state.base[seen] = state.stats.mean[seen]
+            state.slope[seen] = 1.0 / np.sqrt(arrays["tries"])
         return state
 
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from pairup.kernels.greedy_leader import Leader
 from pairup.kernels.state_layout import ROUND
 from pairup.policies.base import Policy
-from pairup.saved_arrays import Arrays, numbers, require
+from pairup.policies.couple_counts import checked_counts
+from pairup.saved_arrays import Arrays, numbers
 
 
 class CouplePolicy(Policy):
@@ -29,23 +30,26 @@ class CouplePolicy(Policy):
         return state.stats.tries, state.stats.games
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        low, high = seen = np.nonzero(state.stats.tries)
-        counts = {"tries": state.stats.tries[seen], "games": state.stats.games[seen]}
         counters = {name: state.now[[place]] for name, place in self.saved_counters.items()}
-        return {"low": low, "high": high} | counts | counters
+        return self.evidence(state) | counters
 
     def load(self, state: Any, arrays: Arrays) -> Any:
-        low, high = numbers(arrays, "low"), numbers(arrays, "high")
-        tries, games = numbers(arrays, "tries", minimum=1), numbers(arrays, "games")
-        require(len(low) == len(high) == len(tries) == len(games), "its couples are incomplete")
-        stats, phantom = state.stats, len(state.stats.tries) - 1
-        require(np.all((low < high) & (high < phantom)), "it has couples of unknown players")
-        require(np.all(games <= tries), "it has more games than proposals")
+        state = self.load_evidence(state, arrays)
+        for name, place in self.saved_counters.items():
+            (state.now[place],) = numbers(arrays, name)
+        return state
+
+    def load_evidence(self, state: Any, arrays: Arrays) -> Any:
+        stats = state.stats
+        low, high, tries, games = checked_counts(arrays, len(stats.tries) - 1)
         stats.tries[low, high] = tries
         stats.games[low, high] = games
         stats.mean[low, high] = stats.mean[high, low] = games / tries
-        for name, place in self.saved_counters.items():
-            (state.now[place],) = numbers(arrays, name)
+        return state
+
+    def catch_up(self, state: Any, rounds: int) -> Any:
+        if ROUND in self.saved_counters.values():
+            state.now[ROUND] = max(state.now[ROUND], rounds)
         return state
 
 

@@ -96,14 +96,18 @@ class ESCB(CouplePolicy):
     def load(self, state: Any, arrays: Arrays) -> Any:
         super().load(state, arrays)
         require(state.now[ROUND] < _MAX_ROUNDS, "it has more rounds than anyone could play")
+        if self.search == "approximate":
+            _load_search(state.search, arrays)
+        return state
+
+    def load_evidence(self, state: Any, arrays: Arrays) -> Any:
+        super().load_evidence(state, arrays)
         slots = len(state.stats.tries)
         for i, j in np.argwhere(state.stats.tries):
             value = state.stats.mean[i, j] + kernel.luck(state.keys[1], i, j)
             for couple in (i * slots + j, j * slots + i):
                 state.terms.value[couple] = value
                 state.terms.inverse[couple] = 1.0 / state.stats.tries[i, j]
-        if self.search == "approximate":
-            _load_search(state.search, arrays)
         return state
 
     def certified(self, state: Any) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from pairup.errors import PolicyError
 from pairup.kernels import explore_then_commit as kernel
 from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.greedy_leader import new_leader
-from pairup.kernels.state_layout import HORIZON, TURN, TURNS, new_counters
+from pairup.kernels.state_layout import HORIZON, PRESENT, TURN, TURNS, new_counters
 from pairup.policies.base import Slots, StartContext, check_integer_option, register
 from pairup.policies.greedy_leader import GreedyLeaderPolicy
 
@@ -86,3 +86,13 @@ class ExploreThenCommit(GreedyLeaderPolicy):
         balanced = math.ceil((horizon / cycle) ** (2 / 3) * math.log(horizon) ** (1 / 3))
         cycles = self.cycles or balanced
         state.now[TURN], state.now[TURNS] = 0, cycles * cycle
+        state.now[PRESENT] = len(present)
+
+    def catch_up(self, state: Any, rounds: int) -> Any:
+        # Exploration goes on after as many round robins as every couple has been seen in.
+        players, tries = int(state.now[PRESENT]), state.stats.tries
+        seen = tries[tries > 0]
+        least = int(seen.min()) if len(seen) and len(seen) == players * (players - 1) // 2 else 0
+        turn = least * max(2 * ((players + 1) // 2) - 1, 1)
+        state.now[TURN] = max(state.now[TURN], min(turn, state.now[TURNS]))
+        return state

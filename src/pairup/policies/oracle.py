@@ -74,6 +74,12 @@ class Oracle(Policy):
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
         return {"ranking": state.ranking}
 
+    def evidence(self, state: Any) -> dict[str, NDArray[Any]]:
+        return self.saved(state)
+
+    def load_evidence(self, state: Any, arrays: Arrays) -> OracleState:
+        return self.load(state, arrays)
+
     def load(self, state: Any, arrays: Arrays) -> OracleState:
         ranking = numbers(arrays, "ranking")
         slots, capacity = len(ranking), len(state.ranking)

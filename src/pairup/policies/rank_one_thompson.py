@@ -1,5 +1,6 @@
 """Thompson sampling of one rate per player."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -9,6 +10,8 @@ from numpy.typing import NDArray
 from pairup.kernels import rank_one_thompson as kernel
 from pairup.kernels.allocation import new_arrays
 from pairup.kernels.rank_one_posterior import LANES
+from pairup.kernels.runtime.dispatch import propose_step, set_available_step
+from pairup.kernels.runtime.foreign_steps import for_state
 from pairup.kernels.state_layout import ANSWERED, PERIOD, PRESENT, ROUND, USED, new_counters
 from pairup.policies.base import Policy, Slots, StartContext, check_integer_option, register
 from pairup.policies.couples import couples_in_order
@@ -17,6 +20,8 @@ from pairup.saved_arrays import Arrays, numbers, require
 _GOLDEN = 0.6180339887498949  # its multiples spread evenly: not all are refreshed in one round
 _FEW_DRAWS, _PRIOR_VARIANCE = 10.0, 1 / 12
 _MIN_GAP = 2.0**-53  # of a rate to 1
+_MAX_DRAWS = 32  # with which the chain catches up: the means are then over several draws
+_ANSWERS = ("accepted", "declined")  # what was observed of each player
 # Arrays of one number per player, and the range in which each of them must lie.
 _OF_PLAYERS = {
     "accepted": (0.0, np.inf),
@@ -116,33 +121,63 @@ class RankOneThompson(Policy):
             if i == slot or state.met[i] + state.accepted[i] + state.declined[i] == 0:
                 _begin(state, i)
 
-    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
+    def evidence(self, state: Any) -> dict[str, NDArray[Any]]:
         used = state.now[USED]
         rows, columns = np.nonzero(state.tries[:used, :used] > 0)
         low, high = rows[rows < columns], columns[rows < columns]
         couples = {"low": low, "high": high}
         for name in ("tries", "games", "missed", "told"):
             couples[name] = getattr(state, name)[low, high].astype(np.int64)
+        players = {name: getattr(state, name)[: len(state.met) - 1] for name in _ANSWERS}
+        return couples | players | {"answered": state.now[[ANSWERED]]}
+
+    def load_evidence(self, state: Any, arrays: Arrays) -> kernel.RankOneState:
+        _load_couples(state, arrays)
+        _load_players(state, arrays, _ANSWERS)
+        (answered,) = numbers(arrays, "answered")
+        self._set_observed(state, answered)
+        # The chain starts near the posterior, and `catch_up` lets it run.
+        state.rates[:] = state.moved[:] = state.mean[:] = _at_first_sight(state)
+        state.square[:] = state.mean**2
+        self._sort_present(state)
+        return state
+
+    def catch_up(self, state: Any, rounds: int) -> kernel.RankOneState:
+        first = int(state.now[ROUND])
+        missed = range(first + -first % self.period, rounds, self.period)
+        if missed and state.now[PRESENT]:
+            # A round that draws and couples nobody: the chain moves as it does in any round.
+            for_state(set_available_step, state)(state, np.zeros(0, np.int64))
+            for draw in missed[-_MAX_DRAWS:]:
+                state.now[ROUND] = draw
+                for_state(propose_step, state)(state, np.zeros((0, 2), np.int64))
+        state.now[ROUND] = max(first, rounds)
+        return state
+
+    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
+        evidence = self.evidence(state)
+        del evidence["answered"]  # beside the round, as it always was
         players = {name: getattr(state, name)[: len(state.met) - 1] for name in _OF_PLAYERS}
-        return couples | players | {"now": state.now[[ROUND, ANSWERED]]}
+        return evidence | players | {"now": state.now[[ROUND, ANSWERED]]}
 
     def load(self, state: Any, arrays: Arrays) -> kernel.RankOneState:
         _load_couples(state, arrays)
-        capacity = len(state.met) - 1
-        for name, (least, most) in _OF_PLAYERS.items():
-            values = arrays[name]
-            real = values.dtype == np.float64 and values.ndim == 1 and len(values) <= capacity
-            require(real, f"{name} are not one number per player")
-            require(np.all((values >= least) & (values <= most)), f"{name} are out of range")
-            getattr(state, name)[: len(values)] = values
+        _load_players(state, arrays, _OF_PLAYERS)
         state.moved[:] = state.rates
+        state.now[ROUND], answered = numbers(arrays, "now")
+        self._set_observed(state, answered)
+        self._sort_present(state)
+        return state
+
+    def _set_observed(self, state: kernel.RankOneState, answered: np.int64) -> None:
+        """Fill in what follows from the couples, and whether answers were observed."""
         state.met[:] = state.tries.sum(axis=1)
         state.usual[:] = [_most_met(state, i) for i in range(len(state.met))]
-        state.now[ROUND], answered = numbers(arrays, "now")
         require(answered <= 1, "it must say whether answers were observed")
         state.now[ANSWERED] = answered
+
+    def _sort_present(self, state: kernel.RankOneState) -> None:
         self.set_present(state, state.present[: state.now[PRESENT]].copy())
-        return state
 
     def leader(self, state: Any) -> NDArray[np.int64]:
         # Neighbours by posterior mean.
@@ -192,6 +227,16 @@ def _begin(state: kernel.RankOneState, slot: int) -> None:
 
 def _most_met(state: kernel.RankOneState, slot: int) -> int:
     return int(state.tries[slot].argmax()) if state.tries[slot].any() else -1
+
+
+def _load_players(state: kernel.RankOneState, arrays: Arrays, names: Iterable[str]) -> None:
+    capacity = len(state.met) - 1
+    for name in names:
+        values, (least, most) = arrays[name], _OF_PLAYERS[name]
+        real = values.dtype == np.float64 and values.ndim == 1 and len(values) <= capacity
+        require(real, f"{name} are not one number per player")
+        require(np.all((values >= least) & (values <= most)), f"{name} are out of range")
+        getattr(state, name)[: len(values)] = values
 
 
 def _load_couples(state: kernel.RankOneState, arrays: Arrays) -> None:

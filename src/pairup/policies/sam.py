@@ -113,6 +113,13 @@ class SAM(CouplePolicy):
         cycles = {"start": state.start[: clusters + 1], "turn": state.turn[:clusters]}
         return super().saved(state) | sums | places | cycles
 
+    def load_evidence(self, state: Any, arrays: Arrays) -> kernel.SamState:
+        super().load_evidence(state, arrays)
+        phantom = len(state.cluster) - 1
+        members = state.members[: state.now[MEMBERS]]
+        self.set_present(state, members[members != phantom])  # all meet in one cluster again
+        return state
+
     def load(self, state: Any, arrays: Arrays) -> kernel.SamState:
         super().load(state, arrays)
         for name in _SUMS:

@@ -40,3 +40,7 @@ class Uniform(Policy):
     def load(self, state: Any, arrays: Arrays) -> UniformState:
         (state.now[ROUND],) = numbers(arrays, "round")
         return state
+
+    def catch_up(self, state: Any, rounds: int) -> UniformState:
+        state.now[ROUND] = max(state.now[ROUND], rounds)
+        return state

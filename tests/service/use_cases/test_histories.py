@@ -8,6 +8,7 @@ from pairup.service.operations.verify import verify
 from tests.support.service.histories import History
 from tests.support.service.pools import Api
 
+
 def served(api):
     service = api.service
     return service.read("chess", lambda pool, _: pool.to_bytes())
