@@ -21,23 +21,23 @@ def test_kills_at_any_moment_lose_nothing(tmp_path, request, processes, kills):
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    """What the learner knows after the script if nobody is killed."""
+    """What has happened after the script if nobody is killed."""
     folder = tmp_path_factory.mktemp("undisturbed")
-    learner, deaths = Script(str(folder / "pools.db"), folder, die_at=0).play()
+    happened, deaths = Script(str(folder / "pools.db"), folder, die_at=0).play()
     assert deaths == 0
-    return learner
+    return happened
 
 
 # Passes by the fault point: odd before a commit, even after it. The first make the database.
 @pytest.mark.parametrize("die_at", [1, 2, 15, 16, 25, 26, 38])
 def test_kills_at_commits_change_nothing(tmp_path, undisturbed, die_at):
-    learner, deaths = Script(str(tmp_path / "pools.db"), tmp_path, die_at).play()
+    happened, deaths = Script(str(tmp_path / "pools.db"), tmp_path, die_at).play()
     assert deaths == 1
-    assert learner == undisturbed
+    assert happened == undisturbed
 
 
 @pytest.mark.parametrize("die_at", [2, 17, 18])
 def test_kills_at_commits_change_nothing_on_postgresql(tmp_path, postgres, undisturbed, die_at):
-    learner, deaths = Script(postgres.new_database(), tmp_path, die_at).play()
+    happened, deaths = Script(postgres.new_database(), tmp_path, die_at).play()
     assert deaths == 1
-    assert learner == undisturbed
+    assert happened == undisturbed

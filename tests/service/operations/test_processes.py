@@ -103,7 +103,7 @@ def test_a_process_serves_streams_and_stops_in_order(tmp_path):
     assert (verdict.error, verdict.events, verdict.digest) == ("", 8, digest["digest"])
     with store.reading() as transaction:
         (snapshot,) = transaction.snapshots(transaction.pool_named("chess").id)
-        assert json.loads(snapshot)["seq"] == 8
+        assert snapshot.seq == 8
     store.close()
 
 

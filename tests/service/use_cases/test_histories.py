@@ -81,6 +81,27 @@ def test_a_replay_gives_what_is_served_after_changes_of_policy(lone):
     compare_with_the_log(lone)
 
 
+def test_a_replay_asks_no_policy(lone, monkeypatch):
+    for policy in ("unimodal", "rank_one_thompson"):
+        lone.pool(policy, "abcdefg", policy=policy)
+        for _ in range(5):
+            for game in lone.propose(policy)["games"]:
+                lone.report(game, "played")
+
+    def ask(*_):
+        raise AssertionError("a policy was asked")
+
+    asked = "pairup.learning.running_policy"
+    monkeypatch.setattr(f"{asked}.propose_step", ask)
+    monkeypatch.setattr(f"{asked}.RunningPolicy.propose", ask)
+    monkeypatch.setattr(f"{asked}.RunningPolicy.leader", ask)
+    monkeypatch.setattr(f"{asked}.RunningPolicy._catch_up", ask)
+    lone.restart(crash=True)
+    for policy in ("unimodal", "rank_one_thompson"):
+        assert lone.json("GET", f"/v1/pools/{policy}")["seq"] == 28
+    assert [verdict.error for verdict in verify(lone.service.store)] == ["", ""]
+
+
 def test_two_services_on_one_database_agree(postgres):
     first = Api(postgres.new_database())
     second = Api(first.database, first.clock)

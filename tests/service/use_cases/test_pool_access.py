@@ -5,6 +5,8 @@ import threading
 import pytest
 from sqlalchemy import text
 
+from pairup.service.domain.pool import replay
+from pairup.service.domain.snapshot import write_snapshot
 from pairup.service.operations.verify import verify
 from pairup.service.store import Store
 from tests.support.service.pools import Api
@@ -264,9 +266,9 @@ def test_verify_finds_what_differs(api):
     _change(api, "UPDATE games SET state = 'proposed'")
     assert [each.error for each in verify(api.service.store)] == [""]
     with api.service.store.reading() as transaction:
-        (snapshot,) = transaction.snapshots(api.service.pool_id("chess"))
-    other = snapshot.replace(b'"matchings":1', b'"matchings":2')
-    _change(api, "UPDATE snapshots SET body = :body", body=other)
+        pool = replay(id := api.service.pool_id("chess"), transaction.events(id))
+    pool.counters.matchings = 2
+    _change(api, "UPDATE snapshots SET body = :body", body=write_snapshot(pool))
     (verdict,) = verify(api.service.store)
     assert verdict.error == "the snapshot after event 6 differs from the log"
 

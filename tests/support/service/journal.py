@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from pairup.service.domain.pool import Pool
+from pairup.service.domain.snapshot import read_snapshot
 
 
 class Journal:
@@ -154,7 +155,7 @@ def check_replayed(store, pool, digest):
         id = transaction.pool_named(pool).id
         log = [each for each in transaction.events(id) if each.seq <= digest["seq"]]
         snapshots = list(transaction.snapshots(id))
-    for begun in [Pool(id), *(Pool.from_bytes(id, body) for body in snapshots)]:
+    for begun in [Pool(id), *(read_snapshot(id, seq, body) for seq, _, body in snapshots)]:
         if begun.seq > digest["seq"]:
             continue
         for recorded in log[begun.seq :]:

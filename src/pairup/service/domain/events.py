@@ -24,6 +24,13 @@ class Event:
     kind: ClassVar[str]
 
 
+class Version(TypedDict):
+    """The code that writes for a pool with some policy."""
+
+    package: str  # version of pairup
+    code: str  # digest of the policies with their kernels, and of the learner
+
+
 class ProposedGame(TypedDict):
     """A game as it was proposed."""
 
@@ -40,6 +47,15 @@ class Created(Event):
     kind: ClassVar[str] = "created"
     name: str
     rules: dict[str, Any]
+    version: Version | None = None  # of the code that writes from here on; None: pairup 0.1
+
+
+@dataclass(frozen=True)
+class Continued(Event):
+    """Another version of pairup, or of its policies, writes the log from here on."""
+
+    kind: ClassVar[str] = "continued"
+    version: Version
 
 
 @dataclass(frozen=True)

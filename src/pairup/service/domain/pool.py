@@ -1,12 +1,13 @@
 """The state of a pool: a fold over its events, without clock, chance or disk.
 
-A pool changes by its events only. One that is read from its log, or from a snapshot and the rest of
-its log, is the pool that was served, byte for byte.
+A pool changes by its events only, and events are facts: a replay asks no policy what it would
+propose. One that is read from its log, or from a snapshot and the rest of its log, is the pool that
+was served, byte for byte, under every version of the policies. Where a policy's sampler stands is
+not part of that: it is a cache, which is saved beside a pool and can be made again.
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 from collections.abc import Callable, Hashable, Iterable
@@ -19,10 +20,11 @@ from pairup.matching import Matching
 from pairup.service.domain import events
 from pairup.service.domain.clock import Moment
 from pairup.service.domain.counters import Counters, count
-from pairup.service.domain.events import Recorded, dumps
+from pairup.service.domain.events import Recorded, Version, dumps
 from pairup.service.domain.forecast import Forecast, forecast_pairings
 from pairup.service.domain.game_record import GameRecord, opened_games
 from pairup.service.domain.pool_rules import Rules
+from pairup.service.domain.version import current_version
 
 WAITING, AWAY, PLAYING, PROPOSED = "waiting", "away", "playing", "proposed"
 _FORMAT = 5
@@ -88,6 +90,7 @@ class Pool:
         self.at: Moment = 0
         self.name = ""
         self.deleted = False
+        self.version: Version | None = None  # that wrote the log last
         self.rules = Rules()
         self.players: dict[str, str] = {}  # waiting, away or playing, if no game is proposed
         self.busy: dict[str, str] = {}  # the open game of each player who has one
@@ -119,7 +122,7 @@ class Pool:
 
     @property
     def digest(self) -> str:
-        """A digest of the whole state, its learner included."""
+        """A digest of all that follows from the log, what the learner was told included."""
         return hashlib.sha256(self.to_bytes()).hexdigest()
 
     def propose(
@@ -132,11 +135,11 @@ class Pool:
     ) -> Recorded:
         """Ask the policy for a matching, and apply the event that tells of it, which is returned.
 
-        Both are one step, because a policy changes when it is asked: its random draws go on. A
-        replay, which applies the event, asks it in the same way.
+        A replay applies the same event, and asks nobody.
         """
         players = self.waiting if available is None else available
-        matching, leader = self._ask(players, apart)
+        matching = self.learner.suggest(players, apart)
+        leader = self.learner.leader_among(players) if len(players) > 1 else None
         expected = forecast_pairings(self.learner, self.met, players)
         chances = self.learner.play_probabilities(matching)
         games: list[events.ProposedGame] = [
@@ -159,14 +162,9 @@ class Pool:
             random_deviation=expected.deviation,
             best=expected.best,
         )
-        self._open(event)
-        self.seq, self.at = self.seq + 1, at
-        return Recorded(self.seq, at, event)
-
-    def _ask(self, players: list[str], apart: list[list[str]]) -> tuple[Matching, Matching | None]:
-        """Ask the learner for a matching, and for the one that looks best to it."""
-        matching = self.learner.propose(players, apart)
-        return matching, self.learner.leader_among(players) if len(players) > 1 else None
+        recorded = Recorded(self.seq + 1, at, event)
+        self.apply(recorded)
+        return recorded
 
     def apply(self, recorded: Recorded) -> None:
         """Take in an event, which must be the next one."""
@@ -177,18 +175,22 @@ class Pool:
             )
         try:
             _APPLY[type(recorded.event)](self, recorded.event)
-        except (KeyError, PairupError) as error:
+        except Exception as error:  # whatever a damaged event leads to, only this pool is lost
+            said = str(error) if isinstance(error, PairupError) else repr(error)
             raise ServiceError(
                 f"event {recorded.seq} of pool {self.id} ({recorded.event.kind}) does not fit what "
-                f"happened before it, {error}: the log is damaged, or a pairup of another version "
-                "wrote it and was not shut down in order"
+                f"happened before it, {said}: the log is damaged, see `pairup repair`"
             ) from error
         self.counters.reports += recorded.event.kind in _REPORTS
         self.seq, self.at = recorded.seq, recorded.at
 
     def _created(self, event: events.Created) -> None:
         self.name, self.rules = event.name, Rules(**event.rules)
+        self.version = event.version
         self.learner = Learner(self.rules.make_policy(), (), self.rules.seed)
+
+    def _continued(self, event: events.Continued) -> None:
+        self.version = event.version
 
     def _configured(self, event: events.Configured) -> None:
         self.rules = self.rules.with_changes(event.changes)
@@ -211,14 +213,11 @@ class Pool:
         del self.players[event.player], self.met[event.player]
 
     def _proposed(self, event: events.Proposed) -> None:
-        players = self.waiting if event.available is None else event.available
-        matching, _ = self._ask(players, event.apart)
-        told = Matching([game["players"] for game in event.games], event.waiting)
-        if matching != told:
-            raise ServiceError(f"{matching} is proposed instead of {told}")
-        self._open(event)
-
-    def _open(self, event: events.Proposed) -> None:
+        matching = Matching([game["players"] for game in event.games], event.waiting)
+        for player in matching.players:
+            if self.status(player) != WAITING:
+                raise ServiceError(f"player {player!r} is {self.status(player)}, not waiting")
+        self.learner.record(matching)
         opened_at = event.expires_at - self.rules.expiry(0)
         for game, record in zip(event.games, opened_games(self.id, event), strict=True):
             expected = Forecast(game["chance"], event.random, event.random_deviation, event.best)
@@ -293,13 +292,14 @@ class Pool:
         self.counters.decide(played, game.explores, game.forecast)
 
     def to_bytes(self) -> bytes:
-        """Save the pool: the same bytes for the same events."""
+        """Save what follows from the log: the same bytes for the same events."""
         state = {
             "format": _FORMAT,
             "seq": self.seq,
             "at": self.at,
             "name": self.name,
             "deleted": self.deleted,
+            "version": self.version,
             "rules": self.rules.as_json(),
             # In the order in which they came: what is read back must go on alike.
             "players": list(self.players.items()),
@@ -307,25 +307,35 @@ class Pool:
             "matching": self.matching,
             "met": list(self.met.items()),
             "tally": asdict(self.counters),
-            "learner": base64.b64encode(self.learner.to_bytes()).decode(),
         }
-        return dumps(state).encode()
+        return dumps(state).encode() + b"\n" + self.learner.evidence()
 
     @classmethod
-    def from_bytes(cls, id: str, data: bytes) -> Pool:
-        """Load a saved pool, or refuse the bytes with a `ServiceError`."""
+    def from_bytes(
+        cls, id: str, data: bytes, cache: bytes | None = None, version: Version | None = None
+    ) -> Pool:
+        """Load a saved pool, or refuse the bytes with a `ServiceError`.
+
+        With the learner's cache and the version that wrote it, if that is the version of the code
+        that runs, the policy goes on as if it had never stopped.
+        """
         pool = cls(id)
         try:
-            pool._restore(json.loads(data))
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            head, _, evidence = data.partition(b"\n")
+            pool._restore(json.loads(head))
+            usable = version == current_version(pool.rules.make_policy())
+            pool.learner = Learner.from_evidence(evidence, cache if usable else None)
+        except (AttributeError, LookupError, PairupError, TypeError, ValueError) as error:
             raise ServiceError(
                 f"a snapshot of pool {id} cannot be read, {error!r}: the pool is read from its log"
             ) from error
         return pool
 
     def _restore(self, state: dict[str, Any]) -> None:
+        """Take over everything but the learner."""
         if state["format"] != _FORMAT:
             raise ValueError(f"format {state['format']}")
+        self.version = state["version"]
         self.seq, self.at = state["seq"], state["at"]
         self.name, self.deleted = state["name"], state["deleted"]
         self.rules = Rules(**state["rules"])
@@ -335,7 +345,6 @@ class Pool:
         self.matching = state["matching"]
         self.met = dict(state["met"])
         self.counters = Counters.from_json(state["tally"])
-        self.learner = Learner.from_bytes(base64.b64decode(state["learner"]))
 
 
 # Made at import, so that an event without a method fails then.

@@ -8,6 +8,7 @@ from typing import Any
 from pairup.errors import ServiceError
 from pairup.service.domain.game_record import GameRecord, project
 from pairup.service.domain.pool import Pool
+from pairup.service.domain.snapshot import DamagedSnapshotError, SnapshotError, read_snapshot
 from pairup.service.store import PoolRow, Store, Transaction
 
 
@@ -59,9 +60,13 @@ def _find_error(
 ) -> str:
     if (pool.seq, pool.deleted) != (row.seq, row.deleted_at is not None):
         return f"the log ends with event {pool.seq} instead of {row.seq}"
-    for body in transaction.snapshots(pool.id):
-        again = Pool.from_bytes(pool.id, body)
-        seq = again.seq
+    for seq, _, body in transaction.snapshots(pool.id):
+        try:
+            again = read_snapshot(pool.id, seq, body)
+        except DamagedSnapshotError as error:
+            return str(error)
+        except SnapshotError:
+            continue  # of another version, which is not used
         for recorded in transaction.events(pool.id, seq):
             again.apply(recorded)
         if again.to_bytes() != pool.to_bytes():

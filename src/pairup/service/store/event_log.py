@@ -26,6 +26,14 @@ class RawEvent(NamedTuple):
     body: str
 
 
+class SnapshotRow(NamedTuple):
+    """A snapshot as it is stored: after which event, when that was, and the bytes."""
+
+    seq: int
+    at: Moment
+    body: bytes
+
+
 class EventLog:
     """The part of a transaction that appends to the log and reads it."""
 
@@ -80,15 +88,16 @@ class EventLog:
             RawEvent(seq, at, kind, _decode(pool_id, seq, body)) for seq, at, kind, body in rows
         ]
 
-    def snapshots(self, pool_id: str) -> Iterator[bytes]:
+    def snapshots(self, pool_id: str) -> Iterator[SnapshotRow]:
         """Read the snapshots of a pool, the latest first."""
         table = tables.snapshots.c
         seqs = (
             select(table.seq).where(table.pool == self._number(pool_id)).order_by(table.seq.desc())
         )
         for seq in self._execute(seqs).scalars().all():
-            query = select(table.body).where(table.pool == self._number(pool_id), table.seq == seq)
-            yield self._execute(query).scalar_one()
+            columns = select(table.seq, table.at, table.body)
+            query = columns.where(table.pool == self._number(pool_id), table.seq == seq)
+            yield SnapshotRow(*self._execute(query).one())
 
     def add_snapshot(self, pool_id: str, seq: int, at: Moment, body: bytes) -> None:
         """Keep a snapshot, and the latest of the older ones."""

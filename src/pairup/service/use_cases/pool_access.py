@@ -11,6 +11,7 @@ from pairup.service.domain import events
 from pairup.service.domain.clock import Clock
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.pool_rules import Rules
+from pairup.service.domain.version import current_version
 from pairup.service.operations.metrics import Metrics
 from pairup.service.operations.rate_limits import RateLimits
 from pairup.service.operations.settings import Settings
@@ -90,7 +91,8 @@ class PoolAccess:
                 )
             work = UnitOfWork(Pool(self._new_id()), transaction, self._clock.now(), self._new_id)
             transaction.add_pool(work.pool.id, name, work.now)
-            work.add(events.Created(name, rules.as_json()))
+            version = current_version(rules.make_policy())
+            work.add(events.Created(name, rules.as_json(), version))
             work.flush()
             reply = Reply(views.pool(work.pool))
             size = request.keep(transaction, reply, work.now) if request else 0

@@ -13,6 +13,7 @@ import structlog
 
 from pairup.errors import ServiceError
 from pairup.service.domain.pool import Pool
+from pairup.service.domain.snapshot import SnapshotError, read_snapshot, write_snapshot
 from pairup.service.operations.metrics import Metrics
 from pairup.service.operations.settings import Settings
 from pairup.service.problem_details import RefusalError
@@ -28,6 +29,7 @@ class CachedPool:
 
     id: str
     name: str
+    metrics: Metrics
     lock: threading.RLock = field(default_factory=threading.RLock)
     pool: Pool | None = None  # None: to be read
     waiting: int = 0  # requests that wait for the lock
@@ -54,11 +56,12 @@ class CachedPool:
 
     def _load(self, row: PoolRow, transaction: Transaction) -> Pool:
         """Read the latest snapshot that is sound; without any, begin an empty pool."""
-        for body in transaction.snapshots(row.id):
+        for seq, _, body in transaction.snapshots(row.id):
             try:
-                pool = Pool.from_bytes(row.id, body)
-            except ServiceError as error:
-                log.warning("snapshot unreadable", pool=row.name, why=str(error))
+                pool = read_snapshot(row.id, seq, body)
+            except SnapshotError as error:
+                log.warning("snapshot not used", pool=row.name, why=str(error))
+                self.metrics.snapshots_refused.inc()
                 continue
             if pool.seq <= row.seq:
                 self.saved_seq = pool.seq
@@ -73,7 +76,7 @@ class CachedPool:
             return
         if every > 1 and began - self.saved_at < _PAUSE * self.saving_s:
             return
-        transaction.add_snapshot(pool.id, pool.seq, pool.at, pool.to_bytes())
+        transaction.add_snapshot(pool.id, pool.seq, pool.at, write_snapshot(pool))
         self.saved_seq, self.saved_at = pool.seq, time.monotonic()
         self.saving_s = self.saved_at - began
 
@@ -104,7 +107,7 @@ class PoolCache:
         if row is None:
             raise unknown_pool(name)
         with self._guard:
-            found = self._cached.setdefault(name, CachedPool(row.id, name))
+            found = self._cached.setdefault(name, CachedPool(row.id, name, self._metrics))
             for unused in list(self._cached)[: -self._settings.cached_pools]:
                 # A request that waits for a pool taken out here still gets it, and reads it again.
                 if self._cached[unused].lock.acquire(blocking=False):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from pairup.service.domain.clock import Moment
-from pairup.service.domain.events import Event, Expired, Recorded
+from pairup.service.domain.events import Continued, Event, Expired, Recorded
 from pairup.service.domain.game_record import GameRecord, MatchingRecord, changed_games, project
 from pairup.service.domain.pool import Pool
+from pairup.service.domain.version import current_version
 from pairup.service.store import Transaction
 
 DrawId = Callable[[], str]
@@ -36,18 +37,28 @@ class UnitOfWork:
 
     def add(self, event: Event) -> None:
         """Let an event happen."""
+        self._note_version()
         recorded = Recorded(self.pool.seq + 1, self._at, event)
         self._record(recorded)  # first, because the pool forgets games that end
         self.pool.apply(recorded)
 
     def propose(self, available: list[str] | None, apart: list[list[str]]) -> str:
         """Let the pool propose; returns the id of the matching."""
+        self._note_version()
         expires_at = self.pool.rules.expiry(self.now)
         recorded = self.pool.propose(self._at, expires_at, available, apart, self._new_id)
         self._record(recorded)
         matching = MatchingRecord.of(self.pool.id, recorded)
         self._proposed[matching.id] = matching
         return matching.id
+
+    def _note_version(self) -> None:
+        """Before the first event of this version of pairup, note which one it is."""
+        version = current_version(self.pool.learner.policy)
+        if self.pool.seq and self.pool.version != version:
+            continued = Recorded(self.pool.seq + 1, self._at, Continued(version))
+            self.log.append(continued)
+            self.pool.apply(continued)
 
     def _record(self, recorded: Recorded) -> None:
         self.log.append(recorded)
