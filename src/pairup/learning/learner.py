@@ -1,6 +1,7 @@
 """Learner: a policy that learns live, with players by name and outcomes as they come.
 
-The public face of live learning; the work is done in the modules beside it.
+The public face of live learning, in one file because callers read it as a whole; the work is done
+in the modules beside it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The contract of a policy, and the registry that finds policies by name."""
+"""The contract of a policy, and the registry that finds policies by name.
+
+In one file because whoever writes a policy reads the contract as a whole.
+"""
 
 from __future__ import annotations
 
