@@ -8,7 +8,7 @@ PORT ?= 8000
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help test browser lint format docs demo serve-demo bench clean
+.PHONY: help test browser typescript lint format docs demo serve-demo bench clean
 
 help:  ## list these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 18
@@ -22,11 +22,14 @@ $(READY): pyproject.toml requirements/dev.txt
 		-c requirements/dev.txt -e '.[dev]'
 	@touch $@
 
-test: lint browser  ## run all checks, tests and doctests
+test: lint browser typescript  ## run all checks, tests and doctests
 	$(BIN)/pytest -n 2
 
 browser: $(READY)  ## find Chromium for the tests, or download it into build
 	$(BIN)/python -m tests.support.browser.chromium
+
+typescript: $(READY)  ## install what generates a TypeScript client in the tests, into build
+	$(BIN)/python -m tests.support.typescript.generator
 
 lint: $(READY)  ## check style, types and import layers
 	$(BIN)/ruff check .

@@ -3,8 +3,11 @@
 import dataclasses
 import inspect
 import re
+from typing import get_args
 
-from pairup.service.domain import events
+from typing_extensions import TypeAliasType
+
+from pairup.service.domain import events, states
 from scripts.reference.markdown import NOTICE, table
 
 _HEAD = f"""# Events in the log of a pool
@@ -13,8 +16,10 @@ _HEAD = f"""# Events in the log of a pool
 
 The log is what [`GET /v1/pools/{{pool}}/events`](rest.md#get-v1poolspoolevents) returns page by
 page and what its stream sends as it happens. Each event has its number `seq` in the pool, the time
-`at`, a `kind` and a `body`. Times inside bodies are microseconds since 1970, UTC. Why the log holds
-all of this: [design of the service](../explanation/service-design.md).
+`at`, a `kind` and a `body`. Moments are sent as text, as RFC 3339 writes it, in UTC. An event whose
+kind this version does not know, because a newer one wrote it, is shown with the kind `unknown` and
+a body of its `kind` and `body` in the log. Why the log holds all of this:
+[design of the service](../explanation/service-design.md).
 
 """
 
@@ -25,7 +30,16 @@ def page() -> str:
     game = (
         f"## A proposed game\n\n{_fields(events.ProposedGame, events.ProposedGame.__annotations__)}"
     )
-    return _HEAD + "\n".join([*sections, game])
+    return _HEAD + "\n".join([*sections, game, _words()])
+
+
+def _words() -> str:
+    rows = (
+        (f"`{name}`", ", ".join(f"`{word}`" for word in get_args(found.__value__)))
+        for name, found in vars(states).items()
+        if isinstance(found, TypeAliasType)
+    )
+    return f"## Words\n\n{table(('type', 'words'), rows)}"
 
 
 def _section(event: type) -> str:

@@ -1,12 +1,9 @@
 """The page of the REST API, from the OpenAPI description that the service publishes."""
 
 import re
-import tempfile
-from pathlib import Path
 from typing import Any
 
-from pairup.service.app import create_app
-from pairup.service.operations.settings import Settings
+from pairup.service.api.openapi import describe
 from pairup.service.problem_details import PROBLEM_TYPES
 from scripts.reference.markdown import NOTICE, table
 
@@ -17,11 +14,14 @@ _HEAD = f"""# REST API
 {NOTICE}
 
 A running service describes itself: `/docs` is this page with a form for each request, and
-`/openapi.json` is the OpenAPI description that both are made from. How to use it, step by step:
-[serve pools](../how-to/serve-pools.md).
+`/openapi.json` is the OpenAPI description that both are made from. `pairup openapi` prints it, and
+[clients can be generated](../how-to/generate-a-client.md) from it. How to use the API, step by
+step: [serve pools](../how-to/serve-pools.md).
 
 Where API keys are needed, send `Authorization: Bearer KEY`. Every refusal is a
-[problem](#problems). Fields marked * are always present in an answer, and required in a request.
+[problem](#problems). Every page of a list has `next`, which is null on the last one and otherwise
+sent as `cursor`, or as `after` in the log. Moments (`date-time`) are in UTC. Fields marked * are
+always present in an answer, and required in a request.
 """
 _PROBLEMS = """
 ## Problems
@@ -35,18 +35,12 @@ out. After 503 and 507 send the same request again, with the same `Idempotency-K
 
 def page() -> str:
     """Return the text of the page."""
-    described = _description()
+    described = describe(needs_keys=True)
     schemas = described["components"]["schemas"]
     parts = [_HEAD, *_operations(described["paths"])]
     parts += [_PROBLEMS + _problems(), "\n## Schemas\n"]
     parts += [_schema(name, schema) for name, schema in schemas.items()]
     return "\n".join(part.rstrip() + "\n" for part in parts)
-
-
-def _description() -> Json:
-    with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(database=str(Path(folder) / "empty.db"), keys="required")
-        return create_app(settings).openapi()
 
 
 def _operations(paths: Json) -> list[str]:
@@ -90,13 +84,19 @@ def _content(body: Json) -> str:
 
 
 def _schema(name: str, schema: Json) -> str:
+    # Paths of problems are addresses of a running service, not of the site.
+    said = re.sub(r"\[(`[^`]+`)\]\(/problems/[^)]*\)", r"\1", schema.get("description", ""))
+    about = f"### {name}\n\n{said}\n\n"
+    if "properties" not in schema:
+        by = schema.get("discriminator")
+        what = f"By `{by['propertyName']}`" if by else "Values"
+        return f"{about}{what}: {_type(schema)}.\n"
     required = set(schema.get("required", ()))
     rows = (
         (_required(field, {"required": field in required}), _type(each), _note(each))
-        for field, each in schema.get("properties", {}).items()
+        for field, each in schema["properties"].items()
     )
-    fields = table(("field", "type", "note"), rows)
-    return f"### {name}\n\n{schema.get('description', '')}\n\n{fields}"
+    return about + table(("field", "type", "note"), rows)
 
 
 def _required(name: str, described: Json) -> str:
@@ -117,8 +117,8 @@ def _type(schema: Json) -> str:
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return f"[{name}](#{name.lower()})"
-    if "anyOf" in schema:
-        return " or ".join(dict.fromkeys(_type(each) for each in schema["anyOf"]))
+    if choices := schema.get("anyOf") or schema.get("oneOf"):
+        return " or ".join(dict.fromkeys(_type(each) for each in choices))
     if "enum" in schema:
         return ", ".join(f"`{value}`" for value in schema["enum"])
     if "const" in schema:
@@ -127,7 +127,7 @@ def _type(schema: Json) -> str:
         return f"list of {_type(schema.get('items', {}))}"
     if isinstance(schema.get("additionalProperties"), dict):
         return f"object of {_type(schema['additionalProperties'])}"
-    return schema.get("type", "anything") + _limits(schema)
+    return schema.get("format") or schema.get("type", "anything") + _limits(schema)
 
 
 def _limits(schema: Json) -> str:

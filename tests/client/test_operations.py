@@ -97,7 +97,7 @@ def test_events_are_followed_as_they_happen(client, pool):
     seen = client.follow(pool, after=client.pool(pool).seq)
     client.join(pool, "newcomer")
     event = next(seen)
-    assert (event.kind, event.body["player"]) == ("joined", "newcomer")
+    assert (event.kind, event.body.player) == ("joined", "newcomer")
     client.delete_pool(pool)
     assert [each.kind for each in seen] == ["deleted"]
 

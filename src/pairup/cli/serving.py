@@ -1,7 +1,8 @@
-"""Commands of the service: to serve pools, to manage API keys, to verify the log."""
+"""Commands of the service: to serve pools, to describe the API, to manage keys, to verify."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Annotated, Any
@@ -46,6 +47,21 @@ def serve(
         from pairup.service.server import serve as serve_pools
 
         serve_pools(read_settings(host=host, port=port, database=database, workers=workers))
+
+
+@app.command("openapi")
+def print_openapi() -> None:
+    """Print the OpenAPI description of the service as JSON; clients can be generated from it.
+
+    It is what a service with these settings shows at /openapi.json, and needs none to run.
+
+    Example: pairup openapi > pairup.json
+    """
+    with _serving():
+        from pairup.service.api.openapi import describe
+        from pairup.service.operations.settings import read_settings
+
+        typer.echo(json.dumps(describe(read_settings().needs_keys), indent=2))
 
 
 @app.command()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 from urllib.parse import quote
 
 from pairup.client.requests import Listing, Request, Stream
-from pairup.service.api.schemas.fields import Answer, Outcome, Status
+from pairup.service.api.schemas.events import EventPage, EventView
 from pairup.service.api.schemas.games import (
     GameView,
     MatchingView,
@@ -16,9 +16,10 @@ from pairup.service.api.schemas.games import (
     ReceiptBatch,
     ReceiptView,
 )
-from pairup.service.api.schemas.insight import EstimatesView, EventPage, EventView, StatsView
+from pairup.service.api.schemas.insight import EstimatesView, StatsView
 from pairup.service.api.schemas.pools import PlayerPage, PlayerView, PoolItem, PoolPage, PoolView
 from pairup.service.api.schemas.problems import HealthView
+from pairup.service.domain.states import Answer, Outcome, PlayerStatus, PlayerWish
 
 if TYPE_CHECKING:
     from pairup.client.client import AsyncClient, Client
@@ -107,9 +108,7 @@ class Operations:
     # Players
 
     @operation
-    def join(
-        self, pool: str, player: str, status: Literal["waiting", "away"] = "waiting"
-    ) -> Request[PlayerView]:
+    def join(self, pool: str, player: str, status: PlayerWish = "waiting") -> Request[PlayerView]:
         """Let a player join, wait again or be away."""
         path = _path("pools", pool, "players", player)
         return Request("PUT", path, PlayerView, {"status": status})
@@ -125,7 +124,7 @@ class Operations:
         return Request("GET", _path("pools", pool, "players", player), PlayerView)
 
     @operation
-    def players(self, pool: str, status: Status | None = None) -> Listing[PlayerView]:
+    def players(self, pool: str, status: PlayerStatus | None = None) -> Listing[PlayerView]:
         """List the players of a pool, page after page: all, or those with a status."""
         path = _path("pools", pool, "players")
         first = Request("GET", path, PlayerPage, query={"status": status})
@@ -192,7 +191,7 @@ class Operations:
         return Listing(
             first,
             lambda page: page.events,
-            lambda page: {"after": page.last} if page.more else None,
+            lambda page: None if page.next is None else {"after": page.next},
         )
 
     @operation
@@ -201,7 +200,7 @@ class Operations:
 
         It ends when the service stops or the pool is deleted: ask again with the last `seq`.
         """
-        path = _path("pools", pool, "events")
+        path = _path("pools", pool, "events", "stream")
         return Stream(Request("GET", path, EventView, query={"after": after}))
 
     @operation

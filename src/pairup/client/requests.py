@@ -5,10 +5,11 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, Generic, TypeVar, cast
 
 import httpx
-from pydantic import BaseModel, ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from pairup.errors import ClientError
@@ -89,10 +90,11 @@ class Request(Generic[T]):
 
     def parse(self, text: str | bytes) -> T:
         """Read the answer from JSON."""
-        if not issubclass(self.answer, BaseModel):
+        answer: Any = self.answer
+        if answer is type(None):
             return cast(T, None)
         try:
-            return cast(T, self.answer.model_validate_json(text))
+            return cast(T, _reader(answer).validate_json(text))
         except ValidationError as error:
             raise ClientError(
                 f"the answer to {self.method} {self.path} is not a {self.answer.__name__} "
@@ -120,6 +122,11 @@ class Stream(Generic[T]):
     """Server-sent events; the answer of the request is the type of each."""
 
     request: Request[T]
+
+
+@cache
+def _reader(answer: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(answer)
 
 
 def refusal(response: httpx.Response) -> RefusedError:

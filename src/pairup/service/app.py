@@ -10,20 +10,18 @@ import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib.metadata import version
 from typing import Any
 
 import structlog
 from anyio import CapacityLimiter
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
-from fastapi_offline import FastAPIOffline
 
 from pairup.errors import ServiceError
 from pairup.service import dashboard
 from pairup.service.api.error_handlers import HANDLERS
 from pairup.service.api.middleware import RequestObserver, SizeLimits
-from pairup.service.api.routes import games, health, insight, matchings, players, pools
+from pairup.service.api.openapi import make_api
 from pairup.service.domain.clock import Clock
 from pairup.service.operations import logs
 from pairup.service.operations.settings import Settings, read_settings
@@ -32,11 +30,6 @@ from pairup.service.use_cases.service import Service
 
 log = structlog.get_logger()
 _FORGET_EVERY_S = 60.0  # seconds between two looks for idempotent answers to forget
-_ABOUT = """Learns who to pair with whom, live.
-
-A backend says which players wait, asks for the next games, and reports which were played. Every
-refusal is a problem (RFC 9457) with a stable `type`; every POST takes an `Idempotency-Key`.
-"""
 
 
 def create_app(
@@ -44,39 +37,16 @@ def create_app(
 ) -> FastAPI:
     """Make the application; unless a store is given, the database is opened and migrated."""
     settings.check()
-    app = FastAPIOffline(
-        title="pairup",
-        version=version("pairup"),
-        description=_ABOUT,
-        lifespan=_lifespan,
-        docs_url="/docs",
-        redoc_url=None,
-        generate_unique_id_function=lambda route: route.name,
-    )
+    app = make_api(settings.needs_keys, lifespan=_lifespan)
     app.state.service = service = Service(settings, store or open_store(settings), clock)
     app.state.ready, app.state.stopping = threading.Event(), threading.Event()
     app.state.health_limiter, app.state.open_streams = CapacityLimiter(2), 0
-    for each in (pools, players, matchings, games, insight, health):
-        app.include_router(each.router)
     dashboard.add_to(app)
     for kind, handler in HANDLERS.items():
         app.add_exception_handler(kind, handler)
-    if not settings.needs_keys:
-        # FastAPI wants this method replaced, which mypy does not take as a plain assignment.
-        setattr(app, "openapi", lambda: _describe_without_keys(app))  # noqa: B010
     app.add_middleware(SizeLimits, settings=settings)
     app.add_middleware(RequestObserver, metrics=service.metrics)
     return app
-
-
-def _describe_without_keys(app: FastAPI) -> dict[str, Any]:
-    """Describe the service where no keys are needed."""
-    described = FastAPI.openapi(app)
-    described["components"].pop("securitySchemes", None)
-    for operations in described["paths"].values():
-        for operation in operations.values():
-            operation.pop("security", None)
-    return described
 
 
 def open_store(settings: Settings) -> Store:

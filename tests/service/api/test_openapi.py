@@ -1,12 +1,8 @@
 """Whatever is sent, valid or not: an answer that the OpenAPI description knows, and never a 500."""
 
-import threading
-import time
-
 import httpx
 import pytest
 import schemathesis
-import uvicorn
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
@@ -20,8 +16,7 @@ from schemathesis.specs.openapi.checks import (
     unsupported_method,
 )
 
-from pairup.service.app import create_app
-from pairup.service.operations.settings import Settings
+from tests.support.service.served import served
 
 CHECKS = [
     not_a_server_error,
@@ -44,29 +39,18 @@ BOUNDED = settings(
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
 def url(request, tmp_path_factory):
-    """The service on loopback, in a thread of this process."""
     if request.param == "sqlite":
         database = str(tmp_path_factory.mktemp("schema") / "pools.db")
     else:
         database = request.getfixturevalue("postgres").new_database()
-    app = create_app(Settings(database=database, sweep_s=3600))
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    server.should_exit = True
-    thread.join()
+    with served(database) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
 def description(url):
-    """What the service says of itself, but for API keys, which loopback does not need."""
+    """What the service says of itself."""
     document = httpx.get(f"{url}/openapi.json").json()
-    for methods in document["paths"].values():
-        for operation in methods.values():
-            operation.pop("security", None)
     return schemathesis.openapi.from_dict(document).exclude(path=STREAM)
 
 

@@ -414,8 +414,8 @@ def test_events_that_have_not_happened(lone):
         assert "the last one is 3" in told["detail"]
         assert told["last"] == 3
     for number in ("abc", "-1", "9" * 30, "4"):
-        headers = {"Last-Event-ID": number, "Accept": "text/event-stream"}
-        answer = lone("GET", "/v1/pools/chess/events", headers=headers)
+        headers = {"Last-Event-ID": number}
+        answer = lone("GET", "/v1/pools/chess/events/stream", headers=headers)
         assert_problem(answer, 422, "invalid-request")
     assert lone.json("GET", "/v1/pools/chess/events?after=3")["events"] == []
 

@@ -241,10 +241,10 @@ def test_events_come_by_pages(api):
     api.pool(players="abc")
     first = api.json("GET", "/v1/pools/chess/events?limit=3")
     assert [event["seq"] for event in first["events"]] == [1, 2, 3]
-    assert first["more"]
-    rest = api.json("GET", f"/v1/pools/chess/events?after={first['last']}")
+    assert first["next"] == first["last"]
+    rest = api.json("GET", f"/v1/pools/chess/events?after={first['next']}")
     assert [event["body"] for event in rest["events"]] == [{"player": "c", "status": "waiting"}]
-    assert not rest["more"]
+    assert rest["next"] is None
 
 
 def test_metrics_name_no_player_and_no_pool(lone):

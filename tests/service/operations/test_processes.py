@@ -109,8 +109,7 @@ def test_a_process_serves_streams_and_stops_in_order(tmp_path):
 
 def _streamed(process, count, headers=None):
     """Read events from a stream until there are `count`, or it ends."""
-    seen, address = [], f"http://127.0.0.1:{process.port}/v1/pools/chess/events"
-    headers = {"Accept": "text/event-stream", **(headers or {})}
+    seen, address = [], f"http://127.0.0.1:{process.port}/v1/pools/chess/events/stream"
     with httpx.stream("GET", address, headers=headers, timeout=60) as answer:
         assert answer.headers["content-type"].startswith("text/event-stream")
         for line in answer.iter_lines():

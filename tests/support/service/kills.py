@@ -91,7 +91,7 @@ class Campaign:
             page = ask("GET", f"/v1/pools/{pool}/events?after={book.seq}&limit=1000").json()
             for event in page["events"]:
                 book.add(event)
-            more = page["more"]
+            more = page["next"] is not None
 
     def _repeat(self, ask, told):
         """Send requests again that were answered before: under the same key the same answer."""

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from pairup.client.simulated_players.crowd import Crowd
 from pairup.errors import SimulationError
-from pairup.service.api.schemas.fields import Answer, Outcome
 from pairup.service.api.schemas.games import GameView, NewGameReport
+from pairup.service.domain.states import Answer, Outcome
 
 _TIMES_OUT = 0.25  # probability that a player who does not accept says nothing
 _UNSTATED = 0.1  # probability that nobody says why a game was cancelled

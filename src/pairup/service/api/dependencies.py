@@ -17,7 +17,12 @@ from pairup.service.problem_details import RefusalError
 from pairup.service.use_cases.idempotency import KeyedRequest
 from pairup.service.use_cases.service import Service
 
-_bearer = HTTPBearer(auto_error=False, description="An API key, made by `pairup keys create`.")
+KEY_SCHEME = "apiKey"
+_bearer = HTTPBearer(
+    scheme_name=KEY_SCHEME,
+    auto_error=False,
+    description="An API key, made by `pairup keys create`; on loopback it may not be needed.",
+)
 _LOCAL = re.compile(r"^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$")
 _PROXY_HEADERS = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 _PoolOf = Callable[[str], str | None]
@@ -124,10 +129,12 @@ CurrentCaller = Annotated[Caller, Depends(_caller)]
 _KeyHeader = Annotated[
     str | None,
     Header(
+        alias="Idempotency-Key",
         min_length=1,
         max_length=255,
         pattern=r"^[\x21-\x7e]+$",
         description="Key of the request: sent again with it, the request gets its first answer.",
+        examples=["3f1d2c7a-order-1042"],
     ),
 ]
 

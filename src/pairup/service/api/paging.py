@@ -13,10 +13,23 @@ from fastapi import Query
 from pairup.service.domain.names import PRINTABLE
 from pairup.service.problem_details import RefusalError
 
-Limit = Annotated[int | None, Query(ge=1, description="Number of items on the page.")]
+Limit = Annotated[
+    int | None,
+    Query(
+        ge=1,
+        description="Number of items on the page, 100 by default; the setting `max_page_items` "
+        "limits it.",
+        examples=[50],
+    ),
+]
 Cursor = Annotated[
     str | None,
-    Query(max_length=1024, pattern="^[A-Za-z0-9_-]*$", description="Cursor: the `next` of a page."),
+    Query(
+        max_length=1024,
+        pattern="^[A-Za-z0-9_-]*$",
+        description="Cursor: the `next` of the page before.",
+        examples=["YW5u"],
+    ),
 ]
 
 

@@ -10,7 +10,9 @@ from pairup.service.domain.events import dumps
 from pairup.service.problem_details import MEDIA_TYPE, PROBLEM_TYPES, RefusalError
 from pairup.service.use_cases.idempotency import Reply
 
-_USUAL = (400, 401, 403, 408, 413, 422, 429, 431, 503, 507)
+# Statuses of refusals that only some operations send; every operation may send the others.
+_PARTICULAR = (404, 405, 409, 500)
+_USUAL = {each.status for each in PROBLEM_TYPES.values()} - set(_PARTICULAR)
 
 
 def send(view: dict[str, Any], status: int = 200) -> Response:
@@ -37,7 +39,8 @@ def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     schema = {"$ref": "#/components/schemas/ProblemView"}
     described: dict[int | str, dict[str, Any]] = {}
     for status in sorted({*statuses, *_USUAL}):
-        titles = [each.title for each in PROBLEM_TYPES.values() if each.status == status]
+        kinds = [each for each in PROBLEM_TYPES.values() if each.status == status]
+        said = "".join(f"\n- [`{each.slug}`]({each.path}): {each.title}." for each in kinds)
         content = {MEDIA_TYPE: {"schema": schema}}
-        described[status] = {"description": "; ".join(titles), "content": content}
+        described[status] = {"description": f"A problem:\n{said}", "content": content}
     return described

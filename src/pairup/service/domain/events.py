@@ -197,6 +197,7 @@ class Expired(Event):
 
 _KINDS = {each.kind: each for each in Event.__subclasses__()}
 KINDS = tuple(_KINDS)
+UNKNOWN = "unknown"  # kind of an event as it is shown, never as it is stored
 
 
 class Recorded(NamedTuple):
@@ -227,6 +228,22 @@ def unpack(pool: str, seq: int, kind: str, body: str) -> Event:
             f"event {seq} of pool {pool} cannot be read, {error!r} in a {kind!r}: the log is "
             "damaged or was written by a newer pairup, restore a copy of the database"
         ) from error
+
+
+def show_unknown(event: Any) -> Any:
+    """Show an event of a kind that this version does not know as one of the kind `unknown`.
+
+    A newer version wrote it. What is not such an event is returned as it is.
+
+    Examples
+    --------
+    >>> show_unknown({"seq": 1, "kind": "promoted", "body": {"player": "ann"}})
+    {'seq': 1, 'kind': 'unknown', 'body': {'kind': 'promoted', 'body': {'player': 'ann'}}}
+    """
+    if not isinstance(event, dict) or event.get("kind") in (*KINDS, UNKNOWN, None):
+        return event
+    body = {"kind": event["kind"], "body": event.get("body")}
+    return {**event, "kind": UNKNOWN, "body": body}
 
 
 def dumps(value: Any) -> str:

@@ -17,7 +17,13 @@ GameState = TypeAliasType(
 )
 Outcome = TypeAliasType("Outcome", Literal["played", "cancelled"])
 Answer = TypeAliasType("Answer", Literal["accepted", "declined", "timed_out", "unknown"])
+ReportResult = TypeAliasType("ReportResult", Literal["learnt", "noted", "late", "repeated"])
 CancelCause = TypeAliasType("CancelCause", Literal["declined", "timed_out", "unstated"])
 ReleaseCause = TypeAliasType("ReleaseCause", Literal["released", "left", "deleted"])
+# Why a game was not played, in an answer.
+Cause = TypeAliasType(
+    "Cause",
+    Literal["declined", "timed_out", "unstated", "released", "left", "deleted", "unreported"],
+)
 Unreported = TypeAliasType("Unreported", Literal["discard", "cancelled"])
 AfterGame = TypeAliasType("AfterGame", Literal["waiting", "playing"])

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, get_type_hints
 
 from pairup.service.analytics.comparison import compare, latest_games, wilson_interval
 from pairup.service.analytics.rate_estimates import estimate_random_pairing, estimate_rates
-from pairup.service.domain.clock import format_moment
+from pairup.service.domain.clock import Moment, format_moment
 from pairup.service.domain.counters import Counters
+from pairup.service.domain.events import Event, show_unknown
 from pairup.service.domain.game_record import GameRecord, MatchingRecord
 from pairup.service.domain.pool import Pool
 from pairup.service.store import PoolRow
 
 _CANCELLED = ("declined", "timed_out", "unstated", "unreported")
 _RELEASED = ("released", "left", "deleted")
+_MOMENTS = {  # fields of events that are shown as text, as all moments are
+    event.kind: [
+        name for name, hint in get_type_hints(event, include_extras=True).items() if hint == Moment
+    ]
+    for event in Event.__subclasses__()
+}
 
 
 def pool(of: Pool) -> dict[str, Any]:
@@ -150,5 +157,7 @@ def pool_item(of: PoolRow) -> dict[str, Any]:
 
 def event(row: Any) -> dict[str, Any]:
     """Show an event of the log."""
+    body = json.loads(row.body)
+    body |= {name: format_moment(body[name]) for name in _MOMENTS.get(row.kind, ())}
     head = {"seq": row.seq, "at": format_moment(row.at), "kind": row.kind}
-    return {**head, "body": json.loads(row.body)}
+    return show_unknown({**head, "body": body})

@@ -22,14 +22,14 @@ router = APIRouter(prefix="/v1", tags=["games"])
 
 
 @router.get("/games/{game}", response_model=GameView, responses=refusals(404))
-def show_game(caller: CurrentCaller, game: Id) -> Response:
+def get_game(caller: CurrentCaller, game: Id) -> Response:
     """Show a game."""
     pool = caller.find_pool("read", game, caller.service.pool_of_game, unknown_game)
     return send(caller.service.show_game(pool, game))
 
 
 @router.put("/games/{game}/outcome", response_model=ReceiptView, responses=refusals(404, 409))
-def report(caller: CurrentCaller, game: Id, body: NewReport) -> Response:
+def report_outcome(caller: CurrentCaller, game: Id, body: NewReport) -> Response:
     """Report what became of a game, or as much as is known of it.
 
     A report that is sent twice changes nothing; one that contradicts the first is refused with what
@@ -41,7 +41,9 @@ def report(caller: CurrentCaller, game: Id, body: NewReport) -> Response:
 
 
 @router.post("/pools/{pool}/outcomes", response_model=ReceiptBatch, responses=refusals(404, 409))
-def report_many(caller: CurrentCaller, key: SentKey, pool: PoolName, body: ReportBatch) -> Response:
+def report_outcomes(
+    caller: CurrentCaller, key: SentKey, pool: PoolName, body: ReportBatch
+) -> Response:
     """Report what became of several games; each report is answered as if it were sent alone."""
     caller.require("write", pool)
     maximum = caller.service.settings.max_outcomes

@@ -18,13 +18,13 @@ _TEXT: dict[str, Any] = {"content": {"text/plain": {"schema": {"type": "string"}
 
 
 @router.get("/healthz", response_model=HealthView)
-async def healthy() -> Response:
+async def check_health() -> Response:
     """Say that the process is up."""
     return send({"status": "ok"})
 
 
 @router.get("/readyz", response_model=HealthView, responses=refusals())
-async def ready(request: Request) -> Response:
+async def check_readiness(request: Request) -> Response:
     """Say whether requests are answered without delay: all is compiled, the database answers.
 
     Where the disk is nearly full, the status is "read-only": what changes anything is refused with
@@ -53,13 +53,13 @@ def _ask_store(service: Service) -> str:
 
 
 @router.get("/metrics", response_class=Response, responses={200: _TEXT})
-async def metrics(request: Request) -> Response:
+async def get_metrics(request: Request) -> Response:
     """Show the counters of this process and of its fellow workers, as Prometheus reads them."""
     return Response(request.app.state.service.metrics.expose(), media_type=CONTENT_TYPE)
 
 
 @router.get("/problems/{slug}", response_class=Response, responses={200: _TEXT, **refusals(404)})
-async def explain(slug: str) -> Response:
+async def explain_problem(slug: str) -> Response:
     """Explain a type of problem."""
     if slug not in PROBLEM_TYPES:
         raise RefusalError("no-such-page", f"no problem is called {slug!r}: see /openapi.json")

@@ -17,30 +17,48 @@ from starlette.datastructures import State
 from pairup.service.api.dependencies import Caller, CurrentCaller
 from pairup.service.api.paging import Limit, page_size
 from pairup.service.api.responses import refusals, send
+from pairup.service.api.schemas.events import EventPage
 from pairup.service.api.schemas.fields import MAX_INTEGER, PoolName
-from pairup.service.api.schemas.insight import EstimatesView, EventPage, StatsView
+from pairup.service.api.schemas.insight import EstimatesView, StatsView
 from pairup.service.problem_details import RefusalError
 
 router = APIRouter(prefix="/v1/pools/{pool}", tags=["insight"])
 After = Annotated[
-    int, Query(ge=0, lt=MAX_INTEGER, description="Number of the event before the page.")
+    int,
+    Query(
+        ge=0,
+        lt=MAX_INTEGER,
+        description="Number of the event before the first one: the `next` of the page before.",
+    ),
 ]
 LastEventId = Annotated[
     str | None,
     Header(
-        max_length=32, description="Number of the last event that came, where a stream broke off."
+        alias="Last-Event-ID",
+        max_length=32,
+        description="Number of the last event that came, where a stream broke off.",
+    ),
+]
+MaxCouples = Annotated[
+    int | None,
+    Query(
+        ge=1,
+        description="Number of couples, 1,000 by default; the setting `max_couples` limits it.",
     ),
 ]
 _STREAM = "text/event-stream"
 _BATCH = 500  # events read at once
 _CHECK_S = 5.0  # seconds between checks that the key still allows to read
 _SILENCE_S = 15.0  # seconds until a line is sent that says nothing, so that the way stays open
-_STREAM_BODY: dict[str, Any] = {"content": {_STREAM: {"schema": {"type": "string"}}}}
-_AS_STREAM = {"description": "Events as they happen.", **_STREAM_BODY}
+_AS_STREAM: dict[str, Any] = {
+    "description": "Events as they happen.",
+    # Generators take the schema of a stream as that of the data in it.
+    "content": {_STREAM: {"schema": {"$ref": "#/components/schemas/EventView"}}},
+}
 
 
 @router.get("/estimates", response_model=EstimatesView, responses=refusals(404))
-def show_estimates(caller: CurrentCaller, pool: PoolName, limit: Limit = None) -> Response:
+def get_estimates(caller: CurrentCaller, pool: PoolName, limit: MaxCouples = None) -> Response:
     """Show the players' estimated rates, the best first, and what is known of the couples."""
     caller.require("read", pool)
     maximum = caller.service.settings.max_couples
@@ -48,28 +66,17 @@ def show_estimates(caller: CurrentCaller, pool: PoolName, limit: Limit = None) -
 
 
 @router.get("/stats", response_model=StatsView, responses=refusals(404))
-def show_stats(caller: CurrentCaller, pool: PoolName) -> Response:
+def get_stats(caller: CurrentCaller, pool: PoolName) -> Response:
     """Show what the pool counted, and how it fares against random pairing."""
     caller.require("read", pool)
     return send(caller.service.stats(pool, caller.service.settings.max_page_items))
 
 
-@router.get("/events", response_model=EventPage, responses={200: _STREAM_BODY, **refusals(404)})
-async def list_events(
-    caller: CurrentCaller,
-    pool: PoolName,
-    after: After = 0,
-    limit: Limit = None,
-    accept: Annotated[str, Header(include_in_schema=False)] = "",
-    last_event_id: LastEventId = None,
+@router.get("/events", response_model=EventPage, responses=refusals(404))
+def list_events(
+    caller: CurrentCaller, pool: PoolName, after: After = 0, limit: Limit = None
 ) -> Response:
-    """Read the log after an event: a page, or with `Accept: text/event-stream` as it grows."""
-    if _STREAM in accept:
-        return await _stream(caller, pool, after, last_event_id)
-    return await run_in_threadpool(_page, caller, pool, after, limit)
-
-
-def _page(caller: Caller, pool: str, after: int, limit: int | None) -> Response:
+    """Read a page of the log, the events after one."""
     caller.require("read", pool)
     size = page_size(limit, caller.service.settings.max_page_items)
     return send(caller.service.events(pool, after, size))
@@ -81,13 +88,10 @@ def _page(caller: Caller, pool: str, after: int, limit: int | None) -> Response:
 async def stream_events(
     caller: CurrentCaller, pool: PoolName, after: After = 0, last_event_id: LastEventId = None
 ) -> Response:
-    """Send the events after one, and then those that happen, as server-sent events."""
-    return await _stream(caller, pool, after, last_event_id)
+    """Send the events after one, and then those that happen, as server-sent events.
 
-
-async def _stream(
-    caller: Caller, pool: str, after: int, last_event_id: str | None
-) -> StreamingResponse:
+    The data of each is an `EventView`, its id the number of the event.
+    """
     pool_id = await run_in_threadpool(_readable_pool, caller, pool)
     _check_streams(caller)
     start = _resume(after, last_event_id)

@@ -16,10 +16,10 @@ _LINKS = {
     "links": {
         name: {"operationId": name, "parameters": {of: f"$response.body#/{where}"}}
         for name, of, where in (
-            ("show_matching", "matching", "id"),
-            ("release", "matching", "id"),
-            ("show_game", "game", "games/0/id"),
-            ("report", "game", "games/0/id"),
+            ("get_matching", "matching", "id"),
+            ("release_matching", "matching", "id"),
+            ("get_game", "game", "games/0/id"),
+            ("report_outcome", "game", "games/0/id"),
         )
     }
 }
@@ -31,7 +31,7 @@ _LINKS = {
     response_model=MatchingView,
     responses={201: _LINKS, **refusals(404, 409)},
 )
-def propose(
+def propose_matching(
     caller: CurrentCaller, key: SentKey, pool: PoolName, body: NewMatching | None = None
 ) -> Response:
     """Propose the next games, of all players who wait or of those who are available."""
@@ -45,7 +45,7 @@ def propose(
 
 
 @router.get("/matchings/{matching}", response_model=MatchingView, responses=refusals(404))
-def show_matching(caller: CurrentCaller, matching: Id) -> Response:
+def get_matching(caller: CurrentCaller, matching: Id) -> Response:
     """Show a matching with what became of its games."""
     service = caller.service
     pool = caller.find_pool("read", matching, service.pool_of_matching, unknown_matching)
@@ -55,7 +55,7 @@ def show_matching(caller: CurrentCaller, matching: Id) -> Response:
 @router.post(
     "/matchings/{matching}/release", response_model=MatchingView, responses=refusals(404, 409)
 )
-def release(caller: CurrentCaller, key: SentKey, matching: Id) -> Response:
+def release_matching(caller: CurrentCaller, key: SentKey, matching: Id) -> Response:
     """Take back the games of a matching that are still open: nothing is learnt from them."""
     service = caller.service
     pool = caller.find_pool("write", matching, service.pool_of_matching, unknown_matching)

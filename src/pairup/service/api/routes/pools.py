@@ -15,13 +15,13 @@ router = APIRouter(prefix="/v1/pools", tags=["pools"])
 _LINKS = {
     "links": {
         name: {"operationId": name, "parameters": {"pool": "$response.body#/name"}}
-        for name in ("show_pool", "put_player", "list_players", "propose", "show_stats")
+        for name in ("get_pool", "put_player", "list_players", "propose_matching", "get_stats")
     }
 }
 
 
 @router.post("", status_code=201, response_model=PoolView, responses={201: _LINKS, **refusals(409)})
-def make_pool(caller: CurrentCaller, key: SentKey, body: NewPool) -> Response:
+def create_pool(caller: CurrentCaller, key: SentKey, body: NewPool) -> Response:
     """Create a pool."""
     caller.require("admin", body.name)
     reply = caller.service.create_pool(body.name, body.given(), caller.keyed(key))
@@ -39,21 +39,21 @@ def list_pools(caller: CurrentCaller, cursor: Cursor = None, limit: Limit = None
 
 
 @router.get("/{pool}", response_model=PoolView, responses=refusals(404))
-def show_pool(caller: CurrentCaller, pool: PoolName) -> Response:
+def get_pool(caller: CurrentCaller, pool: PoolName) -> Response:
     """Show a pool."""
     caller.require("read", pool)
     return send(caller.service.show_pool(pool))
 
 
 @router.get("/{pool}/digest", response_model=DigestView, responses=refusals(404))
-def show_digest(caller: CurrentCaller, pool: PoolName) -> Response:
+def get_pool_digest(caller: CurrentCaller, pool: PoolName) -> Response:
     """Show a digest of the state of a pool, which `pairup verify` computes from its log."""
     caller.require("read", pool)
     return send(caller.service.show_digest(pool))
 
 
 @router.patch("/{pool}", response_model=PoolView, responses=refusals(404, 409))
-def change_pool(caller: CurrentCaller, pool: PoolName, body: RulesChange) -> Response:
+def update_pool(caller: CurrentCaller, pool: PoolName, body: RulesChange) -> Response:
     """Change rules of a pool; a new policy is told what is known of the couples."""
     caller.require("admin", pool)
     return send(caller.service.configure_pool(pool, body.given()))

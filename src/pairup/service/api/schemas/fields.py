@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+)
 
 from pairup.service.domain.names import MAX_NAME, POOL_NAME, PRINTABLE, normalized_name
 
@@ -24,13 +31,10 @@ PlayerId = Annotated[
     AfterValidator(normalized_name),
     Field(examples=["ann"]),
 ]
+Couple = Annotated[list[PlayerId], Field(min_length=2, max_length=2, examples=[["ann", "bob"]])]
 Id = Annotated[str, StringConstraints(pattern=_ID), Field(examples=["1h4k0n3v8q2m5r7t9c6d0f4g2j"])]
-Time = Annotated[str, Field(examples=["2026-01-01T12:00:00.000000Z"])]
+Time = Annotated[AwareDatetime, Field(examples=["2026-01-01T12:00:00.000000Z"])]
 Share = Annotated[float, Field(ge=0, le=1)]
-Status = Literal["waiting", "proposed", "playing", "away"]
-GameState = Literal["proposed", "played", "cancelled", "released", "expired"]
-Answer = Literal["accepted", "declined", "timed_out", "unknown"]
-Outcome = Literal["played", "cancelled"]
 MAX_INTEGER = 2**53  # beyond it JSON readers disagree about numbers
 
 

@@ -7,11 +7,9 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from pairup.service.api.schemas.fields import (
-    Answer,
     Body,
-    GameState,
+    Couple,
     Id,
-    Outcome,
     PlayerId,
     PoolName,
     Share,
@@ -19,6 +17,7 @@ from pairup.service.api.schemas.fields import (
 )
 from pairup.service.api.schemas.problems import ProblemView
 from pairup.service.domain.names import PRINTABLE
+from pairup.service.domain.states import Answer, Cause, GameState, Outcome, ReportResult
 
 
 class GameView(BaseModel):
@@ -26,14 +25,14 @@ class GameView(BaseModel):
 
     id: Id
     matching: Id
-    players: list[PlayerId]
+    players: Couple
     chance: Share | None = Field(
         description="Probability that it is played, as estimated when it was proposed."
     )
     state: GameState
     outcome: Outcome | None = Field(description="Outcome as reported, in time or late.")
     answers: dict[str, Answer]
-    cause: str | None = Field(description="Why it was cancelled, released or expired.")
+    cause: Cause | None = Field(description="Why it was cancelled, released or expired.")
     learnt: bool
     late: bool
     expires_at: Time
@@ -48,9 +47,7 @@ class NewMatching(Body):
     available: list[PlayerId] | None = Field(
         None, description="Players to be matched, all of them waiting; by default all who wait."
     )
-    apart: list[Annotated[list[PlayerId], Field(min_length=2, max_length=2)]] = Field(
-        default_factory=list, description="Couples that must not meet."
-    )
+    apart: list[Couple] = Field(default_factory=list, description="Couples that must not meet.")
 
 
 class MatchingView(BaseModel):
@@ -99,11 +96,11 @@ class ReceiptView(BaseModel):
     """What became of a report: learnt, noted (nothing to learn from), late, or repeated."""
 
     game: Id
-    result: Literal["learnt", "noted", "late", "repeated"]
+    result: ReportResult
     state: GameState
     outcome: Outcome | None
     answers: dict[str, Answer]
-    cause: str | None
+    cause: Cause | None
     learnt: bool = Field(description="Whether an outcome of this game was learnt, now or before.")
 
 
@@ -118,4 +115,4 @@ class RefusedReport(BaseModel):
 class ReceiptBatch(BaseModel):
     """An answer to each report, in the order of the reports."""
 
-    results: list[ReceiptView | RefusedReport]
+    results: list[Annotated[ReceiptView | RefusedReport, Field(discriminator="result")]]

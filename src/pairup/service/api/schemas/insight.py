@@ -1,12 +1,12 @@
-"""Schemas of what a pool learnt, of its statistics and of its log."""
+"""Schemas of what a pool learnt and of its statistics."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from pairup.service.api.schemas.fields import PlayerId, PoolName, Share, Time
+from pairup.service.api.schemas.fields import Couple, PlayerId, PoolName, Share, Time
 from pairup.service.api.schemas.games import GameView
 from pairup.service.api.schemas.pools import PlayerCounts
 
@@ -41,7 +41,7 @@ class RateView(BaseModel):
 class CoupleView(BaseModel):
     """How many games of a couple have a known outcome, and how many of them were played."""
 
-    players: list[PlayerId]
+    players: Couple
     proposed: int
     played: int
 
@@ -179,20 +179,3 @@ class StatsView(BaseModel):
     )
     course: Course
     open_games: list[GameView] = Field(description="Open games, at most a page of them.")
-
-
-class EventView(BaseModel):
-    """An event of the log."""
-
-    seq: int
-    at: Time
-    kind: str
-    body: dict[str, Any]
-
-
-class EventPage(BaseModel):
-    """A page of the log."""
-
-    events: list[EventView]
-    last: int = Field(description="Number of the last event, to be sent as `after`.")
-    more: bool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -12,9 +12,9 @@ from pairup.service.api.schemas.fields import (
     Id,
     PlayerId,
     PoolName,
-    Status,
     Time,
 )
+from pairup.service.domain.states import AfterGame, PlayerStatus, PlayerWish, Unreported
 
 _Number = Annotated[float, Field(gt=-MAX_INTEGER, lt=MAX_INTEGER, allow_inf_nan=False)]
 _Integer = Annotated[int, Field(gt=-MAX_INTEGER, lt=MAX_INTEGER)]
@@ -37,13 +37,13 @@ class RulesChange(Body):
     options: Options | None = None
     seed: Seed | None = None
     lifetime_s: Lifetime | None = None
-    unreported: Literal["discard", "cancelled"] | None = Field(
+    unreported: Unreported | None = Field(
         None, description="What a game counts as that expires without a report."
     )
     timeout_declines: bool | None = Field(
         None, description="Whether a player who timed out counts as one who declined."
     )
-    after_game: Literal["waiting", "playing"] | None = Field(
+    after_game: AfterGame | None = Field(
         None, description="Status of players after a game, until they are said to wait again."
     )
 
@@ -77,9 +77,9 @@ class PoolView(BaseModel):
     options: dict[str, bool | int | float | str | None]
     seed: int
     lifetime_s: float
-    unreported: Literal["discard", "cancelled"]
+    unreported: Unreported
     timeout_declines: bool
-    after_game: Literal["waiting", "playing"]
+    after_game: AfterGame
     players: PlayerCounts
     open_games: int
     seq: int = Field(description="Number of the last event.")
@@ -111,14 +111,14 @@ class PoolPage(BaseModel):
 class PlayerChange(Body):
     """A player's wish: to wait for a game, or to be away."""
 
-    status: Literal["waiting", "away"] = "waiting"
+    status: PlayerWish = "waiting"
 
 
 class PlayerView(BaseModel):
     """A player."""
 
     player: PlayerId
-    status: Status
+    status: PlayerStatus
     game: Id | None = Field(description="The game that is proposed to the player.")
 
 

@@ -1,0 +1,81 @@
+"""The OpenAPI description of the service, which clients are generated from.
+
+FastAPI describes the routes. What it cannot say is added here: that keys are optional where none
+are needed, and each refusal once, as a component that all operations refer to.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi_offline import FastAPIOffline
+
+from pairup.service.api.dependencies import KEY_SCHEME
+from pairup.service.api.routes import games, health, insight, matchings, players, pools
+from pairup.service.problem_details import MEDIA_TYPE
+
+_ABOUT = """Learns who to pair with whom, live.
+
+A backend says which players wait, asks for the next games, and reports which were played. Every
+refusal is a problem (RFC 9457) with a stable `type`; every POST takes an `Idempotency-Key`. A page
+of a list has `next`, which is null on the last one. Moments are in UTC.
+"""
+_TAGS = {
+    pools: "Pools of players, and their rules.",
+    players: "Players of a pool, who wait or are away.",
+    matchings: "Proposals of the next games.",
+    games: "Games, and reports of what became of them.",
+    insight: "What a pool learnt, what it counted, and its log.",
+    health: "The state of the service itself.",
+}
+
+
+def make_api(needs_keys: bool, **options: Any) -> FastAPI:
+    """Make an application with all routes of the API, which describes itself at /openapi.json."""
+    api = FastAPIOffline(
+        title="pairup",
+        version=version("pairup"),
+        description=_ABOUT,
+        license_info={"name": "MIT", "identifier": "MIT"},
+        openapi_tags=[
+            {"name": module.router.tags[0], "description": about} for module, about in _TAGS.items()
+        ],
+        docs_url="/docs",
+        redoc_url=None,
+        generate_unique_id_function=lambda route: route.name,
+        **options,
+    )
+    for module in _TAGS:
+        api.include_router(module.router)
+    # FastAPI wants this method replaced, which mypy does not take as a plain assignment.
+    setattr(api, "openapi", lambda: _complete(api, needs_keys))  # noqa: B010
+    return api
+
+
+def describe(needs_keys: bool) -> dict[str, Any]:
+    """Return the description of a service that needs API keys, or does not."""
+    return make_api(needs_keys).openapi()
+
+
+def _complete(api: FastAPI, needs_keys: bool) -> dict[str, Any]:
+    if api.openapi_schema is not None:
+        return api.openapi_schema
+    described = FastAPI.openapi(api)
+    refusals = described["components"].setdefault("responses", {})
+    for operations in described["paths"].values():
+        for operation in operations.values():
+            if "security" in operation and not needs_keys:
+                operation["security"] = [{}, {KEY_SCHEME: []}]
+            _share_refusals(operation["responses"], refusals)
+    return described
+
+
+def _share_refusals(responses: dict[str, Any], shared: dict[str, Any]) -> None:
+    """Move the refusals of an operation to the components; in place."""
+    for status, response in responses.items():
+        if MEDIA_TYPE in response.get("content", ()):
+            name = f"Problem{status}"
+            shared[name] = response
+            responses[status] = {"$ref": f"#/components/responses/{name}"}
