@@ -55,8 +55,9 @@ serve-demo: $(READY)  ## serve a pool of simulated players until Ctrl-C, with a 
 		--law beta:0.7,0.7 --churn 0.002 \
 		|| { tail -n 3 build/serve-demo.log; exit 1; }
 
-docs: $(READY)  ## generate the reference and build the documentation site in build/site
+docs: $(READY)  ## generate the reference, run the notebooks and build the site in build/site
 	$(BIN)/python -m scripts.reference
+	$(BIN)/python -m scripts.notebooks
 	$(BIN)/zensical build --strict --clean
 
 bench: $(READY)  ## measure speed and memory against the budget
