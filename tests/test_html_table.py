@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from pairup import Matching, Problem, RankOneThompson, Uniform, Unimodal, simulate
+from pairup import ESCB, Matching, Problem, RankOneThompson, Uniform, Unimodal, simulate
 from pairup.html_table import Strong, html_table
 
 TRICKY = "<script>alert('&')</script>"
@@ -132,4 +132,11 @@ def test_a_learner_shows_the_matching_that_looks_best():
     assert len(cells.rows) == 3
     assert re.fullmatch(r"\d+\.\d%", cells.rows[1][2])
     assert len(shown(Unimodal().learner(range(100))).rows) == 22
-    assert len(shown(Uniform().learner("abcd")).rows) <= 3
+
+
+def test_a_learner_without_a_leader_shows_what_was_observed():
+    assert shown(Uniform().learner("abcd")).rows == []
+    learner = ESCB().learner("ab")
+    learner.observe(learner.propose(), [True])
+    assert learner.leader is None
+    assert shown(learner).rows == [["one", "other", "proposed", "played"], ["a", "b", "1", "1"]]

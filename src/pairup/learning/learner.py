@@ -13,17 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.errors import ObservationError
-from pairup.html_table import html_table
 from pairup.learning import estimates, serialization
 from pairup.learning.estimates import Estimate, Rate
 from pairup.learning.exclusions import replace_forbidden
+from pairup.learning.learner_html import learner_html
 from pairup.learning.observation import Accepted, Played, read_observation
 from pairup.learning.roster import Roster, SlotCouple
 from pairup.learning.running_policy import RunningPolicy
 from pairup.matching import Couple, Matching
 from pairup.policies.base import Policy, Slots
-
-_SHOWN = 20  # couples in a notebook
 
 
 class Learner:
@@ -464,13 +462,4 @@ class Learner:
         return f"Learner({self.policy}, {self._counts()})"
 
     def _repr_html_(self) -> str:
-        leader = self.leader or Matching([])
-        likely = self.play_probabilities(leader[:_SHOWN])
-        rows = [
-            (*couple, "" if chance is None else f"{chance:.1%}")
-            for couple, chance in zip(leader, likely, strict=False)
-        ]
-        if len(leader) > _SHOWN:
-            rows.append(("...", f"{len(leader) - _SHOWN} more couples", ""))
-        caption = f"{self.policy}\n{self._counts()}\nThe matching that looks best now:"
-        return html_table(caption, ("one", "other", "estimated to play"), rows)
+        return learner_html(self, self._counts())
