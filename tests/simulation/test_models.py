@@ -4,7 +4,16 @@ import gymnasium
 import numpy as np
 import pytest
 
-from pairup import Oracle, Problem, RankOneThompson, Uniform, Unimodal, simulate
+from pairup import (
+    Oracle,
+    Problem,
+    RankOneThompson,
+    Uniform,
+    Unimodal,
+    get_policy,
+    policy_names,
+    simulate,
+)
 from pairup.simulation.environment import MatchingEnvironment
 from tests.support.twins import loop as naive_loop
 from tests.support.twins import streams
@@ -125,6 +134,16 @@ def test_pieces_of_both_kinds_follow_each_other():
     assert (run.regret == 0).all()
     assert np.array_equal(run.games[:, 0], plain.games[:, -1])
     assert (run.games[:, 1] - run.games[:, 0]).mean() == pytest.approx(390 * 1.7, rel=0.1)
+
+
+@pytest.mark.parametrize("name", policy_names())
+def test_every_policy_plays_what_is_beyond_its_model(name):
+    problem = Problem.piecewise([0, 60], [CYCLE, RATES])
+    run = simulate(problem, get_policy(name), 200, 2, checkpoints=[60])
+    most = 60 * CYCLE.best_games, 60 * CYCLE.best_games + 140 * PRODUCTS.best_games
+    assert (run.regret >= 0).all()
+    assert (run.regret < most).all()
+    assert (run.games <= [120, 400]).all()
 
 
 # --- the environment -----------------------------------------------------------------------------

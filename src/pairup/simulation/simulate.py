@@ -34,7 +34,8 @@ def simulate(
     """Let a policy play a problem.
 
     Replication r of seed s is the same for every policy: in each round each player accepts or
-    declines by a number drawn from (s, r, round, player) alone. So policies meet the same players
+    declines by a number drawn from (s, r, round, player) alone; where couples have rates of their
+    own, each couple plays by one from (s, r, round, couple). So policies meet the same players
     on the same days, and the result does not depend on threads, on the executor or on how the
     replications are split over calls. In each replication the players' labels are shuffled, so
     that no policy gains from the order in which a problem lists them.
