@@ -123,6 +123,23 @@ def test_streams_are_counted(limited):
     assert limits_met(api) == {"max_streams"}
 
 
+def test_the_number_of_pools_is_bounded(limited):
+    api = limited(max_pools=2)
+    api.pool("a")
+    api.pool("b")
+    assert problem(api("POST", "/v1/pools", json={"name": "c"})) == (409, "too-many-pools")
+    api("DELETE", "/v1/pools/a", 204)
+    api.pool("c")
+
+
+def test_bodies_together_are_bounded(limited):
+    api = limited(max_bodies_bytes=2_000)
+    body = {"name": "chess", "options": {"period": 4}}
+    large = {**body, "policy": " " * 2_100}  # one body may be larger than what is left for others
+    assert problem(api("POST", "/v1/pools", json=large)) == (503, "too-much-at-once")
+    assert api("POST", "/v1/pools", json=body).status_code == 201  # what was answered is forgotten
+
+
 def test_headers_and_addresses_are_bounded(lone):
     assert problem(lone("GET", "/v1/pools", headers={"X-Long": "x" * 17_000})) == (
         431,

@@ -19,7 +19,7 @@ _HOSTILE = [
     "{{ 7 * 7 }} {% raw %}",
     "<b>bold</b> & <a href='javascript:document.title=1'>x</a>",
     "%{customdata} $x^2$",
-    "\u202egnp.exe",
+    "\u05d2\u05d9\u05dc",  # from right to left
     "x" * 128,
     "ünï çødé \U0001f3b2",
     "../../..%2f",

@@ -62,8 +62,10 @@ def test_focus_stays_where_it_is_while_the_page_changes(service, client, opened)
     shown.page.wait_for_url("**/pools/aaa")
 
 
-def test_a_service_without_pools_says_how_to_create_one(tmp_path, opened):
-    running = Running(tmp_path)
+def test_a_service_without_pools_says_how_to_create_one_and_a_limit_leaves_it_shown(
+    tmp_path, opened
+):
+    running = Running(tmp_path, max_requests_per_s=0.04, burst_s=200)  # 8 requests
     try:
         shown = opened().go(running.url)
         assert "There are no pools yet." in shown.text("main")
@@ -72,6 +74,8 @@ def test_a_service_without_pools_says_how_to_create_one(tmp_path, opened):
             client.create_pool("chess")
         shown.until("document.getElementById('pool-chess') !== null")
         assert shown.said == []
+        shown.until("document.getElementById('live').textContent === 'service busy, trying again'")
+        assert shown.page.evaluate("document.getElementById('pool-chess') !== null")
     finally:
         running.stop()
 

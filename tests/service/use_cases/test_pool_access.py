@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import text
 
 from pairup.service.domain.pool import replay
+from pairup.service.domain.pool_rules import Rules
 from pairup.service.domain.snapshot import write_snapshot
 from pairup.service.operations.verify import verify
 from pairup.service.store import Store
@@ -286,3 +287,16 @@ def _rows(api):
             table: sorted(map(str, connection.execute(text(f"SELECT * FROM {table}"))))
             for table in ("events", "games", "pools", "snapshots")
         }
+
+
+def test_a_pool_with_options_beyond_today_s_limits_does_not_keep_the_service_from_starting(lone):
+    """Its log was written before there were limits; here it is written past them."""
+    rules = Rules.of({"options": {"period": 2**53 - 1}})
+    lone.service.pools.create("old", rules, None)
+    lone.pool(players="ab")
+    lone.restart(crash=True)
+    lone.wait()
+    assert lone.json("GET", "/v1/pools/old")["options"] == {"period": 2**53 - 1}
+    lone("PATCH", "/v1/pools/old", 200, json={"lifetime_s": 30})
+    lone("PATCH", "/v1/pools/old", 422, json={"options": {"period": 101}})
+    assert lone.json("PATCH", "/v1/pools/old", json={"options": {}})["options"] == {}

@@ -76,6 +76,7 @@ class SizeLimits:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app, self._max_bytes = app, settings.max_body_bytes
         self._max_header_bytes = settings.max_header_bytes
+        self._max_all_bytes, self._all_bytes = settings.max_bodies_bytes, 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
@@ -86,25 +87,29 @@ class SizeLimits:
         if refusal is not None:
             await send_refusal(refusal, scope["path"])(scope, receive, send)
             return
-        size, answered = 0, False
+        size, problem, answered = 0, None, False
 
         async def receiving() -> Message:
-            nonlocal size
+            nonlocal size, problem
             message = await receive()
-            size += len(message.get("body", b""))
-            if size > self._max_bytes:
-                raise self._body_problem()
+            length = len(message.get("body", b""))
+            size, self._all_bytes = size + length, self._all_bytes + length
+            if problem := self._body_problem(size):
+                raise problem
             return message
 
         async def sending(message: Message) -> None:
             nonlocal answered
-            if size <= self._max_bytes:
+            if problem is None:
                 await send(message)
             elif not answered:  # whatever the routes answer to a body that breaks off
                 answered = True
-                await send_refusal(self._body_problem(), scope["path"])(scope, receive, send)
+                await send_refusal(problem, scope["path"])(scope, receive, send)
 
-        await self._app(scope, receiving, sending)
+        try:
+            await self._app(scope, receiving, sending)
+        finally:
+            self._all_bytes -= size
 
     def _refuse_at_once(self, scope: Scope) -> RefusalError | None:
         """Return the refusal of a request whose headers are too large, or say that its body is."""
@@ -118,13 +123,22 @@ class SizeLimits:
                 {"most": self._max_header_bytes},
             )
         told = Headers(scope=scope).get("content-length", "")
-        too_large = told.isdigit() and int(told[:20]) > self._max_bytes
-        return self._body_problem() if too_large else None
+        return self._body_problem(int(told[:20]) if told.isdigit() else 0)
 
-    def _body_problem(self) -> RefusalError:
-        return RefusalError(
-            "too-large",
-            f"the body has more than {self._max_bytes} bytes: send less at once, or raise the "
-            "setting max_body_bytes",
-            {"most": self._max_bytes},
-        )
+    def _body_problem(self, size: int) -> RefusalError | None:
+        """Return the refusal of a body of this size, or of any while there are so many bytes."""
+        if size > self._max_bytes:
+            return RefusalError(
+                "too-large",
+                f"the body has more than {self._max_bytes} bytes: send less at once, or raise the "
+                "setting max_body_bytes",
+                {"most": self._max_bytes},
+            )
+        if self._all_bytes > self._max_all_bytes:
+            return RefusalError(
+                "too-much-at-once",
+                f"more than {self._max_all_bytes} bytes of bodies have arrived and are not "
+                "answered: send it again later, or raise the setting max_bodies_bytes",
+                headers={"Retry-After": "1"},
+            )
+        return None

@@ -63,9 +63,9 @@ class Rules:
 
         Only what is asked for is checked: a pool that has such options is served.
         """
-        declared = {each.name: each.metadata for each in dataclasses.fields(self.make_policy())}
+        limits = {each.name: max_option(each) for each in dataclasses.fields(self.make_policy())}
         for name, value in self.options.items():
-            most = declared[name].get("max_in_pools", MAX_OPTION)
+            most = limits[name]
             if isinstance(value, int | float) and abs(value) > most:
                 raise PolicyError(
                     f"{name} of {self.policy} must be at most {most} in a pool, got {value}: "
@@ -83,3 +83,9 @@ class Rules:
     def as_json(self) -> dict[str, Any]:
         """Return the rules by name."""
         return dict(vars(self))
+
+
+def max_option(option: dataclasses.Field[Any]) -> int:
+    """Return the greatest value of a policy's option in a pool."""
+    most: int = option.metadata.get("max_in_pools", MAX_OPTION)
+    return most

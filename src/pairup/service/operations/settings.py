@@ -46,12 +46,21 @@ class Settings(BaseSettings):
     max_body_bytes: int = _bound(
         4_000_000, "Maximum size of a request's body, in bytes.", "413 `too-large`", ge=1_000
     )
+    max_bodies_bytes: int = _bound(
+        200_000_000,
+        "Maximum size of all bodies together that have arrived and are not answered, in bytes.",
+        "503 `too-much-at-once`",
+        ge=1_000,
+    )
     max_header_bytes: int = _bound(
         16_384,
         "Maximum size of the address and headers of a request, in bytes.",
         "431 `headers-too-large`, or 400 and the connection closes",
         ge=1_000,
         le=1_000_000,
+    )
+    max_pools: int = _bound(
+        10_000, "Maximum number of pools, without deleted ones.", "409 `too-many-pools`", ge=1
     )
     max_players: int = _bound(
         10_000, "Maximum number of players in a pool.", "409 `pool-full`", ge=2

@@ -5,15 +5,30 @@ Compiled code is kept on the disk, so this takes long only after an installation
 
 from __future__ import annotations
 
+import dataclasses
 from functools import lru_cache
 
 from pairup.learning import Learner
 from pairup.policies import Policy
+from pairup.service.domain.pool_rules import max_option
+
+
+def warm_up(policy: Policy) -> None:
+    """Let a small learner do everything that a pool lets its learner do.
+
+    Options are cut to what pools may have: what is compiled does not depend on them, and a pool
+    that was created before there were limits must not take the start of the service with it.
+    """
+    cut = {}
+    for option in dataclasses.fields(policy):
+        value, most = getattr(policy, option.name), max_option(option)
+        if isinstance(value, int | float) and value > most:
+            cut[option.name] = most
+    _warm_up(dataclasses.replace(policy, **cut) if cut else policy)
 
 
 @lru_cache(64)  # once per process and policy, which is a frozen set of options
-def warm_up(policy: Policy) -> None:
-    """Let a small learner do everything that a pool lets its learner do."""
+def _warm_up(policy: Policy) -> None:
     learner = policy.learner(list("abcdef"))
     matching = learner.propose()
     learner.observe(matching, [True, False, False], accepted={matching[0][0]: True})

@@ -74,6 +74,11 @@ class Transaction(EventLog):
         rows = self._execute(query.order_by(table.name).limit(limit))
         return [PoolRow(*row) for row in rows]
 
+    def count_pools(self) -> int:
+        """Count the pools that are not deleted."""
+        query = select(func.count()).where(tables.pools.c.deleted_at.is_(None))
+        return int(self._execute(query).scalar_one())
+
     def pool_ids(self) -> list[str]:
         """List the ids of all pools by name, those of deleted ones too."""
         table = tables.pools.c

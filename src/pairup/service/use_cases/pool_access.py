@@ -89,6 +89,13 @@ class PoolAccess:
                     "pool-exists",
                     f"a pool is called {name!r} already: use it, or choose another name",
                 )
+            if transaction.count_pools() >= self._settings.max_pools:
+                self._metrics.limits.labels("max_pools").inc()
+                raise RefusalError(
+                    "too-many-pools",
+                    f"there are {self._settings.max_pools} pools, the most that the setting "
+                    "max_pools allows: delete one, or raise it",
+                )
             work = UnitOfWork(Pool(self._new_id()), transaction, self._clock.now(), self._new_id)
             transaction.add_pool(work.pool.id, name, work.now)
             version = current_version(rules.make_policy())

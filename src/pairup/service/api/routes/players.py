@@ -9,12 +9,12 @@ from fastapi import APIRouter, Path, Query, Response
 from pairup.service.api.dependencies import CurrentCaller
 from pairup.service.api.paging import Cursor, Limit, decode_cursor, encode_cursor, page_size
 from pairup.service.api.responses import refusals, send
-from pairup.service.api.schemas.fields import PlayerId, PoolName
+from pairup.service.api.schemas.fields import PoolName, SentPlayer
 from pairup.service.api.schemas.pools import PlayerChange, PlayerPage, PlayerView
 from pairup.service.domain.states import PlayerStatus
 
 router = APIRouter(prefix="/v1/pools/{pool}/players", tags=["players"])
-PlayerPath = Annotated[PlayerId, Path(description="Player; a slash may be sent as %2F or as /.")]
+PlayerPath = Annotated[SentPlayer, Path(description="Player; a slash may be sent as %2F or as /.")]
 _JOINED = {"model": PlayerView, "description": "The player joined."}
 StatusFilter = Annotated[
     PlayerStatus | None, Query(alias="status", description="Status of the players to list.")

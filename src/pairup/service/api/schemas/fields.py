@@ -25,13 +25,15 @@ PATTERN_RULES = {  # the patterns in words
 
 
 PoolName = Annotated[str, StringConstraints(pattern=POOL_NAME), Field(examples=["chess"])]
-PlayerId = Annotated[
+PlayerId = Annotated[str, Field(examples=["ann"])]  # names were free before they had a rule
+Couple = Annotated[list[PlayerId], Field(min_length=2, max_length=2, examples=[["ann", "bob"]])]
+SentPlayer = Annotated[
     str,
     StringConstraints(min_length=1, max_length=MAX_NAME, pattern=PRINTABLE),
     AfterValidator(normalized_name),
     Field(examples=["ann"]),
 ]
-Couple = Annotated[list[PlayerId], Field(min_length=2, max_length=2, examples=[["ann", "bob"]])]
+SentCouple = Annotated[list[SentPlayer], Field(min_length=2, max_length=2)]
 Id = Annotated[str, StringConstraints(pattern=_ID), Field(examples=["1h4k0n3v8q2m5r7t9c6d0f4g2j"])]
 Time = Annotated[AwareDatetime, Field(examples=["2026-01-01T12:00:00.000000Z"])]
 Share = Annotated[float, Field(ge=0, le=1)]

@@ -12,6 +12,8 @@ from pairup.service.api.schemas.fields import (
     Id,
     PlayerId,
     PoolName,
+    SentCouple,
+    SentPlayer,
     Share,
     Time,
 )
@@ -44,10 +46,10 @@ class NewMatching(Body):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{}, {"apart": [["ann", "bob"]]}]})
 
-    available: list[PlayerId] | None = Field(
+    available: list[SentPlayer] | None = Field(
         None, description="Players to be matched, all of them waiting; by default all who wait."
     )
-    apart: list[Couple] = Field(default_factory=list, description="Couples that must not meet.")
+    apart: list[SentCouple] = Field(default_factory=list, description="Couples that must not meet.")
 
 
 class MatchingView(BaseModel):
@@ -71,7 +73,7 @@ class NewReport(Body):
     )
 
     outcome: Outcome | None = None
-    answers: dict[PlayerId, Answer] = Field(default_factory=dict, max_length=2)
+    answers: dict[SentPlayer, Answer] = Field(default_factory=dict, max_length=2)
 
 
 class NewGameReport(NewReport):

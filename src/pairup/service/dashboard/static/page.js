@@ -24,6 +24,7 @@
     const signal = AbortSignal.timeout(TIMEOUT);
     const answer = await fetch(location.href, { headers, signal, cache: "no-store" });
     if (answer.status === 304) return;
+    if (answer.status === 429 || answer.status === 503) throw new Error("busy");
     const kind = answer.headers.get("Content-Type") || "";
     if (!kind.startsWith("text/html")) throw new Error(`status ${answer.status}`);
     const found = new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -44,7 +45,8 @@
       say(page === "key" ? "still" : "live", page === "key" ? "waiting for a key" : "live");
     } catch (error) {
       pause = Math.min(2 * pause, Math.max(interval(), MAX_PAUSE));
-      say("lost", "connection lost, trying again");
+      const busy = error.message === "busy";  // what is shown stays
+      say("lost", busy ? "service busy, trying again" : "connection lost, trying again");
     }
     asking = false;
     if (document.body.dataset.page !== "key") {
