@@ -38,7 +38,7 @@ def create_app(
     """Make the application; unless a store is given, the database is opened and migrated."""
     settings.check()
     app = make_api(settings.needs_keys, lifespan=_lifespan)
-    app.state.service = service = Service(settings, store or open_store(settings), clock)
+    app.state.service = service = Service(settings, store or store_of(settings), clock)
     app.state.ready, app.state.stopping = threading.Event(), threading.Event()
     app.state.health_limiter, app.state.open_streams = CapacityLimiter(2), 0
     dashboard.add_to(app)
@@ -49,7 +49,7 @@ def create_app(
     return app
 
 
-def open_store(settings: Settings) -> Store:
+def store_of(settings: Settings) -> Store:
     """Open the database of the settings."""
     return Store(settings.database, min_free_bytes=settings.min_free_bytes)
 

@@ -16,7 +16,7 @@ import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from pairup.errors import ServiceError
-from pairup.service.app import create_app, end_in_time, freeze_imports, open_store
+from pairup.service.app import create_app, end_in_time, freeze_imports, store_of
 from pairup.service.operations import logs
 from pairup.service.operations.metrics import SHARED
 from pairup.service.operations.settings import PREFIX, Settings
@@ -34,7 +34,7 @@ def serve(settings: Settings) -> None:
     logs.set_up(settings)
     with ExitStack() as stack:
         sockets = listen(settings, stack)  # before anything else is done
-        _serve(settings, sockets, open_checked_store(settings))
+        _serve(settings, sockets, open_store(settings))
 
 
 def _serve(settings: Settings, sockets: list[socket.socket], store: Store) -> None:
@@ -110,9 +110,9 @@ def limit_connections(settings: Settings) -> Settings:
     return settings.model_copy(update={"max_connections": limit - _OTHER_FILES})
 
 
-def open_checked_store(settings: Settings) -> Store:
+def open_store(settings: Settings) -> Store:
     """Open the database; refuse to start where keys are needed and there are none."""
-    store = open_store(settings)
+    store = store_of(settings)
     if store.file is not None and store.file.created:
         log.warning("created a new, empty database", database=store.name)
     elif store.file is not None and store.file.readable_by_others:
