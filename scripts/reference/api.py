@@ -35,6 +35,12 @@ PAGES = {
         "[policies](../../explanation/policies.md).",
         ("policies",),
     ),
+    "extending": ApiPage(
+        "Extending",
+        "What a policy of your own builds on, and the contract that it fulfils. How to write one:\n"
+        "[add a policy](../../how-to/add-a-policy.md).",
+        ("extending", "testing"),
+    ),
     "learning": ApiPage(
         "Live learning",
         "A policy that learns from live players: what the [service](../../how-to/serve-pools.md)\n"

@@ -1,7 +1,10 @@
 """The code of the how-to guides runs."""
 
+import sys
+
 import pytest
 
+from pairup import load_results
 from tests.support.docs.pages import blocks, read
 from tests.support.docs.reader import Reader
 
@@ -49,9 +52,21 @@ def test_the_environment_is_used(tmp_path):
     assert reader.names["info"]["round"] == 1
 
 
-def test_a_policy_from_elsewhere_is_simulated_and_served(tmp_path, monkeypatch):
+def test_a_policy_in_40_lines_is_simulated_checked_raced_run_saved_and_loaded(
+    tmp_path, monkeypatch
+):
     monkeypatch.syspath_prepend(tmp_path)
-    Reader(tmp_path).follow("how-to/add-a-policy.md")
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
+    file, *_ = blocks("how-to/add-a-policy.md", "python")
+    assert len([line for line in file.text.splitlines() if line]) == 40
+    reader = Reader(tmp_path)
+    reader.environment["PYTHONSAFEPATH"] = "1"  # Python itself does not look in the folder
+    reader.follow("how-to/add-a-policy.md", {"pairup serve": lambda: None})
+    assert "mine:SortedMeans" in reader.printed  # in the table of the race
+    assert "sorted means" in reader.printed  # in the results of the experiment
+    monkeypatch.delitem(sys.modules, "mine")
+    results = load_results(tmp_path / "results" / "mine")
+    assert set(results["policy"]) == {"SAM", "sorted means"}  # read where the code is not
 
 
 def test_the_limit_is_what_the_page_says(tmp_path):

@@ -11,7 +11,8 @@ import dask
 import pytest
 from distributed import Client
 
-from pairup import SimulationError, dask_executor, run_experiment
+from pairup import SimulationError, dask_executor, load_experiment, run_experiment
+from tests.support.docs.pages import blocks
 from tests.support.experiments.races import UNITS, parts, race
 from tests.support.paths import DOCS
 
@@ -74,6 +75,23 @@ def test_a_cluster_gives_the_same_bytes(tmp_path, cluster, by_threads):
         summary = run_experiment(RACE, tmp_path, executor=executor)
     assert summary.computed == UNITS
     assert (tmp_path / "results.parquet").read_bytes() == by_threads
+
+
+def test_workers_run_the_code_of_a_policy_of_your_own(tmp_path, cluster, foreign_folder):
+    """They cannot import its module, and an edit reaches them."""
+    file, toml = (blocks("how-to/add-a-policy.md", kind)[0] for kind in ("python", "toml"))
+    (tmp_path / toml.title).write_text(toml.text)
+    frames = []
+    for means in ("games + 1, tries - games + 1", "2, 1"):
+        foreign_folder.write("mine", file.text.replace("games + 1, tries - games + 1", means))
+        experiment = load_experiment(tmp_path / toml.title)
+        with dask_executor(cluster.address) as executor:
+            run = run_experiment(experiment, tmp_path / "results", executor=executor)
+        assert run.computed == 2 - len(frames)  # SAM's results are there the second time
+        frames.append(run.results.frame)
+        assert run.results.frame.equals(run_experiment(experiment).results.frame)
+        foreign_folder.forget("mine")
+    assert not frames[0].equals(frames[1])
 
 
 def under_way(client, name):

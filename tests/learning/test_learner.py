@@ -21,7 +21,8 @@ from pairup import (
     Unimodal,
 )
 from pairup.simulation.replication import new_replication
-from tests.support.policy_variants import outcomes, variants
+from pairup.testing.playing import outcomes
+from tests.support.policy_variants import variants
 
 
 def test_the_leader_becomes_the_optimum():

@@ -1,6 +1,4 @@
-import copy
 import dataclasses
-import pickle
 
 import pytest
 
@@ -82,15 +80,9 @@ def test_a_bad_option_is_refused(name, options, says):
 
 
 @pytest.mark.parametrize("variant", variants(), ids=str)
-def test_a_policy_is_a_frozen_set_of_options(variant):
+def test_a_policy_is_made_again_from_its_name_and_options(variant):
     policy = variant.policy([0.5, 0.25])
     assert get_policy(policy.name, **policy.options) == policy
-    assert hash(variant.policy([0.5, 0.25])) == hash(policy)
-    for twin in (pickle.loads(pickle.dumps(policy)), copy.deepcopy(policy)):
-        assert twin == policy
-    for option in policy.options:
-        with pytest.raises(dataclasses.FrozenInstanceError):
-            setattr(policy, option, None)
 
 
 def test_shows_the_options_that_differ():

@@ -1,6 +1,10 @@
 """Policies from elsewhere, written as cells of a notebook or as modules."""
 
+import importlib
+import sys
 import textwrap
+
+from pairup.policies import base
 
 STATE = """
 from dataclasses import dataclass
@@ -93,3 +97,31 @@ def notebook(name="__main__"):
 
 def matching(policy):
     return str(policy.learner("abcd").propose())
+
+
+class Folder:
+    """A folder with modules of somebody else, which are forgotten when the test is over."""
+
+    def __init__(self, path, monkeypatch):
+        self.path, self._monkeypatch = path, monkeypatch
+        monkeypatch.setattr(sys, "path", list(sys.path))
+        monkeypatch.setattr(sys, "dont_write_bytecode", True)  # edits within one second count
+        monkeypatch.setattr(base, "_REGISTRY", dict(base._REGISTRY))
+
+    def write(self, name, text):
+        """Write a module, which is imported afresh the next time."""
+        self._monkeypatch.delitem(sys.modules, name, raising=False)
+        (self.path / f"{name}.py").write_text(text)
+        importlib.invalidate_caches()
+
+    def forget(self, name):
+        """Make the module look as if it had never been imported."""
+        self._monkeypatch.delitem(sys.modules, name)
+        self._monkeypatch.setattr(
+            sys, "path", [each for each in sys.path if each != str(self.path)]
+        )
+        self._monkeypatch.setattr(
+            base,
+            "_REGISTRY",
+            {key: each for key, each in base._REGISTRY.items() if each.__module__ != name},
+        )

@@ -34,6 +34,12 @@ def serve(
         int | None,
         typer.Option(help="Number of processes; more than one need PostgreSQL.", show_default="1"),
     ] = None,
+    policies: Annotated[
+        str | None,
+        typer.Option(
+            help="Policies from elsewhere that pools may use: module:Class, separated by commas."
+        ),
+    ] = None,
 ) -> None:
     """Serve pools of live players over HTTP; see docs/how-to/serve-pools.md.
 
@@ -46,7 +52,8 @@ def serve(
         from pairup.service.operations.settings import read_settings
         from pairup.service.server import serve as serve_pools
 
-        serve_pools(read_settings(host=host, port=port, database=database, workers=workers))
+        given = {"host": host, "port": port, "database": database}
+        serve_pools(read_settings(**given, workers=workers, policies=policies))
 
 
 @app.command("openapi")
@@ -151,7 +158,9 @@ def _store(database: str | None, inspect: bool = False, make: bool = False) -> I
     from pairup.service.store import Store
     from pairup.service.store.engine import is_missing
 
-    named = read_settings(database=database).database
+    given = read_settings(database=database)
+    given.allow_policies()
+    named = given.database
     if is_missing(named):
         if not make:
             raise ServiceError(

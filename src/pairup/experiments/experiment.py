@@ -15,7 +15,8 @@ from pairup.errors import ExperimentError, did_you_mean
 from pairup.experiments.families import PosedProblem
 from pairup.experiments.figure_spec import FILE_NAME, FigureSpec, check_figure
 from pairup.experiments.toml_table import fail_at
-from pairup.policies import Policy, get_policy
+from pairup.policies import Policy
+from pairup.policies.unknown import find_or_stand_in
 from pairup.problem import Problem
 
 _MAX_BITS = 40  # of rounds, and of replications: more would not end
@@ -31,7 +32,7 @@ class Entry:
     @property
     def options(self) -> str:
         """The policy's name and options as canonical JSON, as in the results."""
-        return canonical_json({"name": self.policy.name} | self.policy.options)
+        return canonical_json({"name": self.policy.known_as} | self.policy.options)
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ class Experiment:
             for posed in given.pop("problems")
         )
         entries = tuple(
-            Entry(policy["label"], get_policy(**{k: policy[k] for k in policy if k != "label"}))
+            Entry(policy["label"], find_or_stand_in(policy["name"], _options(policy)))
             for policy in given.pop("policies")
         )
         figures = tuple(
@@ -140,6 +141,10 @@ class Experiment:
         )
         given["horizon_check"] = tuple(given.get("horizon_check", ()))
         return cls(problems=problems, entries=entries, figures=figures, **given)
+
+
+def _options(policy: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: policy[key] for key in policy if key not in ("label", "name")}
 
 
 def canonical_json(value: Any) -> str:

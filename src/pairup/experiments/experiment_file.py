@@ -10,7 +10,7 @@ from pairup.experiments.experiment import Entry, Experiment
 from pairup.experiments.families import sweep_problems
 from pairup.experiments.figure_spec import read_figure
 from pairup.experiments.toml_table import Table, parse_toml
-from pairup.policies import get_policy
+from pairup.policies.base import import_policy, make_policy
 
 _MAX_BYTES = 1 << 24  # the largest problems have some thousands of rates
 
@@ -34,7 +34,8 @@ def load_experiment(source: str | Path) -> Experiment:
     Parameters
     ----------
     source
-        Name of a shipped experiment, or path of a TOML file.
+        Name of a shipped experiment, or path of a TOML file. A policy of your own is named as
+        "module:Class"; its module is imported, and may be a file in the folder of the TOML file.
 
     Raises
     ------
@@ -50,7 +51,7 @@ def load_experiment(source: str | Path) -> Experiment:
     """
     name, text = _text(source)
     try:
-        return _experiment(Table("", parse_toml(text)))
+        return _experiment(Table("", parse_toml(text)), Path(source).absolute().parent)
     except ExperimentError as error:
         raise ExperimentError(f"{name}: {error}") from None
 
@@ -78,7 +79,7 @@ def _text(source: str | Path) -> tuple[str, str]:
         raise ExperimentError(f"{source}: cannot be read, it is not UTF-8 text: {error}") from None
 
 
-def _experiment(table: Table) -> Experiment:
+def _experiment(table: Table, folder: Path) -> Experiment:
     counts = ("rounds", "replications")
     table.check_keys(
         ("name", "title", "about", *counts, "seed", "horizon_check", "problem", "policy", "figure"),
@@ -92,7 +93,7 @@ def _experiment(table: Table) -> Experiment:
         replications=table.values["replications"],
         seed=table.values.get("seed", 0),
         problems=tuple(sweep_problems(_problem_tables(table))),
-        entries=tuple(_entry(each) for each in table.tables("policy")),
+        entries=tuple(_entry(each, folder) for each in table.tables("policy")),
         figures=tuple(read_figure(each) for each in table.tables("figure")),
         horizon_check=table.labels("horizon_check"),
     )
@@ -106,7 +107,7 @@ def _problem_tables(table: Table) -> list[Table]:
     return table.tables("problem")
 
 
-def _entry(table: Table) -> Entry:
+def _entry(table: Table, folder: Path) -> Entry:
     options = dict(table.values)
     for key in ("label", "name"):
         if key not in options:
@@ -114,6 +115,7 @@ def _entry(table: Table) -> Entry:
         table.text(key)
         options.pop(key)
     try:
-        return Entry(table.text("label"), get_policy(table.text("name"), **options))
+        policy_class = import_policy(table.text("name"), folder)
+        return Entry(table.text("label"), make_policy(policy_class, **options))
     except (TypeError, ValueError) as error:  # a policy may meet a value of any kind
         table.fail(f'("{table.text("label")}")', str(error))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pairup.errors import ExperimentError, PolicyError
@@ -13,12 +15,13 @@ from pairup.experiments.experiment_file import load_experiment
 from pairup.experiments.families import PosedProblem, sweep_problems
 from pairup.experiments.figure_spec import FigureSpec
 from pairup.experiments.toml_table import Table, parse_toml
-from pairup.policies.base import get_policy
+from pairup.policies.base import import_policy, make_policy, policy_names
 
 _MAX_PLAYERS_WITH_LIMIT = 24  # beyond, the limit takes longer to compute than a race should
 _POLICIES = ("sam", "unimodal:compare=matchings", "unimodal")
 _ROUNDS = 100_000
 _PROBLEM = "around:mean=0.5,pairs=4,gap=0.1"
+_PLACE = re.compile(r"(?P<module>[\w.]+):(?P<path>[^\W\d][\w.]*)(?::(?P<options>.*))?")
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,10 @@ def build_race(
     """Build the experiment of a race.
 
     Policies are written as ``name`` or ``name:option=value,...`` (by default those of the paper and
-    their rival), the problem as ``family:parameter=value,...``. `everyone` races every policy: the
-    shipped experiment ``field``, on its problems or on `problem`, and for its rounds by default.
+    their rival), those of your own as ``module:Class`` or ``module:Class:option=value,...``, whose
+    module may be a file in the current folder; the problem as ``family:parameter=value,...``.
+    `everyone` races every policy: the shipped experiment ``field``, on its problems or on
+    `problem`, and for its rounds by default.
 
     Examples
     --------
@@ -69,7 +74,6 @@ def build_race(
 
 def _named_race(policies: Sequence[str], problem: str) -> Experiment:
     posed = _one_problem(problem)
-    specs = [(text, *parse_spec(text)) for text in policies]
     return Experiment(
         name="race",
         title=f"Race on {posed.problem.name}",
@@ -78,9 +82,14 @@ def _named_race(policies: Sequence[str], problem: str) -> Experiment:
         replications=1,
         seed=0,
         problems=(posed,),
-        entries=tuple(Entry(text, get_policy(name, **options)) for text, name, options in specs),
+        entries=tuple(_entry(text) for text in policies),
         figures=(_curves(posed),),
     )
+
+
+def _entry(text: str) -> Entry:
+    name, options = parse_policy(text)
+    return Entry(text, make_policy(import_policy(name, Path.cwd()), **options))
 
 
 def _on_one_problem(field: Experiment, posed: PosedProblem) -> Experiment:
@@ -143,6 +152,23 @@ def rates_spec(text: str) -> str:
         return f"rates:rates=[{text}]"
     rows = ",".join(f"[{row.strip()}]" for row in text.split(";") if row.strip())
     return f"matrix:couple_rates=[{rows}]"
+
+
+def parse_policy(text: str) -> tuple[str, dict[str, Any]]:
+    """Split the text of a policy into its name, which may be ``module:Class``, and its options.
+
+    Examples
+    --------
+    >>> parse_policy("mine:SortedMeans:bonus=2")
+    ('mine:SortedMeans', {'bonus': 2})
+    >>> parse_policy("unimodal:index=ucb")
+    ('unimodal', {'index': 'ucb'})
+    """
+    place = _PLACE.fullmatch(text.strip())
+    if place is None or place["module"] in policy_names():
+        return parse_spec(text)
+    _, options = parse_spec(f"policy:{place['options'] or ''}")
+    return f"{place['module']}:{place['path']}", options
 
 
 def parse_spec(text: str) -> tuple[str, dict[str, Any]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
+import secrets
 import threading
 from collections.abc import Iterable
 from contextlib import suppress
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 from pairup.errors import ExperimentError, SimulationError
 from pairup.experiments.experiment import Experiment, canonical_json
 from pairup.experiments.results import SCHEMA_VERSION
+from pairup.kernels.runtime.compilation import is_ours
 from pairup.kernels.runtime.source_digest import computation_digest
 from pairup.policies import Policy
 from pairup.problem import Problem
@@ -67,7 +69,7 @@ class WorkUnit:
             "code": self.code,
             "foreign": _foreign_digest(type(self.policy)),
             "problem": self.problem.definition(),
-            "policy": {"name": self.policy.name} | self.policy.options,
+            "policy": {"name": self.policy.known_as} | self.policy.options,
             "rounds": self.rounds,
             "checkpoints": self.checkpoints,
             "seed": self.seed,
@@ -181,15 +183,18 @@ def code_digest() -> str:
     return computation_digest(root, [path for each in _SOURCES for path in root.glob(each)])
 
 
-@functools.cache
 def _foreign_digest(policy_class: type[Policy]) -> str:
-    """Return a digest of the file of a policy from elsewhere, empty for pairup's own."""
-    if policy_class.__module__.startswith("pairup."):
+    """Return a digest of the file of a policy from elsewhere, empty for pairup's own.
+
+    A policy without a file, such as one of a notebook, may change at any time: it gets a digest of
+    its own each time, so that results of earlier code are never taken for its results.
+    """
+    if is_ours(policy_class):
         return ""
     with suppress(OSError, TypeError):
         source = inspect.getsourcefile(policy_class)
         return hashlib.sha256(Path(source or "").read_bytes()).hexdigest()
-    return "unknown"
+    return secrets.token_hex(16)
 
 
 def compute_unit(unit: WorkUnit, stop: threading.Event | None = None) -> Measurements:

@@ -22,8 +22,9 @@ from pairup.kernels.runtime.proposal_check import explain_broken_rule
 from pairup.kernels.runtime.randomness import POLICY, stream_key
 from pairup.learning.observation import ObservedCouples
 from pairup.learning.roster import SlotCouple
-from pairup.policies.base import Growth, Policy, Slots, StartContext
+from pairup.policies.base import Policy, Slots, StartContext
 from pairup.policies.couple_counts import CoupleCounts, observe_counts, pick_counts
+from pairup.policies.growth import Growth
 
 Statistics = tuple[NDArray[np.int64], NDArray[np.int64]]
 

@@ -25,7 +25,7 @@ from pairup.checks import is_integer
 from pairup.errors import ArchiveError
 from pairup.learning.roster import Roster, SlotCouple
 from pairup.learning.running_policy import RunningPolicy
-from pairup.policies.base import get_policy
+from pairup.policies.base import get_known_policy
 from pairup.saved_arrays import reading, require
 
 VERSION = 1
@@ -86,7 +86,7 @@ def load_evidence(data: bytes, cache: bytes | None) -> Parts:
 
 def _header(roster: Roster, pending: Counter[SlotCouple], running: RunningPolicy) -> dict[str, Any]:
     return {
-        "policy": running.policy.name,
+        "policy": running.policy.known_as,
         "options": running.policy.options,
         "seed": running.seed,
         "capacity": running.capacity,
@@ -98,7 +98,8 @@ def _header(roster: Roster, pending: Counter[SlotCouple], running: RunningPolicy
 
 def _started(header: dict[str, Any]) -> Parts:
     """Start the policy of a saved learner with the same players present."""
-    policy = get_policy(header["policy"], **header["options"])
+    # Bytes that are not trusted never decide what is imported.
+    policy = get_known_policy(header["policy"], **header["options"])
     roster = _roster(header["players"], header["capacity"])
     pending = Counter({(i, j): count for i, j, count in header["awaited"]})
     running = RunningPolicy(policy, header["seed"], header["capacity"])

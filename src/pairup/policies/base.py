@@ -28,6 +28,7 @@ from pairup.policies.plugins import (
     plugin_names,
     reference_of,
 )
+from pairup.policies.portable_class import portable_class, restored_class
 from pairup.problem import Problem
 from pairup.saved_arrays import Arrays
 
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
 Slots = NDArray[np.int64]
 
-_MAX_GROWS = 16  # in a row; a table that doubles is then 65,536 times as large
 _REGISTRY: dict[str, type[Policy]] = {}
 
 
@@ -221,6 +221,15 @@ class Policy(ABC):
         return None
 
     @property
+    def known_as(self) -> str:
+        """What results and saved learners call it: its name, or its place if it is not of pairup.
+
+        By its place "module:Class" it is found where it is imported, registered or not.
+        """
+        place = reference_of(type(self))
+        return self.name if is_ours(type(self)) or "<locals>" in place else place
+
+    @property
     def options(self) -> dict[str, Any]:
         """The options by name."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
@@ -246,32 +255,20 @@ class Policy(ABC):
 
         return Learner(self, players, seed)
 
+    def __reduce__(self) -> Any:
+        return _restored, (portable_class(type(self)), dict(vars(self)))
+
     def __str__(self) -> str:
         defaults = {field.name: field.default for field in dataclasses.fields(self)}
         given = [f"{k}={value!r}" for k, value in self.options.items() if value != defaults[k]]
         return f"{type(self).__name__}({', '.join(given)})"
 
 
-class Growth:
-    """The tables of a policy's state, which grow when a step finds them full, but not endlessly.
-
-    A proposal that finds the table full after several grows in a row will find it so forever.
-    """
-
-    def __init__(self, policy: Policy) -> None:
-        self._policy, self._round, self._times = policy, -1, 0
-
-    def grown(self, state: Any, round: int) -> Any:
-        """Return the state with a larger table, after a proposal of this round found it full."""
-        self._times = self._times + 1 if round == self._round else 1
-        self._round = round
-        if self._times > _MAX_GROWS:
-            raise PolicyError(
-                f"the step propose of {self._policy.name} returns FULL in round {round + 1} even "
-                f"after its tables grew {_MAX_GROWS} times: grow(state) must return a state with "
-                "room, and propose must return OK when there is room"
-            )
-        return self._policy.grow(state)
+def _restored(portable: type | bytes, values: dict[str, Any]) -> Policy:
+    """Make a policy that was pickled."""
+    policy: Policy = object.__new__(restored_class(portable))
+    vars(policy).update(values)
+    return policy
 
 
 P = TypeVar("P", bound=type[Policy])
@@ -367,7 +364,7 @@ def get_known_policy(name: str, **options: Any) -> Policy:
     if isinstance(name, str) and name in _REGISTRY:
         return make_policy(_REGISTRY[name], **options)
     found = find_imported(name) if isinstance(name, str) else None
-    if isinstance(found, type) and issubclass(found, Policy) and found.name == name:
+    if isinstance(found, type) and issubclass(found, Policy) and not is_ours(found):
         return make_policy(found, **options)
     if isinstance(name, str) and ":" in name:
         raise PolicyError(

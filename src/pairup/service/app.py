@@ -37,6 +37,7 @@ def create_app(
 ) -> FastAPI:
     """Make the application; unless a store is given, the database is opened and migrated."""
     settings.check()
+    settings.allow_policies()
     app = make_api(settings.needs_keys, lifespan=_lifespan)
     app.state.service = service = Service(settings, store or store_of(settings), clock)
     app.state.ready, app.state.stopping = threading.Event(), threading.Event()

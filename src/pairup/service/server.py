@@ -31,6 +31,7 @@ log = structlog.get_logger()
 def serve(settings: Settings) -> None:
     """Serve until a signal says to stop; then finish requests and save pools."""
     settings.check()
+    settings.allow_policies()
     logs.set_up(settings)
     with ExitStack() as stack:
         sockets = listen(settings, stack)  # before anything else is done

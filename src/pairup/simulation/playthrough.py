@@ -20,7 +20,8 @@ from pairup.kernels.runtime.proposal_check import (
 )
 from pairup.kernels.runtime.randomness import POLICY, stream_key
 from pairup.kernels.simulation_loop import new_totals, play_rounds
-from pairup.policies.base import Growth, Policy, StartContext
+from pairup.policies.base import Policy, StartContext
+from pairup.policies.growth import Growth
 from pairup.problem import Problem
 from pairup.simulation.replication import new_replication
 

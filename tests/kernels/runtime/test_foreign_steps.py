@@ -95,20 +95,16 @@ def test_states_within_a_state_are_told_apart_by_their_fields():
         assert learner._running.state.inner.players[:4].tolist() == [0, 1, 2, 3]
 
 
-def test_two_modules_may_use_one_name_and_be_reloaded(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # edits within a second of each other
-    modules = {}
-    for name, partner in (("beside", BESIDE), ("across", ACROSS)):
-        (tmp_path / f"{name}.py").write_text(source(partner))
-        modules[name] = importlib.import_module(name)
-    assert matching(modules["beside"].Fixed()) == MATCHINGS[BESIDE]
-    assert matching(modules["across"].Fixed()) == MATCHINGS[ACROSS]
-    (tmp_path / "across.py").write_text(source(BESIDE))
-    importlib.reload(modules["across"])
-    assert matching(modules["across"].Fixed()) == MATCHINGS[BESIDE]
-    for name in modules:
-        monkeypatch.delitem(sys.modules, name)
+def test_two_modules_may_use_one_name_and_be_reloaded(foreign_folder):
+    foreign_folder.write("beside", source(BESIDE))
+    foreign_folder.write("across", source(ACROSS))
+    sys.path.append(str(foreign_folder.path))
+    beside, across = map(importlib.import_module, ("beside", "across"))
+    assert matching(beside.Fixed()) == MATCHINGS[BESIDE]
+    assert matching(across.Fixed()) == MATCHINGS[ACROSS]
+    (foreign_folder.path / "across.py").write_text(source(BESIDE))
+    importlib.reload(across)
+    assert matching(across.Fixed()) == MATCHINGS[BESIDE]
 
 
 def test_a_state_without_steps_is_refused():

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pairup.errors import PolicyError
-from pairup.policies import Policy, get_policy
+from pairup.errors import PolicyError, did_you_mean
+from pairup.policies import Policy, get_known_policy, policy_names
 from pairup.service.domain.clock import SECOND, Moment
 
 DEFAULT_POLICY = "rank_one_thompson"
@@ -49,7 +49,12 @@ class Rules:
 
     def make_policy(self) -> Policy:
         """Make the policy, or refuse it with a `PolicyError`."""
-        policy = get_policy(self.policy, **self.options)
+        if self.policy not in policy_names():
+            near = did_you_mean(self.policy, policy_names())
+            if ":" in str(self.policy):
+                near = ": its operator must allow it at the start, by --policies or PAIRUP_POLICIES"
+            raise PolicyError(f"no policy is called {self.policy!r}{near}")
+        policy = get_known_policy(self.policy, **self.options)
         if not policy.serves_pools:
             raise PolicyError(
                 f"{policy.name} cannot serve a pool, whose players come and go: "

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import ipaddress
 import os
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from pairup.errors import ServiceError, did_you_mean
+from pairup.policies import import_policy
 
 PREFIX = "PAIRUP_"
 # Variables with this prefix that are not settings of the service.
@@ -42,6 +44,11 @@ class Settings(BaseSettings):
         "auto",
         description="Whether API keys are required; auto: required unless the service listens on "
         "loopback.",
+    )
+    policies: str = Field(
+        "",
+        description="Policies from elsewhere that pools may use: module:Class, separated by "
+        "commas; modules are also found in the current folder.",
     )
     max_body_bytes: int = _bound(
         4_000_000, "Maximum size of a request's body, in bytes.", "413 `too-large`", ge=1_000
@@ -202,6 +209,11 @@ class Settings(BaseSettings):
     def needs_keys(self) -> bool:
         """Whether every request needs an API key."""
         return self.keys == "required" or (self.keys == "auto" and not self.on_loopback)
+
+    def allow_policies(self) -> None:
+        """Import the policies from elsewhere that pools may use, or refuse with a `PolicyError`."""
+        for name in filter(None, map(str.strip, self.policies.split(","))):
+            import_policy(name, Path.cwd())
 
     def check(self) -> None:
         """Refuse settings that contradict each other."""

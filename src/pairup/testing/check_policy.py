@@ -1,0 +1,75 @@
+"""check_policy: the whole contract of a policy, rule by rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pairup.errors import PairupError, PolicyError
+from pairup.policies.base import Policy
+from pairup.testing import (
+    evidence_rules,
+    player_rules,
+    proposal_rules,
+    refusal_rules,
+    saving_rules,
+)
+from pairup.testing.expectation import BrokenContractError
+from pairup.testing.variants import Variant, variants_of
+
+Rule = Callable[[Variant], None]
+
+RULES: tuple[Rule, ...] = (
+    *proposal_rules.RULES,
+    *saving_rules.RULES,
+    *evidence_rules.RULES,
+    *player_rules.RULES,
+    *refusal_rules.RULES,
+)
+
+
+def check_policy(policy: Policy | type[Policy]) -> None:
+    """Check that a policy fulfils the contract: what the simulator and the service rely on.
+
+    It proposes full matchings of the players available, the same live and simulated and for the
+    same seed; its state is bounded, saved and loaded without a difference; players come, go and are
+    forgotten; errors change nothing. It takes some seconds. pairup's own policies pass the same
+    checks in its tests.
+
+    Parameters
+    ----------
+    policy
+        A policy class, which is checked with every choice of its `Literal` options, or one policy.
+        Options without a default must be given, so that such a class is checked by an instance.
+
+    Raises
+    ------
+    BrokenContractError
+        Some rules are broken. The message lists each with what was found.
+
+    Examples
+    --------
+    >>> from pairup import Uniform
+    >>> from pairup.testing import check_policy
+    >>> check_policy(Uniform)
+    """
+    is_class = isinstance(policy, type) and issubclass(policy, Policy)
+    if not is_class and not isinstance(policy, Policy):
+        raise PolicyError(f"check_policy takes a policy or its class, got {policy!r}: try SAM")
+    found = (_broken(rule, variant) for variant in variants_of(policy) for rule in RULES)
+    broken = [line for line in found if line]
+    if broken:
+        name = policy.__name__ if isinstance(policy, type) else str(policy)
+        rules = "1 rule is" if len(broken) == 1 else f"{len(broken)} rules are"
+        raise BrokenContractError(f"{name}: {rules} broken\n" + "\n".join(broken))
+
+
+def _broken(rule: Rule, variant: Variant) -> str:
+    """Say how a variant breaks a rule; empty if it does not."""
+    said = (rule.__doc__ or "").partition("\n")[0]
+    try:
+        rule(variant)
+    except PairupError as error:
+        return f"- {variant}: {said}\n  {error}"
+    except Exception as error:  # of the policy's own methods
+        return f"- {variant}: {said}\n  {type(error).__name__}: {error}"
+    return ""

@@ -1,0 +1,40 @@
+"""What a check expects, and the error of one that finds something else."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+from pairup.errors import PairupError
+from pairup.matching import Matching
+
+
+class BrokenContractError(PairupError, AssertionError):
+    """A policy breaks a rule of the contract; the message lists what was found."""
+
+
+def expect(fact: Any, otherwise: str) -> None:
+    """Refuse, with what was found otherwise, unless `fact` holds."""
+    if not fact:
+        raise BrokenContractError(otherwise)
+
+
+def expect_equal(found: Any, expected: Any, what: str) -> None:
+    """Refuse what differs from what is expected."""
+    if found != expected:
+        raise BrokenContractError(f"{what}: {_short(found)} instead of {_short(expected)}")
+
+
+def expect_full(matching: Matching, players: Iterable[Hashable]) -> None:
+    """Refuse a matching that does not couple all players, but for one who waits if they are odd."""
+    everyone = list(players)
+    expect_equal(set(matching.players), set(everyone), "players of the matching")
+    expect_equal(len(matching), len(everyone) // 2, "couples of the matching")
+    expect_equal(len(matching.waiting), len(everyone) % 2, "players who wait")
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    if isinstance(value, Sequence) and not isinstance(value, str) and len(text) > 200:
+        text = f"{len(value)} values, of which the first is {value[0]!r}"
+    return text if len(text) <= 200 else f"{text[:200]}..."

@@ -1,0 +1,67 @@
+"""A policy with every choice of its options, and what it must be told before it starts."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import typing
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pairup.learning.learner import Learner
+from pairup.policies.base import Policy
+
+# What policies may need to be told, from the rates of the players in their order.
+_KNOWLEDGE: dict[str, Callable[[Iterable[float]], Any]] = {
+    "horizon": lambda rates: 1_000,
+    "rates": tuple,
+}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A policy with a choice of its options."""
+
+    given: Policy
+
+    @property
+    def policy_class(self) -> type[Policy]:
+        """Its class."""
+        return type(self.given)
+
+    def policy(self, rates: Iterable[float]) -> Policy:
+        """Make the policy, told what it must know of players with these rates."""
+        told = {what: _KNOWLEDGE[what](rates) for what in self.given.needs()}
+        return dataclasses.replace(self.given, **told)
+
+    def learner(self, players: Iterable[Hashable], seed: int = 0) -> Learner:
+        """Start it live; where it must know rates, the players given first accept most."""
+        players = list(players)
+        return self.policy(np.linspace(0.9, 0.1, len(players)).tolist()).learner(players, seed)
+
+    def __str__(self) -> str:
+        chosen = [value for value in self.given.options.values() if isinstance(value, str)]
+        return "-".join([self.given.name, *chosen])
+
+
+def variants_of(policy: Policy | type[Policy]) -> list[Variant]:
+    """List a policy class with every combination of its `Literal` options, or one policy alone.
+
+    Examples
+    --------
+    >>> from pairup import CombUCB
+    >>> [str(variant) for variant in variants_of(CombUCB)]
+    ['comb_ucb-ucb', 'comb_ucb-kl']
+    """
+    if isinstance(policy, Policy):
+        return [Variant(policy)]
+    choices = {
+        option: typing.get_args(hint)
+        for option, hint in typing.get_type_hints(policy).items()
+        if typing.get_origin(hint) is typing.Literal
+    }
+    chosen = (zip(choices, values, strict=True) for values in itertools.product(*choices.values()))
+    return [Variant(policy(**dict(options))) for options in chosen]
