@@ -459,7 +459,8 @@ def test_every_answer_is_described(lone):
             assert any(status.startswith("2") for status in answers), (method, path)
             for status, answer in answers.items():
                 if int(status) >= 400:
-                    (media,) = answer["content"]
+                    shared = answer["$ref"].removeprefix("#/components/responses/")
+                    (media,) = described["components"]["responses"][shared]["content"]
                     assert media == "application/problem+json", (method, path, status)
     assert "ProblemView" in described["components"]["schemas"]
     assert "HTTPValidationError" not in described["components"]["schemas"]
