@@ -19,6 +19,7 @@ from pairup.errors import ServiceError
 WRITES = "pairup_writes"  # execution option of a connection that will write
 _BUSY_MS = 20_000
 _MAX_IDLE_MS = 60_000
+_PAGE_BYTES = 4_096  # of a file of SQLite that has no tables yet
 # A machine that vanishes is noticed in seconds, not in hours.
 _CONNECTING = {
     "connect_timeout": 10,
@@ -100,6 +101,9 @@ def make_read_only_engine(url: URL) -> Engine | None:
     file = Path(str(url.database))
     if not file.exists() or not file.stat().st_size:
         return None
+    journal = file.with_name(f"{file.name}-journal")
+    if file.stat().st_size <= _PAGE_BYTES and journal.exists():
+        return None  # the power was cut while it was made: SQLite must write to undo that
     return create_engine(
         "sqlite://", creator=partial(_connect_sqlite, url, "ro"), poolclass=NullPool
     )

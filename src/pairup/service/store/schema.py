@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from alembic import command
@@ -31,9 +32,15 @@ def read_version(connection: Connection) -> str | None:
     return MigrationContext.configure(connection).get_current_revision()
 
 
+@cache
+def _versions() -> tuple[str, ...]:
+    """List the versions that this pairup knows, the latest first."""
+    return tuple(each.revision for each in ScriptDirectory.from_config(_config()).walk_revisions())
+
+
 def latest_version() -> str:
     """Return the version that this pairup writes."""
-    return str(ScriptDirectory.from_config(_config()).get_current_head())
+    return _versions()[0]
 
 
 def check(connection: Connection, database: str) -> bool:
@@ -47,8 +54,7 @@ def check(connection: Connection, database: str) -> bool:
                 "give an empty one, or a file that does not exist yet; nothing was changed"
             )
         return True
-    known = {each.revision for each in ScriptDirectory.from_config(_config()).walk_revisions()}
-    if found not in known:
+    if found not in _versions():
         raise ServiceError(
             f"the database {database} has schema {found}, this pairup knows up to "
             f"{latest_version()}: it was written by a newer pairup, run that one; nothing was "
