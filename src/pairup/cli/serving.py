@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -82,9 +84,88 @@ def verify(database: Database = None, as_json: AsJson = False) -> None:
     with _serving(), _store(database, inspect=True) as store:
         from pairup.service.operations.verify import verify as verify_pools
 
-        rows = [found.as_json() for found in verify_pools(store)]
+        _print_verdicts(verify_pools(store), as_json)
+
+
+def _print_verdicts(found: Iterable[Any], as_json: bool) -> None:
+    """Print what was verified; exit with 1 where something differs."""
+    rows = [each.as_json() for each in found]
     print_rows(rows, ("pool", "events", "games", "digest", "verdict"), as_json)
     if any(row["verdict"] != "sound" for row in rows):
+        raise typer.Exit(1)
+
+
+@app.command()
+def backup(
+    file: Annotated[Path, typer.Argument(help="File to write, which must not exist yet.")],
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Copy a database into one file of SQLite while it is served, and verify the copy.
+
+    Archives are copied to the folder FILE.archive beside it. Exit code 1: something in the database
+    differs from its log, and so it does in the copy.
+
+    Example: pairup backup /backup/pools-2026-11-16.db --database pools.db
+    """
+    with _serving(), _store(database) as store:
+        from pairup.service.operations.backup import back_up
+
+        _print_verdicts(back_up(store, file), as_json)
+
+
+@app.command()
+def restore(
+    file: Annotated[Path, typer.Argument(help="Backup, as `pairup backup` wrote it.")],
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Copy a backup into a new file, or into an empty database of PostgreSQL, and verify it.
+
+    The backup is not changed.
+
+    Example: pairup restore /backup/pools-2026-11-16.db --database postgresql://pairup@db/pairup
+    """
+    with _serving():
+        from pairup.service.operations.backup import restore as restore_backup
+        from pairup.service.operations.settings import read_settings
+
+        _print_verdicts(restore_backup(file, read_settings(database=database).database), as_json)
+
+
+@app.command()
+def archive(
+    before: Annotated[
+        datetime,
+        typer.Option(
+            formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"], help="Moment whose past is moved, in UTC."
+        ),
+    ],
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of the archives, which PostgreSQL needs.",
+            show_default="DATABASE.archive",
+        ),
+    ] = None,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Move old events into compressed files, delete records of games closed before, and shrink.
+
+    Every pool is verified first, and one that is not sound is left as it is (exit code 1). The
+    service may run meanwhile; while a file of SQLite shrinks, its writers wait.
+
+    Example: pairup archive --before 2026-01-01 --database pools.db
+    """
+    with _serving(), _store(database) as store:
+        from pairup.service.domain.clock import SECOND
+        from pairup.service.operations.archive import archive as archive_pools
+
+        moment = round(before.replace(tzinfo=UTC).timestamp()) * SECOND
+        rows = [found.as_json() for found in archive_pools(store, moment, to)]
+    print_rows(rows, ("pool", "events", "games", "files", "bytes", "verdict"), as_json)
+    if any(row["verdict"] != "archived" for row in rows):
         raise typer.Exit(1)
 
 

@@ -46,6 +46,7 @@ _TYPES = (
     ("contradicting-outcome", 409, "Another outcome is stored"),
     ("pool-full", 409, "The pool takes no more players"),
     ("busy", 409, "Another request changed the same thing"),
+    ("archived", 410, "This was moved to an archive"),
     ("too-large", 413, "The request is too large"),
     ("invalid-request", 422, "The request breaks a rule"),
     ("key-reused", 422, "The idempotency key belongs to another request"),

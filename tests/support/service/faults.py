@@ -1,4 +1,4 @@
-"""Faults: a service process that kills itself before or after one of its commits."""
+"""Faults: a process that kills itself before or after one of its commits or syncs."""
 
 import itertools
 import os
@@ -29,3 +29,24 @@ def die_at_commit(wanted):
             pass_by()
 
     Store._begin = begin_and_die
+
+
+def archive_and_die(database, before, step):
+    """Archive, and die as if killed with -9 at a pass by a sync of a file, or by commit `-step`."""
+    from pairup.service.operations.archive import archive
+
+    sync, passes = os.fsync, itertools.count(1)
+
+    def pass_by():
+        if next(passes) == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def sync_and_die(file):
+        pass_by()
+        sync(file)
+        pass_by()
+
+    os.fsync = sync_and_die
+    if step < 0:
+        die_at_commit(-step)
+    archive(Store(database), before)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 
 import structlog
@@ -12,7 +13,7 @@ from sqlalchemy import Connection, event
 from sqlalchemy.exc import SQLAlchemyError
 
 from pairup.service.store import schema
-from pairup.service.store.database_file import DatabaseFile
+from pairup.service.store.database_file import DatabaseFile, archive_folder
 from pairup.service.store.engine import WRITES, make_engine, make_read_only_engine, parse_address
 from pairup.service.store.failures import StoreDamagedError, StoreFullError, translate_error
 from pairup.service.store.transaction import Transaction
@@ -84,7 +85,7 @@ class Store:
         # In SQLite every transaction reads as of one moment.
         level = {"isolation_level": "REPEATABLE READ"} if still and self.many_writers else {}
         with self._translating_errors(), self._begin(writes=False, **level) as connection:
-            yield Transaction(connection)
+            yield Transaction(connection, self.archive_folder)
 
     def check_room(self) -> None:
         """Refuse to write where the disk is nearly full, as long as what is stored can be read."""
@@ -106,7 +107,27 @@ class Store:
         if not into_reserve:
             self.check_room()
         with self._turn, self._translating_errors(), self._begin(writes=True) as connection:
-            yield Transaction(connection)
+            yield Transaction(connection, self.archive_folder)
+
+    def shrink(self) -> None:
+        """Give the room of deleted rows back to the disk; others cannot write meanwhile.
+
+        Only for SQLite: PostgreSQL uses this room again by itself, and `VACUUM FULL` is a decision
+        of those who run it.
+        """
+        if self.many_writers:
+            return
+        # Outside of a transaction, which SQLAlchemy would begin.
+        connecting = closing(self._engine.raw_connection())
+        with self._turn, self._translating_errors(), connecting as connection:
+            cursor = connection.cursor()
+            cursor.execute("VACUUM")
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    @property
+    def archive_folder(self) -> Path | None:
+        """The folder of the archives that are beside a file, None for a server."""
+        return None if self.file is None else archive_folder(self.file.path)
 
     @contextmanager
     def _begin(self, writes: bool, **options: str) -> Iterator[Connection]:
@@ -123,7 +144,7 @@ class Store:
     def _translating_errors(self) -> Iterator[None]:
         try:
             yield
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, sqlite3.Error) as error:
             raise translate_error(self.name, error) from error
 
     def close(self) -> None:

@@ -9,6 +9,9 @@ what follows the first five bytes.
 from __future__ import annotations
 
 import zlib
+from typing import NamedTuple
+
+from pairup.service.domain.clock import Moment
 
 _DEFLATED = 1  # another dictionary takes another number: this one is in databases
 DICTIONARY = (
@@ -22,6 +25,15 @@ DICTIONARY = (
     b'{"game":"0","played":true,"cause":null,"answers":{},"heard":{}}'
 )
 _SHORT = 4_096  # bytes; a small window is set up faster, and the body fits in it
+
+
+class RawEvent(NamedTuple):
+    """An event as the log has it, with its body as JSON."""
+
+    seq: int
+    at: Moment
+    kind: str
+    body: str
 
 
 def encode_body(body: str) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, delete, insert, select, type_coerce, update
@@ -12,18 +13,10 @@ from pairup.errors import ServiceError
 from pairup.service.domain.clock import Moment
 from pairup.service.domain.events import Deleted, Recorded, pack, unpack
 from pairup.service.store import tables
-from pairup.service.store.event_bodies import decode_body, encode_body
+from pairup.service.store.archive_files import read_archive
+from pairup.service.store.event_bodies import RawEvent, decode_body, encode_body
 
 _PAGE = 1_000  # events
-
-
-class RawEvent(NamedTuple):
-    """An event as the log has it, with its body as JSON."""
-
-    seq: int
-    at: Moment
-    kind: str
-    body: str
 
 
 class SnapshotRow(NamedTuple):
@@ -37,8 +30,9 @@ class SnapshotRow(NamedTuple):
 class EventLog:
     """The part of a transaction that appends to the log and reads it."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, archive_folder: Path | None = None) -> None:
         self._execute = connection.execute
+        self._folder = archive_folder  # of archives that are beside the database
         self._numbers: dict[str, int] = {}  # of pools, by id
 
     def _number(self, pool_id: str) -> int | None:
@@ -68,16 +62,37 @@ class EventLog:
 
     def events(self, pool_id: str, after: int = 0) -> Iterator[Recorded]:
         """Read the log after event `after`, in order, by pages: it may be longer than memory."""
-        while True:
-            rows = self.raw_events(pool_id, after, _PAGE)
+        while rows := self.raw_events(pool_id, after, _PAGE):
             for seq, at, kind, body in rows:
                 yield Recorded(seq, at, unpack(pool_id, seq, kind, body))
-            if len(rows) < _PAGE:
-                return
             after = rows[-1].seq
 
     def raw_events(self, pool_id: str, after: int, limit: int) -> list[RawEvent]:
-        """Read the log without a look into the bodies of its events."""
+        """Read the log without a look into the bodies of its events.
+
+        Events that were archived are read from their files.
+        """
+        stored = self._stored_events(pool_id, after, limit)
+        if stored and stored[0].seq == after + 1:
+            return stored
+        found = list[RawEvent]()
+        while len(found) < limit and (archived := self._archived_events(pool_id, after)):
+            found += archived
+            after = found[-1].seq
+        return [*found, *stored][:limit]
+
+    def _archived_events(self, pool_id: str, after: int) -> list[RawEvent]:
+        """Read the events after event `after` from the file that has the next one, if any has."""
+        table = tables.archives.c
+        mine = select(tables.archives).where(table.pool == self._number(pool_id))
+        row = self._execute(mine.where(table.first <= after + 1, table.last > after)).first()
+        if row is None:
+            return []
+        folder = self._folder if row.folder is None else Path(row.folder)
+        assert folder is not None, "only a file of SQLite has archives beside it"
+        return [each for each in read_archive(folder / row.name, row.sha256) if each.seq > after]
+
+    def _stored_events(self, pool_id: str, after: int, limit: int) -> list[RawEvent]:
         table = tables.events.c
         # Without SQLAlchemy's type, which fails where the body was edited by hand and is text now.
         body = type_coerce(table.body, NullType)

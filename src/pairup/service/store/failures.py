@@ -58,8 +58,8 @@ _KINDS: dict[str | int, type[StoreError]] = {
 }
 
 
-def translate_error(database: str, error: SQLAlchemyError) -> StoreError:
-    """Turn an error of SQLAlchemy into a `StoreError`."""
+def translate_error(database: str, error: SQLAlchemyError | sqlite3.Error) -> StoreError:
+    """Turn an error of the database into a `StoreError`."""
     cause = getattr(error, "orig", None) or error
     # The code of SQLite without its details.
     code = getattr(cause, "sqlstate", None) or getattr(cause, "sqlite_errorcode", 0) & 0xFF

@@ -84,6 +84,19 @@ games = sa.Table(
     sqlite_with_rowid=False,
 )
 
+archives = sa.Table(
+    "archives",
+    metadata,
+    _pool(key=True),
+    sa.Column("first", sa.BigInteger, primary_key=True, autoincrement=False),  # event
+    sa.Column("last", sa.BigInteger, nullable=False),
+    sa.Column("folder", sa.Text),  # NULL: the one beside the database
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("sha256", sa.String(64), nullable=False),
+    sa.Column("size", sa.BigInteger, nullable=False),  # bytes
+    sa.Column("before", sa.BigInteger, nullable=False),  # the moment whose past was archived
+)
+
 answers = sa.Table(
     "idempotent_answers",
     metadata,

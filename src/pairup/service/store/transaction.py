@@ -16,8 +16,8 @@ from pairup.service.domain.events import dumps
 from pairup.service.domain.game_record import GameRecord, MatchingRecord
 from pairup.service.store import tables
 from pairup.service.store.event_bodies import decode_body, encode_body
-from pairup.service.store.event_log import EventLog
 from pairup.service.store.failures import StoreDamagedError
+from pairup.service.store.retention import Retention
 
 _CHUNK = 500  # ids in a statement
 _CHANGEABLE = ("state", "played", "cause", "answers", "learnt", "late", "closed_at")  # by events
@@ -45,7 +45,7 @@ class PoolRow(NamedTuple):
     seq: int
 
 
-class Transaction(EventLog):
+class Transaction(Retention):
     """A transaction, open until the block ends that began it."""
 
     # Pools
@@ -66,6 +66,11 @@ class Transaction(EventLog):
             return None
         self._numbers[row.id] = row.number
         return PoolRow(*row)
+
+    def lock_pool(self, id: str) -> None:
+        """Keep other writers of a pool, deleted or not, out until the end."""
+        query = select(tables.pools.c.id).where(tables.pools.c.id == id)
+        self._execute(query.with_for_update()).one()
 
     def pools(self, after: str, limit: int) -> list[PoolRow]:
         """List pools by name."""

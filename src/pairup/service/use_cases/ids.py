@@ -13,6 +13,9 @@ import secrets
 import threading
 import time
 
+from pairup.service.domain.clock import Moment, format_moment
+from pairup.service.problem_details import RefusalError
+
 _RANDOM_BITS, _CHARACTERS = 76, 26
 
 
@@ -37,6 +40,30 @@ class IdSequence:
             value = self._last << _RANDOM_BITS | secrets.randbits(_RANDOM_BITS)
         padded = (value << 30).to_bytes(20, "big")  # the coding takes five bytes at a time
         return base64.b32hexencode(padded)[:_CHARACTERS].decode().lower()
+
+
+def drawn_at(id: str) -> Moment | None:
+    """Return when an id was drawn, None for one of the first schema, which does not say.
+
+    Examples
+    --------
+    >>> abs(drawn_at(draw_id()) - time.time_ns() // 1_000) < 60_000_000
+    True
+    """
+    if len(id) != _CHARACTERS:
+        return None
+    value = int.from_bytes(base64.b32hexdecode(f"{id.upper()}000000"), "big")
+    return value >> (30 + _RANDOM_BITS)
+
+
+def check_not_archived(id: str, before: Moment | None) -> None:
+    """Refuse the id of a thing that is not stored, if it is from before what was archived."""
+    if before is not None and (drawn_at(id) or 0) < before:
+        raise RefusalError(
+            "archived",
+            f"{id!r} is not stored any more, or never was: games that were closed before "
+            f"{format_moment(before)} are in an archive, and reports of them are not taken",
+        )
 
 
 draw_id = IdSequence()

@@ -11,6 +11,7 @@ from pairup.service.domain import events
 from pairup.service.domain.game_record import OPEN, GameRecord
 from pairup.service.domain.game_report import InconsistentReportError, Report
 from pairup.service.problem_details import RefusalError
+from pairup.service.use_cases.ids import check_not_archived
 from pairup.service.use_cases.unit_of_work import UnitOfWork
 
 
@@ -78,6 +79,8 @@ def unknown_game(game: str) -> RefusalError:
 def _take_in(work: UnitOfWork, id: str, report: Report, changeless: _Changeless) -> dict[str, Any]:
     """Take in a report; returns what became of it, and the game as it leaves it."""
     record = work.game(id)
+    if record is None:
+        check_not_archived(id, work.archived_before)
     if record is None or record.pool_id != work.pool.id:
         raise RefusalError(
             "no-such-game",

@@ -27,7 +27,7 @@ from pairup.service.store import PoolRow, Store, Transaction
 from pairup.service.store.failures import StoreFullError
 from pairup.service.use_cases import proposals, report_handling, views
 from pairup.service.use_cases.idempotency import KeyedRequest, Reply
-from pairup.service.use_cases.ids import draw_id
+from pairup.service.use_cases.ids import check_not_archived, draw_id
 from pairup.service.use_cases.pool_access import PoolAccess
 from pairup.service.use_cases.pool_cache import unknown_pool
 from pairup.service.use_cases.unit_of_work import DrawId, UnitOfWork
@@ -206,7 +206,7 @@ class Service:
 
     def pool_of_matching(self, matching: str) -> str | None:
         """Return the name of the pool of a matching, None if there is none."""
-        return self._pool_of(lambda transaction: transaction.matching(matching))
+        return self._pool_of(matching, lambda transaction: transaction.matching(matching))
 
     # Games
 
@@ -236,14 +236,17 @@ class Service:
 
     def pool_of_game(self, game: str) -> str | None:
         """Return the name of the pool of a game, None if there is none."""
-        return self._pool_of(lambda transaction: transaction.games([game]).get(game))
+        return self._pool_of(game, lambda transaction: transaction.games([game]).get(game))
 
     def _pool_of(
-        self, find: Callable[[Transaction], GameRecord | MatchingRecord | None]
+        self, id: str, find: Callable[[Transaction], GameRecord | MatchingRecord | None]
     ) -> str | None:
         with self.store.reading() as transaction:
             record = find(transaction)
-            row = transaction.pool(record.pool_id) if record else None
+            if record is None:
+                check_not_archived(id, transaction.archived_before())
+                return None
+            row = transaction.pool(record.pool_id)
         return row.name if row else None
 
     # Insight

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 
 from pairup.service.domain.clock import Moment
 from pairup.service.domain.events import Continued, Event, Expired, Recorded
@@ -78,6 +79,11 @@ class UnitOfWork:
         if id in self.pool.games:
             return self.pool.games[id].record
         return self._stored.get(id)
+
+    @cached_property
+    def archived_before(self) -> Moment | None:
+        """The moment before which games of the pool were archived, None if none were."""
+        return self._transaction.archived_before(self.pool.id)
 
     def matching(self, id: str) -> tuple[MatchingRecord, list[GameRecord]] | None:
         """Return a matching with its games as they are now, None if the pool has no such one."""

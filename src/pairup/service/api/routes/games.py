@@ -21,14 +21,14 @@ from pairup.service.use_cases.report_handling import unknown_game
 router = APIRouter(prefix="/v1", tags=["games"])
 
 
-@router.get("/games/{game}", response_model=GameView, responses=refusals(404))
+@router.get("/games/{game}", response_model=GameView, responses=refusals(404, 410))
 def get_game(caller: CurrentCaller, game: Id) -> Response:
     """Show a game."""
     pool = caller.find_pool("read", game, caller.service.pool_of_game, unknown_game)
     return send(caller.service.show_game(pool, game))
 
 
-@router.put("/games/{game}/outcome", response_model=ReceiptView, responses=refusals(404, 409))
+@router.put("/games/{game}/outcome", response_model=ReceiptView, responses=refusals(404, 409, 410))
 def report_outcome(caller: CurrentCaller, game: Id, body: NewReport) -> Response:
     """Report what became of a game, or as much as is known of it.
 

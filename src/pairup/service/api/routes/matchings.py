@@ -44,7 +44,7 @@ def propose_matching(
     return send_reply(reply, 201, f"/v1/matchings/{reply.view['id']}")
 
 
-@router.get("/matchings/{matching}", response_model=MatchingView, responses=refusals(404))
+@router.get("/matchings/{matching}", response_model=MatchingView, responses=refusals(404, 410))
 def get_matching(caller: CurrentCaller, matching: Id) -> Response:
     """Show a matching with what became of its games."""
     service = caller.service
@@ -53,7 +53,7 @@ def get_matching(caller: CurrentCaller, matching: Id) -> Response:
 
 
 @router.post(
-    "/matchings/{matching}/release", response_model=MatchingView, responses=refusals(404, 409)
+    "/matchings/{matching}/release", response_model=MatchingView, responses=refusals(404, 409, 410)
 )
 def release_matching(caller: CurrentCaller, key: SentKey, matching: Id) -> Response:
     """Take back the games of a matching that are still open: nothing is learnt from them."""
