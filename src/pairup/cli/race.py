@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 @app.command()
 def race(  # noqa: PLR0913 - a parameter is an option
     policies: Annotated[
-        list[str] | None, typer.Argument(help="Policies as name or name:option=value,...")
+        list[str] | None,
+        typer.Argument(help="Policies as name or name:option=value,...; your own as module:Class."),
     ] = None,
     everyone: Annotated[
         bool,

@@ -63,10 +63,11 @@ def source_files(thing, _seen=()):
     return list(dict.fromkeys(files))
 
 
-def compiled_copy(thing, copies):
+def compiled_copy(thing, copies, bounds=False):
     """Compile a copy of a function, and of all functions from elsewhere that it calls.
 
-    `copies` has the copies made so far, by function.
+    `copies` has the copies made so far, by function. With `bounds`, indices are checked in it and
+    in all that it calls, kernels of ours included.
     """
     function = _plain(thing)
     if function not in copies:
@@ -75,10 +76,11 @@ def compiled_copy(thing, copies):
         copy = types.FunctionType(
             function.__code__, names, function.__name__, function.__defaults__, cells
         )
-        copies[function] = numba.njit(**dict(_options(thing)))(copy)  # before those that call it
+        options = dict(_options(thing)) | ({"boundscheck": True} if bounds else {})
+        copies[function] = numba.njit(**options)(copy)  # before those that call it
         for name, value in _reached(function).items():
-            if _is_foreign_function(value) and isinstance(value, Dispatcher):
-                _replace(copy, name, compiled_copy(value, copies))
+            if isinstance(value, Dispatcher) and (bounds or _is_foreign_function(value)):
+                _replace(copy, name, compiled_copy(value, copies, bounds))
     return copies[function]
 
 

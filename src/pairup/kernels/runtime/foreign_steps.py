@@ -10,6 +10,7 @@ steps that the class was given, as they are now.
 import itertools
 import types
 from collections import namedtuple
+from contextlib import contextmanager
 
 import numba
 from numba.core.errors import NumbaError
@@ -22,6 +23,7 @@ from pairup.kernels.runtime.proposal_check import GuardedState
 
 _PROGRAMS: dict = {}  # by layout and by the meaning of the steps
 _numbers = itertools.count(1)
+_checks = {"bounds": False}
 
 _SLOTS, _COUPLES = numba.int64[::1], numba.int64[:, ::1]
 _ARGUMENTS = {  # of each step, after the state
@@ -39,10 +41,21 @@ def for_state(function, state):
     if is_ours(type(own)):
         return function
     steps = steps_of(type(own))
-    key = _layout(own), tuple(None if step is None else meaning(step) for step in steps)
+    meanings = tuple(None if step is None else meaning(step) for step in steps)
+    key = _layout(own), meanings, _checks["bounds"]
     if key not in _PROGRAMS:
-        _PROGRAMS[key] = _Program(own, steps)
+        _PROGRAMS[key] = _Program(own, steps, _checks["bounds"])
     return _PROGRAMS[key].bound(function, guarded)
+
+
+@contextmanager
+def checked_bounds():
+    """Let steps from elsewhere check each index, and raise an `IndexError`: slowly, for tests."""
+    _checks["bounds"] = True
+    try:
+        yield
+    finally:
+        _checks["bounds"] = False
 
 
 def steps_of(state_class):
@@ -59,12 +72,12 @@ def steps_of(state_class):
 class _Program:
     """The steps of one meaning on states of one layout, compiled, and the loops made of them."""
 
-    def __init__(self, state, steps):
+    def __init__(self, state, steps, bounds):
         self._view = _view_maker(state)
         self._files = [file for step in steps if step is not None for file in source_files(step)]
         copies: dict = {}
         self._steps = {
-            name: compiled_copy(step, copies)
+            name: compiled_copy(step, copies, bounds)
             for name, step in steps._asdict().items()
             if step is not None
         }
