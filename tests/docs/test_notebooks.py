@@ -6,6 +6,7 @@ import nbformat
 import pytest
 
 from scripts.notebooks import FOLDER, NOTEBOOKS, as_page, run
+from tests.support.paths import DOCS
 
 every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
@@ -47,6 +48,13 @@ def test_a_notebook_asserts_what_it_claims_and_is_kept_without_outputs(path):
     for cell in code_cells(stored):
         assert cell.outputs == []
         assert cell.execution_count is None
+
+
+def test_the_policy_of_the_notebook_is_that_of_the_guide():
+    guide = (DOCS / "how-to" / "add-a-policy.md").read_text("utf-8")
+    policy = re.search(r'```python title="mine.py"\n(.*?)\n```', guide, re.DOTALL)[1]
+    stored = nbformat.read(FOLDER / "your-policy.ipynb", as_version=4)
+    assert code_cells(stored)[0].source == policy
 
 
 def code_cells(notebook):
