@@ -20,7 +20,7 @@ def growing(policy, law, spread=0.01):
         [
             rows(policy, law(pairs) * noise, f"from_zero({pairs})", (PAPER_ROUNDS,))
             .with_columns(pl.lit("from_zero").alias("family"), pairs=pl.lit(pairs, pl.Int64))
-            .with_columns(mean=pl.lit(None, pl.Float64))
+            .with_columns(param_mean=pl.lit(None, pl.Float64))
             for pairs in PAIRS
         ]
     )
@@ -102,7 +102,7 @@ def test_below_sam_holds_for_every_mean(factors, holds):
     noise = np.array([0.98, 1.0, 1.02, 1.01])
     frames = []
     for mean, factor in zip((0.5, 0.8), factors, strict=True):
-        given = {"problem": f"around({mean})", "rounds": (PAPER_ROUNDS,), "mean": mean}
+        given = {"problem": f"around({mean})", "rounds": (PAPER_ROUNDS,), "param_mean": mean}
         frames += [
             rows("SAM", 100 * noise, **given),
             rows("V2", 100 * factor * noise[::-1], **given),
@@ -122,6 +122,16 @@ def test_linear_in_time_holds_for_steady_slopes(late, holds):
     regret = [curve, [1.001 * each for each in curve]]
     finding = judge(IN_TIME, rows("V1", regret, rounds=(half // 5, half, PAPER_ROUNDS)))
     assert finding.holds == holds
+
+
+def test_a_claim_is_not_judged_on_several_problems_per_point():
+    other = growing("V1", lambda pairs: 10 * pairs).with_columns(
+        problem=pl.col("problem") + "'", param_gap=pl.lit(0.05)
+    )
+    both = pl.concat([growing("V1", lambda pairs: 10 * pairs), other])
+    text = "The regret of V1 is linear in L"
+    assert judge(text, both).holds == "not measured"
+    assert "one for each L" in judge(text, both).comment
 
 
 def test_v1_really_is_linear_in_time():

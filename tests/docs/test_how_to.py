@@ -39,6 +39,10 @@ def test_results_are_read(folder):
     assert len(reader.names["final"]) == 3 * 2 * 2
 
 
+def test_tails_are_read(folder):
+    Reader(folder).follow("how-to/read-tails.md")
+
+
 def test_a_report_is_written(tmp_path):
     size = '("experiment-2").scaled(rounds=100, replications=2)'
     reader = Reader(tmp_path, {'("experiment-2")': size})

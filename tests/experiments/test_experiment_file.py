@@ -15,6 +15,7 @@ from pairup import (
     shipped_experiments,
 )
 from pairup.experiments.experiment import Entry, Experiment
+from pairup.experiments.experiment_file import copy_experiment
 from pairup.experiments.families import FAMILIES, PosedProblem
 from pairup.experiments.figure_spec import FigureSpec
 from pairup.experiments.work_units import split_into_units
@@ -178,6 +179,25 @@ def test_families_pose_problems(tmp_path, problem, names):
         ('name = "curves"', 'name = "a b"', "figure 'a b' name: names a file"),
         ('kind = "curves"', 'kind = "curves"\nx = "gap"', "figure 'curves' x: curves are drawn"),
         ('kind = "curves"', 'kind = "curves"\nlimit = 1', "[[figure]] 2 limit: must be true or"),
+        (
+            'kind = "curves"',
+            'kind = "tail"\nx = "gap"',
+            "x: a tail is drawn against the",
+        ),
+        ('kind = "curves"', 'kind = "tail"\nover = "gap"', "over: a tail is that of one problem"),
+        ('kind = "final"', 'kind = "final"\nover = 3', "[[figure]] 1 over: must be a string"),
+        (
+            'kind = "final"',
+            'kind = "final"\nover = "gab"',
+            "over: must be a parameter of the problems, got 'gab'; did you mean",
+        ),
+        ('kind = "final"', 'kind = "final"\nover = "pairs"', "over: pairs is along the axis"),
+        ("rounds = 100", 'rounds = 100\nover = "gab"', "over: must be a parameter of the problems"),
+        (
+            "replications = 2",
+            'replications = 2_000_000\nover = "gap"',
+            "replications: an instance has at most 1,000,000, got 2000000",
+        ),
         ('kind = "final"', 'kind = "final"\nlimit = true', "figure 'final' limit: is a line among"),
         (
             "rounds = 100",
@@ -248,6 +268,47 @@ def test_a_figure_may_choose_a_law(tmp_path):
     ]
     with pytest.raises(ExperimentError, match="law has several values: choose one"):
         load(tmp_path, laws + figure)
+    with pytest.raises(ExperimentError, match="x: law is a list, which has no place on an axis"):
+        load(tmp_path, laws + figure.replace('"players"', '"law"') + "where = { players = 4 }")
+
+
+SEEDS = 'family = "random"\nplayers = [4, 6]\nseed = [0, 1, 2]'
+FINAL = '[[figure]]\nkind = "final"\nname = "f"\nx = "players"\n'
+
+
+def test_several_instances_per_point_need_over(tmp_path):
+    with pytest.raises(ExperimentError, match='seed = 0 }, or average over them, over = "seed"'):
+        load(tmp_path, with_problem(SEEDS) + FINAL)
+    (figure,) = load(tmp_path, with_problem(SEEDS) + FINAL + 'over = "seed"').figures
+    assert figure.over == "seed"
+
+
+def test_figures_average_over_what_the_experiment_does_unless_they_choose(tmp_path):
+    text = 'over = "seed"\n' + with_problem(SEEDS) + FINAL
+    one = '[[figure]]\nkind = "{}"\nname = "{}"\nwhere = {{ players = 4, seed = 1 }}\n'
+    both = one.format("curves", "c") + one.format("tail", "t")
+    along = '[[figure]]\nkind = "final"\nname = "s"\nx = "seed"\nwhere = { players = 4 }'
+    experiment = load(tmp_path, text + both + along)
+    assert [figure.over for figure in experiment.figures] == ["seed", None, None, None]
+    assert Experiment.from_definition(experiment.definition()) == experiment
+    with pytest.raises(ExperimentError, match=r"figure 't' where: seed has several .* seed = 0 }$"):
+        load(tmp_path, text + '[[figure]]\nkind = "tail"\nname = "t"\nwhere = { players = 4 }')
+
+
+def test_what_a_file_leaves_out_is_a_parameter_too(tmp_path):
+    (posed,) = load(tmp_path, with_problem('family = "random"\nplayers = 4')).problems
+    assert posed.parameters == {"players": 4, "seed": 0, "law": [1, 1]}
+    assert posed.problem == Problem.random(4)
+
+
+def test_a_shipped_experiment_is_copied_and_nothing_is_overwritten(tmp_path):
+    for name in shipped_experiments():
+        path = copy_experiment(name, tmp_path / name)
+        assert load_experiment(path) == load_experiment(name)
+    with pytest.raises(ExperimentError, match="File exists; give another path"):
+        copy_experiment("field", path)
+    with pytest.raises(ExperimentError, match=r'no shipped experiment is called .* mean "field"'):
+        copy_experiment("feild", tmp_path / "new")
 
 
 def test_gap2_needs_a_gap(tmp_path):

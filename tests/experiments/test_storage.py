@@ -9,10 +9,11 @@ import pytest
 
 from pairup import Problem, ResultsError, Uniform, load_experiment, load_results, run_experiment
 from pairup.experiments.experiment import Entry, Experiment
-from pairup.experiments.families import PosedProblem
+from pairup.experiments.families import PosedProblem, sweep_problems
 from pairup.experiments.results import SCHEMA_VERSION, schema
 from pairup.experiments.sealed_parquet import read_sealed, seal_parquet
 from pairup.experiments.storage import compact, read_experiment, read_part, read_results
+from pairup.experiments.toml_table import Table
 from tests.support.experiments.races import UNITS, race
 from tests.support.paths import DOCS
 
@@ -32,7 +33,7 @@ def copy(tmp_path):
 
 def test_columns_have_their_names_and_types(folder):
     frame = load_results(folder)
-    assert dict(frame.schema) == schema()
+    assert dict(frame.schema) == schema(race(100).definition()["problems"])
     assert list(frame.columns) == [
         "experiment",
         "policy",
@@ -41,8 +42,7 @@ def test_columns_have_their_names_and_types(folder):
         "family",
         "players",
         "pairs",
-        "gap",
-        "mean",
+        "param_players",
         "seed",
         "replication",
         "round",
@@ -56,15 +56,14 @@ def test_columns_have_their_names_and_types(folder):
         "index": "ucb",
         "clock": "round",
     }
-    assert {key: first[key] for key in list(first)[:11]} == {
+    assert {key: first[key] for key in list(first)[:10]} == {
         "experiment": "race",
         "policy": "V2",
         "problem": "random(4, seed=0)",
         "family": "random",
         "players": 4,
         "pairs": 2,
-        "gap": None,
-        "mean": None,
+        "param_players": 4,
         "seed": 7,
         "replication": 0,
         "round": 1,
@@ -90,8 +89,32 @@ def test_swept_parameters_are_columns(tmp_path):
     small = load_experiment("experiment-2").scaled(rounds=20, replications=1)
     run_experiment(small, tmp_path)
     frame = load_results(tmp_path)
-    assert frame["mean"].unique().sort().to_list() == [0.5, 0.6, 0.7, 0.8]
-    assert frame["gap"].unique().to_list() == [0.1]
+    assert frame["param_mean"].unique().sort().to_list() == [0.5, 0.6, 0.7, 0.8]
+    assert frame["param_gap"].unique().to_list() == [0.1]
+
+
+def test_every_parameter_is_a_column_of_its_type(tmp_path):
+    tables = [
+        {"family": "random", "players": 4, "seed": [0, 1], "law": [[1, 1], [2, 5.5]]},
+        {"family": "around", "mean": 0.5, "pairs": 2, "gap": 0.1},
+        {"family": "random", "players": 3},
+    ]
+    problems = sweep_problems([Table("", table) for table in tables])
+    small = Experiment("e", "", "", 2, 1, 9, tuple(problems), (Entry("U", Uniform()),))
+    frame = run_experiment(small).results.frame
+    names = [f"param_{name}" for name in ("pairs", "players", "gap", "law", "mean", "seed")]
+    assert frame.columns[7:13] == names
+    assert frame.filter(round=2).select(names).rows() == [
+        (None, 4, None, "[1, 1]", None, 0),
+        (None, 4, None, "[2, 5.5]", None, 0),
+        (None, 4, None, "[1, 1]", None, 1),
+        (None, 4, None, "[2, 5.5]", None, 1),
+        (2, None, 0.1, None, 0.5, None),
+        (None, 3, None, "[1, 1]", None, 0),
+    ]
+    assert set(frame["seed"]) == {9}
+    assert run_experiment(small, tmp_path).results.frame.equals(frame)
+    assert load_results(tmp_path).equals(frame)
 
 
 def test_parts_and_the_compacted_file_say_the_same(copy):
@@ -109,7 +132,7 @@ def test_pandas_and_duckdb_read_the_file(folder):
     by_pandas = pandas.read_parquet(path)
     assert by_pandas["regret"].to_list() == frame["regret"].to_list()
     assert by_pandas["policy"].to_list() == frame["policy"].to_list()
-    assert by_pandas["gap"].isna().all()
+    assert by_pandas["param_players"].to_list() == frame["param_players"].to_list()
     by_duckdb = duckdb.sql(f"select * from read_parquet('{path}')")
     assert by_duckdb.columns == frame.columns
     assert by_duckdb.fetchall() == frame.rows()
@@ -261,7 +284,7 @@ def test_players_who_never_play_lose_nothing(tmp_path):
 
 def test_every_column_and_file_is_documented(folder):
     text = (DOCS / "reference/results.md").read_text()
-    for column in schema():
+    for column in schema([{"parameters": {"NAME": 1}}]):
         assert f"| `{column}` |" in text
     for file in ("results.parquet", "experiment.json", "run.json", "parts/KEY.parquet"):
         assert f"| `{file}` |" in text

@@ -26,6 +26,7 @@ from pairup.reporting.line_plots import (
     spread_out,
 )
 from pairup.reporting.style import assign_styles, format_short, line_points
+from pairup.reporting.tail_plot import plot_tail
 from tests.support.experiments.frames import POLICIES, frame, rows, simulated
 
 
@@ -81,6 +82,57 @@ def test_final_regret_is_normalised_by_the_gap_squared(results):
 def test_a_missing_parameter_is_refused(results):
     with pytest.raises(ResultsError, match="needs mean of every problem"):
         plot_final_regret(results, axes(), x="mean")
+
+
+def instances(*regret, players=4):
+    """One policy on random problems that differ in their seed."""
+    given = {"family": "random", "players": players, "param_players": players}
+    return pl.concat(
+        rows("a", values, f"random({players}, seed={seed})", param_seed=seed, **given)
+        for seed, values in enumerate(regret)
+    ).drop("param_mean", "param_gap")
+
+
+def test_several_problems_at_one_point_are_refused_or_averaged():
+    sweep = pl.concat([instances([1, 3], [5, 7]), instances([2, 2], [8, 8], players=6)])
+    with pytest.raises(ResultsError, match=r"2 problems have players = 4, .* over=\"seed\""):
+        plot_final_regret(sweep, axes(), x="players")
+    with pytest.raises(ResultsError, match=r"for one problem, got 2: .* over=\"seed\""):
+        plot_regret_curves(sweep.filter(players=4), axes())
+    ax = plot_final_regret(sweep, axes(), x="players", over="seed")
+    assert line_points(ax.lines[0])[1].tolist() == [4, 5]
+    ax = plot_regret_curves(sweep.filter(players=4), axes(), over="seed")
+    assert line_points(ax.lines[0])[1].tolist() == [4]
+
+
+def test_the_seed_of_the_problems_may_be_the_axis():
+    ax = plot_final_regret(instances([1, 3], [5, 7]), axes(), x="seed")
+    assert [each.tolist() for each in line_points(ax.lines[0])] == [[0, 1], [2, 6]]
+    with pytest.raises(ResultsError, match="no parameter 'sed'; did you mean"):
+        plot_final_regret(instances([1, 3], [5, 7]), axes(), x="sed")
+
+
+def test_bars_over_instances_are_means_of_multiples_of_their_own_limits():
+    sweep = instances([10, 10], [60, 60])
+    limits = {"random(4, seed=0)": 1.0, "random(4, seed=1)": 3.0}
+    ax = plot_limit_bars(sweep, axes(), limits, {"random(4, seed=0)": "four"}, over="seed")
+    assert bars(ax)["a"] == pytest.approx([(10 + 60 / 3) / 2 / math.log(9)])
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["four"]
+
+
+def test_a_tail_falls_from_1_to_the_share_of_one_replication():
+    ax = plot_tail(frame(a=[1.0, 2.0, 4.0, 8.0], b=[0.0, 0.0, 3.0, 5.0]), axes())
+    lines = {line.get_label(): line_points(line) for line in ax.lines}
+    assert [each.tolist() for each in lines["a"]] == [[1, 2, 4, 8], [1, 0.75, 0.5, 0.25]]
+    assert [each.tolist() for each in lines["b"]] == [[3, 5], [0.5, 0.25]]
+    x, share = lines["c / x"]
+    np.testing.assert_allclose(x * share, 1.0)  # through the median of a, 2
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+
+
+def test_a_tail_of_several_problems_is_refused():
+    with pytest.raises(ResultsError, match="a tail is drawn for one problem, got 2"):
+        plot_tail(instances([1, 3], [5, 7]), axes())
 
 
 def test_log_scale_leaves_zeros_out():
@@ -218,7 +270,7 @@ def test_the_names_of_many_policies_find_room(count, monkeypatch):
         for n in range(count)
     )
     drawn = []
-    monkeypatch.setattr("pairup.reporting.figures.render", lambda figure: drawn.append(figure))
+    monkeypatch.setattr("pairup.reporting.figures.render", lambda figure, _: drawn.append(figure))
     bars, curves = draw(experiment, results)
     groups = [tick.get_text() for tick in drawn[0].axes[0].get_xticklabels()]
     assert groups == ["from_zero(2, 0.1)", "around(0.5, 2, 0.1)"]
@@ -274,13 +326,17 @@ def test_draw_makes_every_figure_the_experiment_asks_for(results, tmp_path):
         FigureSpec("curves", "logs", "Logs", where={"pairs": 2}, x_scale="log", y_scale="log"),
         FigureSpec("limit", "limit", "Limit", x="pairs"),
         FigureSpec("curves", "line", "Line", where={"pairs": 2}, limit=True),
+        FigureSpec("tail", "tail", "Tail", where={"pairs": 2}),
     )
     pictures = draw(experiment(*specs), results)
     write_pictures(pictures, tmp_path / "new" / "figures")
     found = sorted(path.name for path in (tmp_path / "new" / "figures").iterdir())
-    stems = ["e-curves-0.5", "e-final", "e-limit", "e-line", "e-logs"]
+    stems = ["e-curves-0.5", "e-final", "e-limit", "e-line", "e-logs", "e-tail"]
     assert found == [f"{stem}.{end}" for stem in stems for end in ("pdf", "png", "svg")]
-    assert [picture.title for picture in pictures] == ["Final", "Curves", "Logs", "Limit", "Line"]
+    titles = ["Final", "Curves", "Logs", "Limit", "Line", "Tail"]
+    assert [picture.title for picture in pictures] == titles
+    assert "is at least x (L = 2), 3 replications, bands of 95%, log scale" in pictures[5].caption
+    assert "SAM median" in pictures[5].alt
     last = results.filter(pairs=2, round=3_000, policy="SAM")["regret"].mean()
     limit = lower(Problem.from_zero(2, 0.1)).regret(3_000)
     assert f"SAM from {last / limit:.1f} to" in pictures[3].alt
@@ -290,6 +346,32 @@ def test_draw_makes_every_figure_the_experiment_asks_for(results, tmp_path):
     assert "L = 4" in pictures[1].caption
     assert "SAM" in pictures[1].alt
     assert "V1" not in pictures[1].alt
+
+
+def test_only_the_figures_and_formats_that_are_asked_for_are_drawn(results):
+    specs = [FigureSpec("curves", name, where={"pairs": 2}) for name in ("one", "two")]
+    analysis = Analysis(Results(experiment(*specs), results))
+    (picture,) = draw_figures(analysis, ["two"], ["svg"])
+    assert (picture.name, list(picture.files)) == ("e-two", ["svg"])
+    with pytest.raises(ResultsError, match="e has no figure called 'tow'; did you mean"):
+        draw_figures(analysis, ["tow"])
+    with pytest.raises(ResultsError, match="format cannot be 'gif'"):
+        draw_figures(analysis, formats=["gif"])
+
+
+def test_a_figure_over_instances_says_so():
+    posed = tuple(
+        PosedProblem(Problem.random(4, seed), "random", {"players": 4, "seed": seed})
+        for seed in (0, 1)
+    )
+    spec = FigureSpec("curves", "c", limit=True)
+    entries = (Entry("a", Oracle()),)
+    swept = Experiment("e", "", "", 9, 2, 0, posed, entries, (spec,), (), "seed")
+    (picture,) = draw(swept, instances([1, 3], [5, 7]))
+    assert "mean over seed, 2 replications of each instance, bands over instances" in (
+        picture.caption
+    )
+    assert picture.alt.endswith("at the last round a 4.")
 
 
 def test_a_figure_without_results_is_refused(results):

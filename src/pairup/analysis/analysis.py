@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import polars as pl
+
+from pairup.analysis.instances import average_instances, average_values, group_names
 from pairup.analysis.limits import compute_limits
 from pairup.analysis.standings import Standing, compute_standings
 from pairup.experiments.results import Results
@@ -37,6 +40,20 @@ class Analysis:
         return compute_limits(self.results.experiment)
 
     @cached_property
+    def sample(self) -> pl.DataFrame:
+        """The rows of the experiment, averaged over its instances where it has some."""
+        return average_instances(self._rows, self.results.experiment.over)
+
+    @cached_property
+    def mean_limits(self) -> Mapping[str, float]:
+        """The limits by the names in the standings: means over the instances of a group."""
+        return average_values(self.limits, group_names(self._rows, self.results.experiment.over))
+
+    @property
+    def _rows(self) -> pl.DataFrame:
+        return self.results.frame.filter(experiment=self.results.experiment.name)
+
+    @cached_property
     def standings(self) -> Mapping[str, list[Standing]]:
-        """By the names of the problems: the policies in order, the least regret first."""
+        """By the names of the problems, or of groups of instances: the policies in order."""
         return compute_standings(self.results, self.limits, self.timings)

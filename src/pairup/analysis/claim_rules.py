@@ -121,7 +121,7 @@ def judge_linear_in_pairs(rows: pl.DataFrame, _: Sequence[HorizonCheck]) -> Find
 
 def _explain_flatness(policy: str, pairs: Floats, regret: Floats, rows: pl.DataFrame) -> str:
     start = "No more than linear, which is what the theorem bounds, but flatter: "
-    gap, rounds = float(rows["gap"].item(0)), float(max(rows["round"]))
+    gap, rounds = float(rows["param_gap"].item(0)), float(max(rows["round"]))
     if policy == "V1":
         share = regret / (rounds * gap**2 * (2 * pairs - 2) / (2 * pairs - 1))
         return start + (
@@ -143,10 +143,11 @@ def _explain_flatness(policy: str, pairs: Floats, regret: Floats, rows: pl.DataF
 
 def judge_below_sam(rows: pl.DataFrame, _: Sequence[HorizonCheck]) -> Finding:
     """Judge: holds where the interval of V2 / SAM lies below 1 for every mean."""
-    each = ratios(rows, "V2", "SAM").sort("mean")
+    each = ratios(rows, "V2", "SAM").sort("param_mean")
     below = each.filter(pl.col("high") < 1)
     worst, low, high = each.row(int(each["high"].arg_max() or 0))[-3:]
-    texts = (f"{ratio:.2f} at {mean:g}" for mean, ratio in each.select("mean", "ratio").rows())
+    points = each.select("param_mean", "ratio").iter_rows()
+    texts = (f"{ratio:.2f} at {mean:g}" for mean, ratio in points)
     measured = f"V2 / SAM: {', '.join(texts)}; largest {worst:.2f} ({low:.2f} to {high:.2f})"
     holds = _grade(len(below) == len(each), len(below) > 0)
     comment = "" if holds == "holds" else f"Shown at {len(below)} of {len(each)} means."
@@ -155,12 +156,12 @@ def judge_below_sam(rows: pl.DataFrame, _: Sequence[HorizonCheck]) -> Finding:
 
 def judge_linear_in_time(rows: pl.DataFrame, _: Sequence[HorizonCheck]) -> Finding:
     """Judge: holds where the slope of the second half is within 5% of that of the first."""
-    half = rows.filter((pl.col("mean") - 0.5).abs() < 1e-9)
+    half = rows.filter((pl.col("param_mean") - 0.5).abs() < 1e-9)
     if half.is_empty():
         return not_measured("Needs the mean 0.5.")
     late, early = _slopes(half, "V1")
     slope, low, high = interval(late)
-    pairs, gap = int(half["pairs"].item(0)), float(half["gap"].item(0))
+    pairs, gap = int(half["pairs"].item(0)), float(half["param_gap"].item(0))
     expected = gap**2 * (2 * pairs - 2) / (2 * pairs - 1)
     steady, close = slope / early.mean(), slope / expected
     measured = (

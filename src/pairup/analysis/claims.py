@@ -103,7 +103,7 @@ def _check(claim: Claim, frame: pl.DataFrame, checks: Sequence[HorizonCheck]) ->
     if rows is None:
         return claim_rules.not_measured(
             f"Needs results of {', '.join(claim.policies)} on problems of the family "
-            f"{claim.family}."
+            f"{claim.family}, one for each {'L' if claim.family == 'from_zero' else 'mean'}."
         )
     finding = claim.rule(rows, checks)
     rounds = int(max(rows["round"]))
@@ -114,10 +114,13 @@ def _check(claim: Claim, frame: pl.DataFrame, checks: Sequence[HorizonCheck]) ->
 
 
 def _rows(claim: Claim, frame: pl.DataFrame) -> pl.DataFrame | None:
-    """Keep the first experiment on the claim's family with all of its policies."""
+    """Keep the first experiment that sweeps the claim's family with all of its policies."""
     for (_,), rows in frame.filter(family=claim.family).group_by("experiment", maintain_order=True):
         chosen = rows.filter(pl.col("policy").is_in(list(claim.policies)))
         several = chosen["replication"].n_unique() > 1
-        if chosen["policy"].n_unique() == len(claim.policies) and several:
+        # A claim is about a sweep of one parameter: a second one would mix problems of one L.
+        points = chosen["pairs" if claim.family == "from_zero" else "param_mean"].n_unique()
+        swept = chosen["problem"].n_unique() == points
+        if chosen["policy"].n_unique() == len(claim.policies) and several and swept:
             return chosen
     return None

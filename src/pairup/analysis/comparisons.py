@@ -25,12 +25,12 @@ _DIFFERENCE = {"policy": pl.String, "other": pl.String, "replications": pl.Int64
 
 def paired_differences(
     frame: pl.DataFrame,
-    problem: str,
+    problem: str | None = None,
     round: int | None = None,
     measure: str = "regret",
     level: float = LEVEL,
 ) -> pl.DataFrame:
-    """Compare all policies with each other on one problem, paired by replication.
+    """Compare all policies with each other on one problem, paired by replication or instance.
 
     Holm's method keeps the probability of even one false "shown" in the table below 1 - level;
     tables of several problems are not corrected for each other.
@@ -38,9 +38,9 @@ def paired_differences(
     Parameters
     ----------
     frame
-        Results of one experiment.
+        Results of one experiment; for a comparison over instances, those of `average_instances`.
     problem
-        Name of the problem.
+        Name of the problem; needed where the frame has several.
     round
         Checkpoint at which to compare; the last by default.
     measure, level
@@ -78,7 +78,7 @@ def paired_differences(
 
 def ranking(
     frame: pl.DataFrame,
-    problem: str,
+    problem: str | None = None,
     round: int | None = None,
     measure: str = "regret",
     level: float = LEVEL,
@@ -101,15 +101,15 @@ def ranking(
     Examples
     --------
     >>> import polars as pl
-    >>> problem = dict(
-    ...     experiment="e", problem="p", family="f", players=4, pairs=2, gap=0.1, mean=0.5
-    ... )
     >>> regret = {"a": [5.0, 6.0, 7.5], "b": [1.0, 2.0, 3.0], "c": [0.5, 2.5, 3.0]}
     >>> frame = pl.DataFrame(
-    ...     problem | dict(policy=policy, seed=0, replication=r, round=9, regret=value)
+    ...     dict(
+    ...         experiment="e", problem="p", policy=policy, seed=0, replication=r, round=9,
+    ...         regret=value,
+    ...     )
     ...     for policy, values in regret.items()
     ...     for r, value in enumerate(values)
-    ... )
+    ... )  # fmt: skip
     >>> ranking(frame, "p").select("rank", "policy", "note").rows()
     [(1, 'b', 'no difference shown from c'),
      (1, 'c', 'no difference shown from b'),
@@ -179,9 +179,15 @@ def _p_value(differences: Floats) -> float:
     return float(stats.ttest_1samp(differences, 0.0).pvalue)
 
 
-def _at(frame: pl.DataFrame, problem: str, round: int | None) -> pl.DataFrame:
+def _at(frame: pl.DataFrame, problem: str | None, round: int | None) -> pl.DataFrame:
     """Keep one round of one problem of one experiment."""
     known = frame["problem"].unique(maintain_order=True).to_list()
+    if problem is None and len(known) != 1:
+        raise ResultsError(
+            f"policies are compared on one problem, got {len(known)}: name one, or take their "
+            'mean, average_instances(frame, over="...")'
+        )
+    problem = known[0] if problem is None else problem
     if problem not in known:
         raise ResultsError(f"no results on the problem {problem!r}{did_you_mean(problem, known)}")
     rows = frame.filter(problem=problem)

@@ -24,13 +24,12 @@ def compute_limits(experiment: Experiment) -> dict[str, float]:
     return {name: constant for name, constant in constants.items() if constant > 0}
 
 
-def divide_by_limits(means: pl.DataFrame, limits: Mapping[str, float]) -> pl.DataFrame:
-    """Divide the regret that `mean_intervals` gives by the limit c ln T.
+def divide_by_limits(frame: pl.DataFrame, limits: Mapping[str, float]) -> pl.DataFrame:
+    """Divide the regret in results by the limit c ln T of its problem.
 
     The first round is left out (ln 1 = 0), and so are problems without a constant c, or of 0.
     """
     known = {name: constant for name, constant in limits.items() if constant > 0}  # NaN is not
-    means = means.filter(pl.col("problem").is_in(list(known)), pl.col("round") > 1)
-    unit = pl.Series([known[name] for name in means["problem"]], dtype=pl.Float64)
-    logs = means["round"].cast(pl.Float64).log()
-    return means.with_columns(pl.col("estimate", "low", "high") / (unit * logs))
+    frame = frame.filter(pl.col("problem").is_in(list(known)), pl.col("round") > 1)
+    unit = pl.Series([known[name] for name in frame["problem"]], dtype=pl.Float64)
+    return frame.with_columns(pl.col("regret") / (unit * frame["round"].cast(pl.Float64).log()))

@@ -14,11 +14,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from pairup.errors import ResultsError, did_you_mean
+from pairup.experiments.results import parameter_column, parameters_of
 
 Floats = NDArray[np.float64]
 
 LEVEL = 0.95
-PROBLEM = ["experiment", "problem", "family", "players", "pairs", "gap", "mean"]
+_CARRIED = ("family", "players", "pairs")  # with the parameters: the same in all rows of a problem
 
 
 def mean_intervals(
@@ -38,32 +39,29 @@ def mean_intervals(
     Returns
     -------
     polars.DataFrame
-        A row for each experiment, problem, policy and round, in the order of the frame:
-        ``estimate``, ``low``, ``high`` and the number of ``replications``. The ends of the interval
-        are null if there is only one replication.
+        A row for each experiment, problem, policy and round, in the order of the frame, with the
+        problem's columns: ``estimate``, ``low``, ``high`` and the number of ``replications`` (of
+        instances, where the frame is that of `average_instances`). The ends of the interval are
+        null if there is only one.
 
     Examples
     --------
     >>> import polars as pl
-    >>> problem = dict(
-    ...     experiment="e", problem="p", family="f", players=4, pairs=2, gap=0.1, mean=0.5
-    ... )
-    >>> rows = (dict(policy="SAM", replication=r, round=9, regret=10.0 + r) for r in range(3))
-    >>> frame = pl.DataFrame([problem | row for row in rows])
+    >>> row = dict(experiment="e", problem="p", policy="SAM", round=9)
+    >>> frame = pl.DataFrame([row | dict(replication=r, regret=10.0 + r) for r in range(3)])
     >>> mean_intervals(frame).select("estimate", pl.col("low", "high").round(2)).row(0)
     (11.0, 8.52, 13.48)
     """
-    _check(frame, [*PROBLEM, "policy", "replication", "round", measure], level)
+    _check(frame, ["experiment", "problem", "policy", "replication", "round", measure], level)
+    keys = ["experiment", "problem", *problem_columns(frame), "policy", "round"]
     # Lists keep the order of the replications, so that the last bit does not depend on threads.
     values = pl.col(measure)
     summary = (
         frame.sort("replication", maintain_order=True)
-        .group_by(*PROBLEM, "policy", "round", maintain_order=True)
+        .group_by(keys, maintain_order=True)
         .agg(values)
         .select(
-            *PROBLEM,
-            "policy",
-            "round",
+            *keys,
             estimate=values.list.mean(),
             spread=values.list.std() / values.list.len().cast(pl.Float64).sqrt(),
             replications=values.list.len().cast(pl.Int64),
@@ -74,6 +72,12 @@ def mean_intervals(
         low=pl.col("estimate") - half * pl.col("spread"),
         high=pl.col("estimate") + half * pl.col("spread"),
     ).drop("spread")
+
+
+def problem_columns(frame: pl.DataFrame) -> list[str]:
+    """List the columns that say more of a problem than its name: family, size, parameters."""
+    parameters = map(parameter_column, parameters_of(frame))
+    return [*(name for name in _CARRIED if name in frame.columns), *parameters]
 
 
 def final(frame: pl.DataFrame) -> pl.DataFrame:

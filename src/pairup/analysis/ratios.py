@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from pairup.analysis.means import LEVEL, Floats, final, samples, student_quantile
+from pairup.analysis.means import LEVEL, Floats, final, problem_columns, samples, student_quantile
 from pairup.errors import ResultsError
 
 
@@ -38,32 +38,28 @@ def ratios(
     Returns
     -------
     polars.DataFrame
-        ``problem``, ``pairs``, ``mean`` (null if pooled), ``ratio``, ``low``, ``high``.
+        ``problem`` and its other columns (none of them if pooled), ``ratio``, ``low``, ``high``.
 
     Examples
     --------
     >>> import polars as pl
     >>> frame = pl.DataFrame(
     ...     dict(
-    ...         experiment="e", problem="p", pairs=2, mean=0.5, policy=["a"] * 3 + ["b"] * 3,
-    ...         seed=0, round=9, replication=[0, 1, 2] * 2,
-    ...         regret=[22.0, 24.0, 26.5, 11.0, 12.0, 13.0],
+    ...         experiment="e", problem="p", policy=["a"] * 3 + ["b"] * 3, seed=0, round=9,
+    ...         replication=[0, 1, 2] * 2, regret=[22.0, 24.0, 26.5, 11.0, 12.0, 13.0],
     ...     )
     ... )  # fmt: skip
     >>> ratios(frame, "a", "b").select("problem", pl.col("ratio", "low", "high").round(2)).row(0)
     ('p', 2.01, 1.94, 2.06)
     """
     last = final(frame)
-    if pooled:
-        parts = [(None, None, None, last)]
-    else:
-        groups = last.group_by("problem", "pairs", "mean", maintain_order=True)
-        parts = [(*key, part) for key, part in groups]
+    keys = [] if pooled else ["problem", *problem_columns(last)]
+    parts = [((), last)] if pooled else last.group_by(keys, maintain_order=True)
     rows = []
-    for *key, part in parts:
+    for key, part in parts:
         values = samples(part, (policy, other), measure)
         rows.append((*key, *_fieller(values[policy], values[other], level)))
-    schema = {"problem": pl.String, "pairs": pl.Int64, "mean": pl.Float64}
+    schema = {name: last.schema[name] for name in keys}
     return pl.DataFrame(
         rows, schema=schema | dict.fromkeys(("ratio", "low", "high"), pl.Float64), orient="row"
     )

@@ -13,12 +13,12 @@ from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pairup.analysis.analysis import Analysis
     from pairup.analysis.standings import Standing
+    from pairup.experiments.results import Results
 
-_MIN_WIDTH = 100  # letters of a terminal in which curves have room
+_QUANTILE_HEADS = {"median": "q50", "95%": "q95", "largest": "max"}
+_MIN_WIDTH = 100  # letters of a terminal in which quantiles and curves have room
 
 
 def show(what: Any, **options: Any) -> None:
@@ -39,23 +39,36 @@ def print_rows(rows: Sequence[dict[str, Any]], columns: Sequence[str], as_json: 
     show(table)
 
 
-def show_finals(frame: pl.DataFrame, as_json: bool) -> None:
-    """Print the mean final regret of each policy on each problem."""
+def show_finals(results: Results, as_json: bool) -> None:
+    """Print the final regret of each policy on each problem: its mean, and quantiles."""
+    from pairup.analysis.instances import average_instances
     from pairup.analysis.means import final, mean_intervals
+    from pairup.analysis.tails import QUANTILES, tail_quantiles
 
-    means = mean_intervals(final(frame)).select("problem", "policy", "estimate", "low", "high")
+    over = results.experiment.over
+    frame = average_instances(results.frame, over)
+    key, quantiles = ["experiment", "problem", "policy"], [*QUANTILES, "max"]
+    means = mean_intervals(final(frame)).select(*key, "estimate", "low", "high")
+    tails = tail_quantiles(frame).select(*key, *quantiles)
+    rows = means.join(tails, on=key, maintain_order="left").drop("experiment").to_dicts()
     if as_json:
-        typer.echo(json.dumps(means.to_dicts(), indent=1))
+        typer.echo(json.dumps(rows, indent=1))
         return
-    table = Table(title="Final regret")
-    for name in ("problem", "policy", "regret", "95% interval"):
-        table.add_column(name, justify="right" if name == "regret" else "left")
-    for row in means.to_dicts():
+    problems = list(dict.fromkeys(row["problem"] for row in rows))
+    table = Table(title="Final regret" if over is None else f"Final regret, means over {over}")
+    spread = _QUANTILE_HEADS if Console().width >= _MIN_WIDTH else {}
+    for name in ("problem", "policy", "mean", "95% interval", *spread):
+        left = name in ("problem", "policy", "95% interval")
+        table.add_column(
+            name, justify="left" if left else "right", no_wrap=name != "problem", overflow="fold"
+        )
+    for row in sorted(rows, key=lambda row: problems.index(row["problem"])):
         table.add_row(
             escape(row["problem"]),
             escape(row["policy"]),
             f"{row['estimate']:,.1f}",
             _interval(row["low"], row["high"]),
+            *(f"{row[name]:,.1f}" for name in spread.values()),
         )
     show(table)
 
@@ -66,7 +79,7 @@ def show_race(analysis: Analysis, as_json: bool) -> None:
     from pairup.cli.sparklines import draw_sparklines
 
     experiment, tables = analysis.results.experiment, analysis.standings
-    curves = draw_sparklines(analysis.results.frame)
+    curves = draw_sparklines(analysis.sample)
     if as_json:
         rows = [
             dataclasses.asdict(row) | {"curve": curves[row.problem, row.policy]}
@@ -88,13 +101,12 @@ def _show_standings(
 
     wide = Console().width >= _MIN_WIDTH
     table = Table(title=title)
-    for name in ("rank", "policy", "regret", "95% interval", "× limit", "ns per round"):
-        right = name not in ("policy", "95% interval")
+    heads = ("rank", "policy", "regret", "95% interval", "× limit", "ns per round")
+    for name in (*heads, "largest", "over time") if wide else heads:
+        left = name in ("policy", "95% interval", "over time")
         table.add_column(
-            name, justify="right" if right else "left", no_wrap=name != "policy", overflow="fold"
+            name, justify="left" if left else "right", no_wrap=name != "policy", overflow="fold"
         )
-    if wide:
-        table.add_column("over time", no_wrap=True)
     for row in rows:
         table.add_row(
             str(row.rank),
@@ -103,7 +115,7 @@ def _show_standings(
             _interval(row.low, row.high),
             "–" if row.times_limit is None else f"{row.times_limit:,.1f}",
             "–" if row.nanoseconds is None else f"{row.nanoseconds:,.0f}",
-            *([curves[row.problem, row.policy]] if wide else []),
+            *([f"{row.max:,.1f}", curves[row.problem, row.policy]] if wide else []),
         )
     show(table)
     for policy, others in ties(rows).items():

@@ -21,20 +21,35 @@ if TYPE_CHECKING:
 @app.command()
 def plot(
     folder: Annotated[Path, typer.Argument(help="Folder of an experiment's results.")],
-    out: Annotated[Path | None, typer.Option(help="Folder of the pictures.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the pictures.", show_default="FOLDER/figures")
+    ] = None,
+    figure: Annotated[
+        list[str] | None,
+        typer.Option(help="Name of a figure to draw; may be repeated.", show_default="all"),
+    ] = None,
+    format: Annotated[
+        list[str] | None,
+        typer.Option(help="Format, png, svg or pdf; may be repeated.", show_default="png"),
+    ] = None,
 ) -> None:
-    """Draw the figures of an experiment as PNG, SVG and PDF.
+    """Draw the figures of an experiment.
 
-    Example: pairup plot results/experiment-1
+    Example: pairup plot results/experiment-1 --figure final --format pdf --format svg
     """
     from pairup.analysis.analysis import Analysis
     from pairup.experiments.storage import read_results
     from pairup.reporting.figures import draw_figures, write_pictures
 
-    pictures = draw_figures(Analysis(read_results(folder)))
-    for path in write_pictures(pictures, out or folder / "figures"):
-        if path.suffix == ".png":
-            show(path, soft_wrap=True)
+    analysis = Analysis(read_results(folder))
+    pictures = draw_figures(analysis, figure or (), format or ("png",))
+    for path in write_pictures(pictures, out or _beside(folder)):
+        show(path, soft_wrap=True)
+
+
+def _beside(results: Path) -> Path:
+    """Give the folder of the pictures of results, which may be a file."""
+    return (results if results.is_dir() else results.parent) / "figures"
 
 
 @app.command()

@@ -54,20 +54,28 @@ def reproduce(
 def run(
     file: Annotated[str, typer.Argument(help="TOML file, or name of a shipped experiment.")],
     out: Annotated[Path, typer.Option(help="Folder of the results.")],
+    rounds: Annotated[
+        int | None, typer.Option(help="Rounds of each replication.", show_default="the file's")
+    ] = None,
+    replications: Annotated[
+        int | None, typer.Option(help="Replications of each policy.", show_default="the file's")
+    ] = None,
     dask: Dask = "",
     as_json: AsJson = False,
 ) -> None:
     """Run an experiment, or what is left of it, into a folder.
 
-    Example: pairup run my-experiment.toml --out results/mine
+    More --replications keep those that the folder has.
+
+    Example: pairup run my-experiment.toml --out results/mine --rounds 10000
     """
     from pairup.experiments.experiment_file import load_experiment
     from pairup.experiments.runner import run_experiment
 
-    experiment = load_experiment(file)
+    experiment = load_experiment(file).scaled(rounds, replications)
     with _executor(dask) as executor:
         summary = run_experiment(experiment, out, executor, progress=True)
-    show_finals(summary.results.frame, as_json)
+    show_finals(summary.results, as_json)
     if not as_json:
         show(
             f"{summary.computed} work units computed, {summary.reused} reused, "

@@ -6,6 +6,7 @@ import dataclasses
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from pairup.policies import Policy
 from pairup.policies.unknown import find_or_stand_in
 from pairup.problem import Problem
 
+_STRIDE = 1_000_000  # from the first replication of an instance to that of the next
 _MAX_BITS = 40  # of rounds, and of replications: more would not end
 
 
@@ -42,6 +44,9 @@ class Experiment:
     The policies whose labels are in `horizon_check` also play the largest problem under a horizon
     ten times shorter: one that does not know the horizon plays the same first rounds under both.
 
+    Problems that differ only in the parameter `over` are instances of one another: tables show
+    means over them, and so do those figures that leave several of them for a point.
+
     Examples
     --------
     >>> from pairup import load_experiment
@@ -62,6 +67,7 @@ class Experiment:
     entries: tuple[Entry, ...]
     figures: tuple[FigureSpec, ...] = ()
     horizon_check: tuple[str, ...] = ()
+    over: str | None = None
 
     def __post_init__(self) -> None:
         for key in ("rounds", "replications"):
@@ -84,14 +90,45 @@ class Experiment:
             if label not in labels:
                 near = did_you_mean(label, labels)
                 fail_at("horizon_check", f"no policy is labelled {label!r}{near}")
+        parameters = dict.fromkeys(key for posed in self.problems for key in posed.parameters)
+        if self.over is not None and self.over not in parameters:
+            near = did_you_mean(self.over, parameters)
+            fail_at("over", f"must be a parameter of the problems, got {self.over!r}{near}")
+        if self.over is not None and self.replications > _STRIDE:
+            fail_at("replications", f"an instance has at most {_STRIDE:,}, got {self.replications}")
+        object.__setattr__(self, "figures", tuple(map(self._completed, self.figures)))
         for figure in self.figures:
             check_figure(figure, labels, self.problems)
+
+    def _completed(self, figure: FigureSpec) -> FigureSpec:
+        """Let a figure average over instances where it would show several of them at a point."""
+        chosen = figure.over is not None or figure.kind == "tail" or self.over == figure.x
+        if self.over is None or chosen or self.over in figure.where:
+            return figure
+        return dataclasses.replace(figure, over=self.over)
 
     def scaled(self, rounds: int | None = None, replications: int | None = None) -> Experiment:
         """Return the same experiment with other numbers of rounds or replications."""
         rounds = self.rounds if rounds is None else rounds
         replications = self.replications if replications is None else replications
         return dataclasses.replace(self, rounds=rounds, replications=replications)
+
+    def replication_numbers(self, problem_index: int) -> range:
+        """Return the numbers of the replications of a problem.
+
+        They begin at 0. Those of different instances differ: replications of one number share
+        their random numbers, and instances are to be independent of each other.
+        """
+        first = _STRIDE * self._instance_numbers[problem_index]
+        return range(first, first + self.replications)
+
+    @cached_property
+    def _instance_numbers(self) -> list[int]:
+        """For each problem, the place of its value of `over` among all of them, from 0."""
+        over = self.over or ""
+        values = [canonical_json(posed.parameters.get(over)) for posed in self.problems]
+        places = {value: place for place, value in enumerate(dict.fromkeys(values))}
+        return [places[value] for value in values]
 
     def definition(self) -> dict[str, Any]:
         """Return all of it as plain JSON values; `from_definition` turns them back."""
@@ -103,6 +140,7 @@ class Experiment:
             "replications": int(self.replications),
             "seed": int(self.seed),
             "horizon_check": list(self.horizon_check),
+            "over": self.over,
             "problems": [
                 {
                     "name": posed.problem.name,

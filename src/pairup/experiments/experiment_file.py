@@ -12,6 +12,7 @@ from pairup.experiments.figure_spec import read_figure
 from pairup.experiments.toml_table import Table, parse_toml
 from pairup.policies.base import import_policy, make_policy
 
+_SHIPPED = resources.files("pairup.experiments").joinpath("shipped")
 _MAX_BYTES = 1 << 24  # the largest problems have some thousands of rates
 
 
@@ -22,10 +23,49 @@ def shipped_experiments() -> tuple[str, ...]:
     --------
     >>> from pairup import shipped_experiments
     >>> shipped_experiments()
-    ('experiment-1', 'experiment-2', 'field')
+    ('experiment-1', 'experiment-2', 'field', 'random-problems')
     """
-    files = resources.files("pairup.experiments").joinpath("shipped").iterdir()
-    return tuple(sorted(file.name[:-5] for file in files if file.name.endswith(".toml")))
+    names = (file.name for file in _SHIPPED.iterdir() if file.name.endswith(".toml"))
+    return tuple(sorted(name.removesuffix(".toml") for name in names))
+
+
+def copy_experiment(name: str, path: str | Path | None = None) -> Path:
+    """Copy the file of a shipped experiment, to start one of your own from.
+
+    Parameters
+    ----------
+    name
+        Name of the shipped experiment.
+    path
+        Path of the copy; by default the name with ``.toml`` in the current folder. A file that
+        exists is not overwritten.
+
+    Raises
+    ------
+    ExperimentError
+        No experiment is called so, or the copy cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from pairup.experiments.experiment_file import copy_experiment
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     copy_experiment("field", Path(folder) / "mine.toml").name
+    'mine.toml'
+    """
+    if name not in shipped_experiments():
+        near = did_you_mean(name, shipped_experiments())
+        raise ExperimentError(f"no shipped experiment is called {name!r}{near}")
+    target = Path(f"{name}.toml" if path is None else path)
+    try:
+        with open(target, "xb") as file:
+            file.write(_SHIPPED.joinpath(f"{name}.toml").read_bytes())
+    except OSError as error:
+        raise ExperimentError(
+            f"{target}: cannot be written: {error.strerror or error}; give another path"
+        ) from None
+    return target
 
 
 def load_experiment(source: str | Path) -> Experiment:
@@ -58,7 +98,7 @@ def load_experiment(source: str | Path) -> Experiment:
 
 def _text(source: str | Path) -> tuple[str, str]:
     if source in shipped_experiments():
-        file = resources.files("pairup.experiments").joinpath("shipped", f"{source}.toml")
+        file = _SHIPPED.joinpath(f"{source}.toml")
         return file.name, file.read_text("utf-8")
     try:
         with open(source, "rb") as opened:  # may be a pipe, or a device without an end
@@ -82,7 +122,10 @@ def _text(source: str | Path) -> tuple[str, str]:
 def _experiment(table: Table, folder: Path) -> Experiment:
     counts = ("rounds", "replications")
     table.check_keys(
-        ("name", "title", "about", *counts, "seed", "horizon_check", "problem", "policy", "figure"),
+        (
+            *("name", "title", "about", *counts, "seed", "horizon_check", "over"),
+            *("problem", "policy", "figure"),
+        ),
         ("name", *counts, "problem", "policy"),
     )
     return Experiment(
@@ -96,6 +139,7 @@ def _experiment(table: Table, folder: Path) -> Experiment:
         entries=tuple(_entry(each, folder) for each in table.tables("policy")),
         figures=tuple(read_figure(each) for each in table.tables("figure")),
         horizon_check=table.labels("horizon_check"),
+        over=table.text("over") or None,
     )
 
 

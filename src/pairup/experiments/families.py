@@ -14,7 +14,7 @@ from pairup.problem import Problem
 
 @dataclass(frozen=True)
 class PosedProblem:
-    """A problem of an experiment, with its family and the values of the swept parameters."""
+    """A problem of an experiment, with its family and the values of all its parameters."""
 
     problem: Problem
     family: str
@@ -63,7 +63,8 @@ def _swept_family(table: Table) -> list[PosedProblem]:
     given = [key for key in table.values if key != "family"]
     posed = []
     for values in itertools.product(*(_swept(table, key, kinds[key]) for key in given)):
-        parameters = dict(zip(given, values, strict=True))
+        known = _DEFAULTS.get(family, {}) | dict(zip(given, values, strict=True))
+        parameters = {key: known[key] for key in kinds if key in known}
         try:
             problem = build(**parameters)
         except ValueError as error:  # a ProblemError, or numpy's error about a seed
@@ -137,6 +138,8 @@ FAMILIES: dict[str, tuple[Callable[..., Problem], dict[str, str], tuple[str, ...
     "matrix": (Problem.from_matrix, {"couple_rates": "table"}, ("couple_rates",)),
     "piecewise": (Problem.piecewise, {"starts": "starts", "rates": "table"}, ("starts", "rates")),
 }
+# What a file may leave out is a parameter of the problem all the same.
+_DEFAULTS: dict[str, dict[str, Any]] = {"random": {"seed": 0, "law": [1, 1]}}
 
 _ABOUT = {
     "from_zero": "couples a gap apart, the worst never plays (experiment 1 of the paper)",

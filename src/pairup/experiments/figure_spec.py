@@ -9,16 +9,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from pairup.checks import is_number
 from pairup.errors import did_you_mean
 from pairup.experiments.families import PosedProblem
 from pairup.experiments.toml_table import Table
 
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _CHOICES: dict[str, tuple[str, ...]] = {
-    "kind": ("final", "curves", "limit"),
+    "kind": ("final", "curves", "limit", "tail"),
     "normalise": ("none", "gap2"),
     "x_scale": ("linear", "log"),
     "y_scale": ("linear", "log"),
+}
+_AXES = {
+    "curves": "curves are drawn against the round",
+    "tail": "a tail is drawn against the regret",
 }
 
 
@@ -28,14 +33,18 @@ class FigureSpec:
 
     Its kind is "final" (regret after the last round against `x`, a parameter of the problems),
     "curves" (regret against the round, on one problem; with `limit` also the least regret of any
-    policy that is good on every problem) or "limit" (regret after the last round in multiples of
-    `pairup.bounds.lower`, a group of bars for each value of `x`, or for each problem).
+    policy that is good on every problem), "limit" (regret after the last round in multiples of
+    `pairup.bounds.lower`, a group of bars for each value of `x`, or for each problem) or "tail"
+    (share of the replications that lost at least so much, on one problem).
+
+    `over` is a parameter of which the problems are instances: each point is then a mean over them.
     """
 
-    kind: Literal["final", "curves", "limit"]
+    kind: Literal["final", "curves", "limit", "tail"]
     name: str  # stem of the picture's file
     title: str = ""
     x: str | None = None
+    over: str | None = None
     where: Mapping[str, Any] = field(default_factory=dict)  # traits of the problems to draw
     policies: tuple[str, ...] = ()  # labels; none means all
     normalise: Literal["none", "gap2"] = "none"  # gap2: regret times the square of the gap
@@ -56,7 +65,7 @@ def read_figure(table: Table) -> FigureSpec:
     for key, choices in _CHOICES.items():
         if key in given:
             table.choice(key, choices)
-    for key in ("name", "title", "x"):
+    for key in ("name", "title", "x", "over"):
         if key in given:
             table.text(key)
     if not isinstance(given.get("where", {}), dict):
@@ -89,26 +98,46 @@ def check_figure(
     if figure.normalise == "gap2" and not all("gap" in posed.parameters for posed in shown):
         table.fail("normalise", "gap2 needs a problem family with a gap")
     _check_axis(table, figure, shown)
+    _check_points(table, figure, shown)
 
 
 def _check_axis(table: Table, figure: FigureSpec, shown: Sequence[PosedProblem]) -> None:
-    """Refuse a figure with several problems for one of its points, or for its curves."""
-    if figure.kind == "curves" and figure.x is not None:
-        table.fail("x", "curves are drawn against the round: leave it out")
+    """Refuse an axis, or a parameter to average over, that does not fit the kind of figure."""
+    parameters = _distinct(key for posed in shown for key in posed.parameters)
+    if figure.kind in _AXES and figure.x is not None:
+        table.fail("x", f"{_AXES[figure.kind]}: leave it out")
     if figure.kind != "curves" and figure.limit:
         table.fail("limit", 'is a line among curves: leave it out, or take kind = "curves"')
+    if figure.kind == "tail" and figure.over is not None:
+        table.fail("over", "a tail is that of one problem: leave it out, and choose one by where")
+    if figure.over is not None and figure.over not in parameters:
+        near = did_you_mean(figure.over, parameters)
+        table.fail("over", f"must be a parameter of the problems, got {figure.over!r}{near}")
+    if figure.kind == "final" or (figure.kind == "limit" and figure.x is not None):
+        if figure.x not in parameters:
+            near = did_you_mean(figure.x, parameters)
+            table.fail("x", f"must be a parameter, got {figure.x!r}{near}")
+        if figure.x == figure.over:
+            table.fail("over", f"{figure.x} is along the axis: average over another parameter")
+    values = (posed.parameters.get(figure.x or "", 0) for posed in shown)
+    if figure.kind == "final" and not all(map(is_number, values)):
+        table.fail("x", f"{figure.x} is a list, which has no place on an axis: choose one by where")
+
+
+def _check_points(table: Table, figure: FigureSpec, shown: Sequence[PosedProblem]) -> None:
+    """Refuse a figure with several problems for one of its points, or for its curves."""
     if figure.kind == "limit" and figure.x is None:
         return  # a group of bars for each problem, whatever its parameters
-    parameters = _distinct(key for posed in shown for key in posed.parameters)
-    if figure.kind != "curves" and figure.x not in parameters:
-        table.fail(
-            "x", f"must be a parameter, got {figure.x!r}{did_you_mean(figure.x, parameters)}"
-        )
     for key in _distinct(key for posed in shown for key in posed.traits):
         values = _distinct(posed.traits.get(key) for posed in shown)
-        if key != figure.x and len(values) > 1:
+        if key not in (figure.x, figure.over) and len(values) > 1:
             one = json.dumps(next(value for value in values if value is not None))
-            table.fail("where", f"{key} has several values: choose one, {{ {key} = {one} }}")
+            other = f', or average over them, over = "{key}"'
+            may = figure.over is None and figure.kind != "tail" and key != "family"
+            table.fail(
+                "where",
+                f"{key} has several values: choose one, {{ {key} = {one} }}{other if may else ''}",
+            )
 
 
 def _distinct(values: Iterable[Any]) -> list[Any]:

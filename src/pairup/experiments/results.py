@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pairup.checks import is_integer, is_number
 from pairup.errors import ResultsError
 from pairup.experiments.experiment import Experiment, canonical_json
 from pairup.problem import Problem
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pairup.simulation.playthrough import Measurements
 
 SCHEMA_VERSION = 2
+_PARAMETER = "param_"  # begins the columns of the problems' parameters
 MEASURED = ("replication", "round", "regret", "games")  # the columns of a work unit
 
 ReadUnit = Callable[[str], "pl.DataFrame | None"]  # gives rows by a key, None where missing
@@ -49,17 +51,57 @@ class Results:
     horizon_checks: tuple[HorizonCheck, ...] = ()
 
 
-def schema() -> dict[str, Any]:
-    """Return the columns of the results with their polars types, in order."""
+def schema(problems: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the columns of the results on some problems with their polars types, in order.
+
+    Problems are as in `Experiment.definition`: each parameter that one of them has is a column.
+    """
     import polars as pl
 
+    # In an order of their own, as JSON keeps none; sizes first, for the sake of names.
+    keys = sorted(
+        {key for posed in problems for key in posed["parameters"]},
+        key=lambda key: (key not in ("players", "pairs"), key),
+    )
     return (
         dict.fromkeys(("experiment", "policy", "options", "problem", "family"), pl.String)
         | dict.fromkeys(("players", "pairs"), pl.Int64)
-        | dict.fromkeys(("gap", "mean"), pl.Float64)
+        | {parameter_column(key): _parameter_type(key, problems) for key in keys}
         | dict.fromkeys(("seed", "replication", "round"), pl.Int64)
         | {"regret": pl.Float64, "games": pl.Int64}
     )
+
+
+def parameter_column(parameter: str) -> str:
+    """Return the name of the column that holds a parameter of the problems."""
+    return f"{_PARAMETER}{parameter}"
+
+
+def parameters_of(frame: pl.DataFrame) -> list[str]:
+    """List the parameters of the problems, as an experiment file calls them."""
+    return [name.removeprefix(_PARAMETER) for name in frame.columns if name.startswith(_PARAMETER)]
+
+
+def _parameter_type(key: str, problems: Sequence[Mapping[str, Any]]) -> Any:
+    import polars as pl
+
+    values = [posed["parameters"][key] for posed in problems if key in posed["parameters"]]
+    if all(map(is_integer, values)):
+        return pl.Int64
+    return pl.Float64 if all(map(is_number, values)) else pl.String
+
+
+def _parameter_value(value: Any, kind: Any) -> Any:
+    """Return a parameter as it stands in its column: a list as text, [2, 5]."""
+    import polars as pl
+
+    return value if value is None or kind != pl.String else _text(value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_text, value))}]"
+    return f"{value:.0f}" if is_number(value) and float(value).is_integer() else str(value)
 
 
 def unit_rows(
@@ -106,18 +148,20 @@ def join_units(
             f"{len(found)} of {len(read)} work units are finished: run the experiment again, it "
             "continues where it stopped, or load what is there with partial=True"
         )
-    columns = schema()
+    columns = schema(manifest["experiment"]["problems"])
     frames = [
         rows.with_columns(
             pl.lit(value, columns[name]).alias(name)
-            for name, value in _labels(manifest["experiment"], unit).items()
+            for name, value in _labels(manifest["experiment"], unit, columns).items()
         ).select(list(columns))
         for unit, rows in found
     ]
     return pl.concat([pl.DataFrame(schema=columns), *frames], rechunk=True)
 
 
-def _labels(experiment: Mapping[str, Any], unit: Mapping[str, Any]) -> dict[str, Any]:
+def _labels(
+    experiment: Mapping[str, Any], unit: Mapping[str, Any], columns: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return the columns that are the same in all rows of a work unit."""
     policy = experiment["policies"][unit["policy"]]
     posed = experiment["problems"][unit["problem"]]
@@ -130,9 +174,11 @@ def _labels(experiment: Mapping[str, Any], unit: Mapping[str, Any]) -> dict[str,
         "family": posed["family"],
         "players": players,
         "pairs": players // 2,
-        "gap": posed["parameters"].get("gap"),
-        "mean": posed["parameters"].get("mean"),
         "seed": experiment["seed"],
+    } | {
+        name: _parameter_value(posed["parameters"].get(name.removeprefix(_PARAMETER)), kind)
+        for name, kind in columns.items()
+        if name.startswith(_PARAMETER)
     }
 
 
@@ -141,8 +187,8 @@ def _check_horizon(
 ) -> HorizonCheck:
     import polars as pl
 
-    labels = _labels(experiment, unit)
-    policy, problem, last = labels["policy"], labels["problem"], int(max(short["round"]))
+    policy = experiment["policies"][unit["policy"]]["label"]
+    problem, last = experiment["problems"][unit["problem"]]["name"], int(max(short["round"]))
     long = frame.filter(
         pl.col("policy") == policy,
         pl.col("problem") == problem,

@@ -116,8 +116,9 @@ def split_into_units(experiment: Experiment) -> list[WorkUnit]:
                     f"an experiment has at most {_MAX_UNITS:,} work units: lower its replications, "
                     f"{experiment.replications:,}, or its rounds"
                 )
+            numbers = experiment.replication_numbers(problem_index)
             for first in range(0, experiment.replications, size):
-                part = range(first, min(first + size, experiment.replications))
+                part = numbers[first : first + size]
                 units.append(_unit(experiment, entry_index, problem_index, checkpoints, part))
     return units
 
@@ -132,7 +133,7 @@ def split_horizon_check(experiment: Experiment) -> list[WorkUnit]:
     checkpoints = checkpoints[checkpoints <= experiment.rounds // _HORIZON_SHARE]
     players = [posed.problem.players for posed in experiment.problems]
     largest = players.index(max(players))
-    part = range(min(_HORIZON_REPLICATIONS, experiment.replications))
+    part = experiment.replication_numbers(largest)[:_HORIZON_REPLICATIONS]
     return [
         _unit(experiment, entry_index, largest, checkpoints, part)
         for entry_index, entry in enumerate(experiment.entries)

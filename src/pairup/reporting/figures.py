@@ -1,4 +1,4 @@
-"""Figures: the pictures that an experiment asks for, drawn from its results, and their captions."""
+"""Figures: the pictures that an experiment asks for, drawn from its results."""
 
 from __future__ import annotations
 
@@ -15,37 +15,40 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pairup.analysis.analysis import Analysis
+from pairup.analysis.instances import average_values, group_names
 from pairup.analysis.limits import divide_by_limits
-from pairup.analysis.means import final, mean_intervals, policies_of
+from pairup.analysis.means import policies_of
 from pairup.bounds import theorem
-from pairup.errors import PairupError, ResultsError
-from pairup.experiments.experiment import Experiment
+from pairup.checks import check_choice
+from pairup.errors import PairupError, ResultsError, did_you_mean
 from pairup.experiments.families import PosedProblem
 from pairup.experiments.figure_spec import FigureSpec
 from pairup.policies import Policy
 from pairup.problem import Problem
+from pairup.reporting.captions import describe_in_words, write_caption
 from pairup.reporting.limit_bars import plot_limit_bars
 from pairup.reporting.line_plots import plot_final_regret, plot_regret_curves
 from pairup.reporting.style import PARAMETER_NAMES, RC_PARAMS, Style, assign_styles
+from pairup.reporting.tail_plot import plot_tail
 
 # Inches: text of 9 points stays readable on a phone, where it shrinks by a third.
 _SIZE = (5.4, 3.7)
 _NAMES_BESIDE_AXES = 12  # that find room in a figure of that size
 _INCHES_PER_NAME = 0.17  # for each further one
-_SYMBOLS = {"pairs": "L"}
 # By the endings of the files: metadata to leave out, so that the same figure gives the same bytes.
-_NO_METADATA = {
+_NO_METADATA: dict[str, dict[str, None]] = {
     "png": {"Software": None},
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
+FORMATS = tuple(_NO_METADATA)
 
 
 @dataclass(frozen=True)
 class Picture:
     """A figure as it is seen; `alt` says the same in words, for readers who cannot see it.
 
-    Its files have its name and are "png", "svg" and "pdf"; the same figure gives the same bytes.
+    Its files have its name, and endings of `FORMATS`; the same figure gives the same bytes.
     """
 
     name: str
@@ -60,10 +63,34 @@ class Picture:
         return base64.b64encode(self.files["svg"]).decode()
 
 
-def draw_figures(analysis: Analysis) -> list[Picture]:
-    """Draw all figures that an experiment asks for, in its order."""
-    styles = assign_styles(entry.label for entry in analysis.results.experiment.entries)
-    return [_picture(spec, analysis, styles) for spec in analysis.results.experiment.figures]
+def draw_figures(
+    analysis: Analysis, names: Sequence[str] = (), formats: Sequence[str] = FORMATS
+) -> list[Picture]:
+    """Draw the figures that an experiment asks for, in its order.
+
+    Parameters
+    ----------
+    analysis
+        Results of the experiment.
+    names
+        Names of the figures to draw; by default all.
+    formats
+        Kinds of files to make: "png", "svg" and "pdf".
+    """
+    experiment = analysis.results.experiment
+    known = [spec.name for spec in experiment.figures]
+    for name in names:
+        if name not in known:
+            near = did_you_mean(name, known)
+            raise ResultsError(f"{experiment.name} has no figure called {name!r}{near}")
+    for ending in formats:
+        check_choice("format", ending, FORMATS, ResultsError)
+    styles = assign_styles(entry.label for entry in experiment.entries)
+    return [
+        _picture(spec, analysis, styles, formats)
+        for spec in experiment.figures
+        if not names or spec.name in names
+    ]
 
 
 def write_pictures(pictures: Iterable[Picture], folder: Path) -> list[Path]:
@@ -77,18 +104,20 @@ def write_pictures(pictures: Iterable[Picture], folder: Path) -> list[Path]:
     return paths
 
 
-def render(figure: Figure) -> dict[str, bytes]:
-    """Render a figure as PNG, SVG and PDF; the same figure gives the same bytes."""
+def render(figure: Figure, formats: Sequence[str] = FORMATS) -> dict[str, bytes]:
+    """Render a figure as PNG, SVG or PDF; the same figure gives the same bytes."""
     files = {}
     with matplotlib.rc_context(RC_PARAMS):
-        for ending, metadata in _NO_METADATA.items():
+        for ending in formats:
             buffer = io.BytesIO()
-            figure.savefig(buffer, format=ending, dpi=200, metadata=metadata)
+            figure.savefig(buffer, format=ending, dpi=200, metadata=_NO_METADATA[ending])
             files[ending] = buffer.getvalue()
     return files
 
 
-def _picture(spec: FigureSpec, analysis: Analysis, styles: Mapping[str, Style]) -> Picture:
+def _picture(
+    spec: FigureSpec, analysis: Analysis, styles: Mapping[str, Style], formats: Sequence[str]
+) -> Picture:
     experiment = analysis.results.experiment
     posed = [each for each in experiment.problems if spec.shows(each)]
     rows = analysis.results.frame.filter(
@@ -99,12 +128,13 @@ def _picture(spec: FigureSpec, analysis: Analysis, styles: Mapping[str, Style]) 
         rows = rows.filter(pl.col("policy").is_in(list(spec.policies)))
     if rows.is_empty():
         raise ResultsError(f"figure {spec.name} of {experiment.name} has no results to draw")
+    shown = divide_by_limits(rows, analysis.limits) if spec.kind == "limit" else rows
     return Picture(
         name=f"{experiment.name}-{spec.name}",
         title=spec.title or spec.name,
-        caption=_caption(spec, experiment),
-        alt=_describe_in_words(spec, rows, analysis.limits if spec.kind == "limit" else None),
-        files=render(_figure(spec, analysis, posed, rows, styles)),
+        caption=write_caption(spec, experiment),
+        alt=describe_in_words(spec, shown),
+        files=render(_figure(spec, analysis, posed, rows, styles), formats),
     )
 
 
@@ -120,17 +150,32 @@ def _figure(
         figure = Figure(figsize=_size(len(present)), layout="constrained")
         ax = figure.subplots()
         if spec.kind == "curves":
-            entries = analysis.results.experiment.entries
-            drawn = [entry.policy for entry in entries if entry.label in present]
-            bounds = _theorems(posed[0].problem, drawn)
-            limit = analysis.limits.get(posed[0].problem.name) if spec.limit else None
-            plot_regret_curves(rows, ax, spec.x_scale, spec.y_scale, styles, bounds, limit)
+            _plot_curves(spec, analysis, posed, rows, ax, styles)
+        elif spec.kind == "tail":
+            plot_tail(rows, ax, styles)
         else:
             _plot_last_round(spec, analysis, posed, rows, ax, styles)
         ax.set_title(spec.title)
         figure.draw_without_rendering()  # the layout once, not again for each kind of file
         figure.set_layout_engine("none")
     return figure
+
+
+def _plot_curves(
+    spec: FigureSpec,
+    analysis: Analysis,
+    posed: Sequence[PosedProblem],
+    rows: pl.DataFrame,
+    ax: Axes,
+    styles: Mapping[str, Style],
+) -> None:
+    """Draw regret against the round; the theorems are about one problem, the limit is a mean."""
+    entries, present = analysis.results.experiment.entries, policies_of(rows)
+    drawn = [entry.policy for entry in entries if entry.label in present]
+    bounds = _theorems(posed[0].problem, drawn) if len(posed) == 1 else {}
+    limits = average_values(analysis.limits, group_names(rows, spec.over))
+    limit = next(iter(limits.values()), None) if spec.limit else None
+    plot_regret_curves(rows, ax, spec.x_scale, spec.y_scale, styles, bounds, limit, spec.over)
 
 
 def _plot_last_round(
@@ -142,15 +187,13 @@ def _plot_last_round(
     styles: Mapping[str, Style],
 ) -> None:
     """Draw what the last round shows against a parameter of the problems."""
-    x = spec.x or ""
-    values = {each.problem.name: each.parameters.get(x, each.problem.name) for each in posed}
-    if spec.kind == "limit":
-        names = {name: str(value) for name, value in values.items()}
-        plot_limit_bars(rows, ax, analysis.limits, names, spec.y_scale, styles)
-        ax.set_xlabel(PARAMETER_NAMES.get(x, x))
-    else:
-        rows = rows.with_columns(pl.col("problem").replace_strict(values).alias(x))
-        plot_final_regret(rows, ax, x, spec.normalise, spec.x_scale, spec.y_scale, styles)
+    x, scales = spec.x or "", (spec.x_scale, spec.y_scale)
+    if spec.kind == "final":
+        plot_final_regret(rows, ax, x, spec.normalise, *scales, styles, spec.over)
+        return
+    names = {each.problem.name: str(each.parameters[x]) for each in posed if x}
+    plot_limit_bars(rows, ax, analysis.limits, names, spec.y_scale, styles, spec.over)
+    ax.set_xlabel(PARAMETER_NAMES.get(x, x))
 
 
 def _size(policies: int) -> tuple[float, float]:
@@ -166,50 +209,3 @@ def _theorems(problem: Problem, policies: Iterable[Policy]) -> dict[str, float]:
             name, constant = theorem(problem, policy)
             known[name] = constant
     return {name: constant for name, constant in known.items() if constant > 0}
-
-
-def _caption(spec: FigureSpec, experiment: Experiment) -> str:
-    """Say what a figure shows, of how many replications, and what its lines and bands are."""
-    after = f"Mean regret after {experiment.rounds:,} rounds"
-    against = f" against {PARAMETER_NAMES.get(spec.x, spec.x)}" if spec.x else ""
-    times = ", times the square of the gap," if spec.normalise == "gap2" else ""
-    what = {
-        "curves": "Mean regret against the round",
-        "final": f"{after}{times}{against}",
-        "limit": f"{after} in multiples of the limit c ln T{against}",
-    }[spec.kind]
-    where = ", ".join(f"{_SYMBOLS.get(key, key)} = {value}" for key, value in spec.where.items())
-    log = ", log scale" if "log" in (spec.x_scale, spec.y_scale) else ""
-    notes = {
-        "curves": " Dashed, where it fits: the bound of the theorem, asymptotic.",
-        "final": "",
-        "limit": " No policy that is good on every problem stays below 1 as T grows.",
-    }[spec.kind]
-    if spec.limit:
-        notes += (
-            " Black: c ln t, which no policy that is good on every problem stays below as t grows."
-        )
-    return (
-        f"{what}{f' ({where})' if where else ''}, {experiment.replications} replications, "
-        f"{'bands' if spec.kind != 'limit' else 'intervals'} of 95%{log}.{notes}"
-    )
-
-
-def _describe_in_words(
-    spec: FigureSpec, rows: pl.DataFrame, units: Mapping[str, float] | None
-) -> str:
-    """Say the ends of all lines in words, or the first and the last bar."""
-    means, digits = mean_intervals(final(rows)), 0
-    if units is not None:
-        means, digits = divide_by_limits(means, units), 1
-    parts = []
-    for policy in policies_of(means):
-        values = [f"{value:,.{digits}f}" for value in means.filter(policy=policy)["estimate"]]
-        span = f"from {values[0]} to {values[-1]}" if len(values) > 1 else values[0]
-        parts.append(f"{policy} {span}")
-    what = {
-        "curves": "Lines of regret against the round",
-        "final": "Lines of final regret",
-        "limit": "Bars of final regret in multiples of the limit",
-    }[spec.kind]
-    return f"{spec.title}. {what}; at the last round {'; '.join(parts)}."

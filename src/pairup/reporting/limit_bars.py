@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
+from pairup.analysis.instances import average_instances, group_names
 from pairup.analysis.limits import divide_by_limits
 from pairup.analysis.means import final, mean_intervals, policies_of
 from pairup.reporting.style import (
@@ -29,12 +30,15 @@ def plot_limit_bars(
     names: Mapping[str, str] | None = None,
     y_scale: Scale = "linear",
     styles: Mapping[str, Style] | None = None,
+    over: str | None = None,
 ) -> Axes:
     """Draw the final regret of each policy in multiples of the limit c ln T, as bars.
 
     Each problem has a group of bars, with its name, or that in `names`, under it. Limits are as in
-    `divide_by_limits`. The scale is also "log" where the highest bar is more than 10 times the
-    lowest; bars then begin at 1, the limit.
+    `divide_by_limits`. With `over`, a group of bars is a mean over instances that differ in this
+    parameter, of the multiples of their own limits; it is called by the first of them in `names`.
+    The scale is also "log" where the highest bar is more than 10 times the lowest; bars then begin
+    at 1, the limit.
 
     Examples
     --------
@@ -43,7 +47,9 @@ def plot_limit_bars(
     >>> limits = {"mine": bounds.lower(Problem([0.9, 0.8, 0.3])).constant}  # doctest: +SKIP
     >>> plot_limit_bars(load_results("results"), Figure().subplots(), limits)  # doctest: +SKIP
     """
-    means = divide_by_limits(mean_intervals(final(frame)), limits)
+    relative = divide_by_limits(final(frame), limits)
+    called = {group: name for name, group in reversed(group_names(relative, over).items())}
+    means = mean_intervals(average_instances(relative, over))
     if means.is_empty():
         ax.set_axis_off()
         ax.text(0.5, 0.5, "No problem here has a limit.", ha="center", transform=ax.transAxes)
@@ -56,7 +62,7 @@ def plot_limit_bars(
     set_scales(ax, "linear", "log" if log else "linear", start=-1)
     if log:
         ax.set_ylim(bottom=min([1.0, *means.filter(pl.col("estimate") > 0)["estimate"]]) / 1.5)
-    ax.set_xticks(range(len(groups)), [(names or {}).get(group, group) for group in groups])
+    ax.set_xticks(range(len(groups)), [(names or {}).get(called[group], group) for group in groups])
     ax.grid(visible=False, axis="x")
     ax.set_ylabel(f"regret after {format_short(int(means['round'].item(-1)))} rounds / limit")
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)

@@ -16,8 +16,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 
+from pairup.analysis.instances import average_instances
 from pairup.analysis.means import final, mean_intervals, policies_of
-from pairup.errors import ResultsError
+from pairup.errors import ResultsError, did_you_mean
+from pairup.experiments.results import parameter_column, parameters_of
 from pairup.reporting.style import (
     GREY,
     LIMIT_DASHES,
@@ -43,13 +45,15 @@ def plot_regret_curves(
     styles: Mapping[str, Style] | None = None,
     bounds: Mapping[str, float] | None = None,
     limit: float | None = None,
+    over: str | None = None,
 ) -> Axes:
     """Draw the mean regret of each policy on one problem against the round, with bands of 95%.
 
-    Regret of 0 cannot be drawn in log scale and is left out. Styles follow by default the order of
-    the policies in the frame. `bounds` are factors of ln(t) by name, drawn as dashed lines; one
-    that would lie far above the curves is left out, and a note says so. `limit` is the constant of
-    a `plot_limit_line`.
+    With `over` the problems are instances that differ in this parameter, and the mean is that of
+    `pairup.analysis.instances.average_instances`. Regret of 0 cannot be drawn in log scale and is
+    left out. Styles follow by default the order of the policies in the frame. `bounds` are factors
+    of ln(t) by name, drawn as dashed lines; one that would lie far above the curves is left out,
+    and a note says so. `limit` is the constant of a `plot_limit_line`.
 
     Examples
     --------
@@ -58,11 +62,12 @@ def plot_regret_curves(
     >>> ax = Figure().subplots()
     >>> plot_regret_curves(load_results("results"), ax)  # doctest: +SKIP
     """
-    problems = frame["problem"].unique(maintain_order=True).to_list()
-    if len(problems) != 1:
+    frame = average_instances(frame, over)
+    problems = frame.select("experiment", "problem").n_unique()
+    if problems != 1:
         raise ResultsError(
-            f"regret curves are drawn for one problem, got {len(problems)}: "
-            'keep one, frame.filter(problem="...")'
+            f"regret curves are drawn for one problem, got {problems}: keep one, "
+            f'frame.filter(problem="..."){_advise_over(frame)}'
         )
     means = mean_intervals(frame).sort("round")
     _series(means, ax, "round", y_scale, styles or assign_styles(policies_of(frame)), markers=False)
@@ -86,11 +91,14 @@ def plot_final_regret(
     x_scale: Scale = "linear",
     y_scale: Scale = "linear",
     styles: Mapping[str, Style] | None = None,
+    over: str | None = None,
 ) -> Axes:
     """Draw the mean regret of each policy after the last round against a parameter.
 
-    `x` is a numeric column of the frame, such as "pairs" or "mean"; "gap2" draws the regret times
-    the square of the gap, as SAM's authors show it. For the rest see `plot_regret_curves`.
+    `x` is a parameter of the problems, such as "mean", or "players" or "pairs"; there must be one
+    problem for each of its values, or one group of instances that differ in the parameter `over`.
+    "gap2" draws the regret times the square of the gap, as SAM's authors show it. For the rest see
+    `plot_regret_curves`.
 
     Examples
     --------
@@ -99,15 +107,10 @@ def plot_final_regret(
     >>> ax = Figure().subplots()
     >>> plot_final_regret(load_results("results"), ax, x="mean")  # doctest: +SKIP
     """
-    factor = pl.col("gap") ** 2 if normalise == "gap2" else pl.lit(1.0)
-    last = final(frame)
-    means = mean_intervals(last).with_columns(pl.col("estimate", "low", "high") * factor)
-    if x not in means.columns:
-        swept = last.group_by("experiment", "problem", maintain_order=True).agg(pl.col(x).first())
-        means = means.join(swept, on=["experiment", "problem"], maintain_order="left")
-    if means[x].null_count():
-        raise ResultsError(f"the figure needs {x} of every problem, got problems without one")
-    means = means.sort(x, maintain_order=True)
+    factor = pl.col(parameter_column("gap")) ** 2 if normalise == "gap2" else pl.lit(1.0)
+    frame = average_instances(final(frame), over)
+    means = mean_intervals(frame).with_columns(pl.col("estimate", "low", "high") * factor)
+    means = _with_axis(means, x).sort(x, maintain_order=True)
     _series(means, ax, x, y_scale, styles or assign_styles(policies_of(frame)), markers=True)
     values = means[x].unique().sort().to_list()
     ax.set_xmargin(0.02)
@@ -119,6 +122,32 @@ def plot_final_regret(
     ax.set_ylabel(f"{regret} after {format_short(int(means['round'].item(-1)))} rounds")
     _label_line_ends(ax)
     return ax
+
+
+def _with_axis(means: pl.DataFrame, x: str) -> pl.DataFrame:
+    """Give the values of a parameter a column of its name; refuse two problems with one value."""
+    column = parameter_column(x) if x in parameters_of(means) else x
+    if column not in means.columns:
+        near = did_you_mean(x, [*parameters_of(means), "players", "pairs"])
+        raise ResultsError(f"the problems have no parameter {x!r}{near}")
+    means = means.with_columns(pl.col(column).alias(x))
+    if means[x].null_count():
+        raise ResultsError(f"the figure needs {x} of every problem, got problems without one")
+    for (value,), rows in means.group_by(x, maintain_order=True):
+        problems = rows.select("experiment", "problem").unique(maintain_order=True)["problem"]
+        if len(problems) > 1:
+            raise ResultsError(
+                f"{len(problems)} problems have {x} = {value}, {problems[0]} and {problems[1]} "
+                f'among them: keep one, frame.filter(problem="..."){_advise_over(rows)}'
+            )
+    return means
+
+
+def _advise_over(rows: pl.DataFrame) -> str:
+    """Name the parameter in which problems differ, if it is one alone."""
+    parameters = parameters_of(rows)
+    varied = [name for name in parameters if rows[parameter_column(name)].n_unique() > 1]
+    return f', or average over them, over="{varied[0]}"' if len(varied) == 1 else ""
 
 
 def plot_limit_line(ax: Axes, constant: float, rounds: int) -> Axes:

@@ -72,7 +72,7 @@ class _Chapter:
     @property
     def limit_regret(self) -> dict[str, float]:
         unit = math.log(self.experiment.rounds)
-        return {name: constant * unit for name, constant in self.analysis.limits.items()}
+        return {name: constant * unit for name, constant in self.analysis.mean_limits.items()}
 
     @property
     def ties(self) -> dict[str, str]:
@@ -179,7 +179,7 @@ def _findings(analyses: Sequence[Analysis]) -> dict[Claim, Finding]:
     if not swept:
         return {}
     checks = [check for results in swept for check in results.horizon_checks]
-    return check_claims(pl.concat([results.frame for results in swept]), checks)
+    return check_claims(pl.concat([results.frame for results in swept], how="diagonal"), checks)
 
 
 def _lead(

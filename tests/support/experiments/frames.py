@@ -26,8 +26,8 @@ def rows(policy, regret, problem="p", rounds=(9,), **columns):
         "family": "around",
         "players": 8,
         "pairs": 4,
-        "gap": 0.1,
-        "mean": 0.5,
+        "param_gap": 0.1,
+        "param_mean": 0.5,
         "seed": 0,
     } | columns
     return pl.DataFrame(
@@ -38,7 +38,7 @@ def rows(policy, regret, problem="p", rounds=(9,), **columns):
             "regret": regret.ravel(),
             "games": np.zeros(regret.size, np.int64),
         },
-        schema_overrides={"mean": pl.Float64},
+        schema_overrides={"param_mean": pl.Float64},
     )
 
 
@@ -64,7 +64,7 @@ def simulated(pairs=(2, 4), rounds=3_000, replications=3, policies=POLICIES):
                     family="from_zero",
                     players=problem.players,
                     pairs=problem.pairs,
-                    mean=None,
+                    param_mean=None,
                 )
             )
     return pl.concat(parts)

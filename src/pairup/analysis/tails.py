@@ -1,0 +1,126 @@
+"""Tails: how the regret of single replications is spread, which means and their intervals hide.
+
+A policy that is nearly always good and seldom misled for the rest of the run has a small mean, and
+replications that lose many times as much. In frames of `average_instances` the values are the means
+of instances.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from pairup.analysis.means import LEVEL, final, problem_columns
+
+QUANTILES = {"q50": 0.5, "q90": 0.9, "q95": 0.95, "q99": 0.99}
+
+
+def tail_quantiles(frame: pl.DataFrame, measure: str = "regret") -> pl.DataFrame:
+    """Give quantiles over replications after the last round.
+
+    Parameters
+    ----------
+    frame
+        Results, as `pairup.load_results` returns them.
+    measure
+        Column of which to take quantiles, "regret" or "games".
+
+    Returns
+    -------
+    polars.DataFrame
+        A row for each experiment, problem and policy, in the order of the frame, with the problem's
+        columns: ``q50`` (the median), ``q90``, ``q95``, ``q99`` and ``max``. A quantile is the
+        least value that was measured and that so large a share of the replications do not exceed:
+        of fewer than 100 replications, ``q99`` is the largest value.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> row = dict(experiment="e", problem="p", policy="SAM", round=9)
+    >>> frame = pl.DataFrame([row | dict(replication=r, regret=1.0 + r) for r in range(20)])
+    >>> tail_quantiles(frame).select("q50", "q90", "q95", "q99", "max").row(0)
+    (10.0, 18.0, 19.0, 20.0, 20.0)
+    """
+    values = pl.col(measure)
+    keys = ["experiment", "problem", *problem_columns(frame), "policy"]
+    return (
+        final(frame)
+        .group_by(keys, maintain_order=True)
+        .agg(
+            *(values.sort().get(_place(share)).alias(name) for name, share in QUANTILES.items()),
+            max=values.max(),
+        )
+    )
+
+
+def _place(share: float) -> pl.Expr:
+    """Give the place of a quantile among sorted values; rounded, as 0.95 * 20 exceeds 19."""
+    return (pl.len() * share).round(9).ceil().cast(pl.Int64) - 1
+
+
+def tail_probabilities(
+    frame: pl.DataFrame, measure: str = "regret", level: float = LEVEL
+) -> pl.DataFrame:
+    """Give the share of the replications that lost at least so much, with Wilson's interval.
+
+    The interval is that of each share by itself: of a hundred points about five lie outside theirs.
+
+    Parameters
+    ----------
+    frame
+        Results, of which the last round of each problem is used.
+    measure, level
+        As in `mean_intervals`.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row for each experiment, problem, policy and distinct value of the measure, in rising
+        order: the measure, ``probability`` (the share of replications of at least this value),
+        ``low`` and ``high``.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> row = dict(experiment="e", problem="p", policy="SAM", round=9)
+    >>> frame = pl.DataFrame([row | dict(replication=r, regret=1.0 + r) for r in range(4)])
+    >>> tail_probabilities(frame).select("regret", "probability").rows()
+    [(1.0, 1.0), (2.0, 0.75), (3.0, 0.5), (4.0, 0.25)]
+    """
+    keys = ["experiment", "problem", "policy"]
+    counted = final(frame).select(*keys, measure).sort(measure, maintain_order=True)
+    count, below = pl.len().over(keys), pl.int_range(pl.len()).over(keys)
+    ranked = counted.with_columns(n=count, exceeding=count - below)
+    ranked = ranked.unique([*keys, measure], keep="first", maintain_order=True)
+    n, exceeding = (ranked[name].to_numpy().astype(np.float64) for name in ("n", "exceeding"))
+    low, high = wilson(exceeding / n, n, level)
+    return ranked.select(
+        *keys,
+        measure,
+        probability=pl.Series(exceeding / n, dtype=pl.Float64),
+        low=pl.Series(low, dtype=pl.Float64),
+        high=pl.Series(high, dtype=pl.Float64),
+    )
+
+
+def wilson(
+    share: np.ndarray, count: np.ndarray, level: float = LEVEL
+) -> tuple[np.ndarray, np.ndarray]:
+    """Give the ends of Wilson's interval of a probability, of which a share was seen.
+
+    It holds every probability from which the share does not differ by the normal test: unlike the
+    interval around the share itself, it is right for probabilities near 0 and 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> low, high = wilson(np.array([0.1]), np.array([20.0]))
+    >>> round(float(low[0]), 3), round(float(high[0]), 3)
+    (0.028, 0.301)
+    """
+    from scipy.special import ndtri  # slow to import
+
+    z = float(ndtri((1 + level) / 2)) ** 2 / count
+    middle = (share + z / 2) / (1 + z)
+    half = np.sqrt(z * (share * (1 - share) + z / 4)) / (1 + z)
+    return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
