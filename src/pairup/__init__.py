@@ -8,6 +8,7 @@ The names to import, by concept:
 
 - the problem: `Problem`, `Matching`, `best_matching`
 - policies: `Unimodal`, `RankOneThompson`, `SAM` and others (`policy_names`), `get_policy`, `Policy`
+- policies of your own: the modules `pairup.extending` and `pairup.testing`
 - simulation: `simulate`, which returns a `Run`
 - live learning: `Learner` (made by `Policy.learner`), `Estimate`, `Rate`
 - theory: `bounds`
