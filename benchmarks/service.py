@@ -19,7 +19,7 @@ import psutil
 import uvicorn
 from fastapi import Depends, FastAPI, Request, Response
 
-_PLAYERS, _BATCH, _MANY = 200, 100, 5_000
+_PLAYERS, _BATCH, _MANY, _LARGE = 200, 100, 5_000, 4_000
 
 
 def measure(quick: bool) -> list[dict[str, object]]:
@@ -29,6 +29,8 @@ def measure(quick: bool) -> list[dict[str, object]]:
         rows.append(_memory(Path(folder), 100 if quick else 3_000))
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         rows += _many(Path(folder), 2 if quick else 6)
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        rows += _beside(Path(folder), 3 if quick else 10)
     return rows
 
 
@@ -213,3 +215,37 @@ def _many(folder: Path, rounds: int) -> list[dict[str, object]]:
     rows[1]["note"] = f"s: {first}; {size} MB"
     rows[2]["note"] = f"CPU s of a proposal and its batch: {spent}"
     return rows
+
+
+def _beside(folder: Path, rounds: int) -> list[dict[str, object]]:
+    """Let players of a small pool wait and be away while a large pool proposes and learns."""
+    process, rng, working = _started(folder), random.Random(4), threading.Event()
+    with (
+        httpx.Client(base_url=process.url, timeout=600) as client,
+        httpx.Client(base_url=process.url, timeout=600) as other,
+    ):
+        _join(client, _LARGE)
+        _round(client, rng)
+        other.post("/v1/pools", json={"name": "small"}).raise_for_status()
+        idle = [_put(other, number) for number in range(200)]
+
+        def work() -> None:
+            for _ in range(rounds):
+                _round(client, rng)
+            working.set()
+
+        thread, busy = threading.Thread(target=work), []
+        thread.start()
+        while not working.is_set():
+            busy.append(_put(other, len(busy)))
+        thread.join()
+    process.stop()
+    return [
+        _row("PUT of a player, the other pool idle", idle),
+        _row(f"PUT of a player, the other pool of {_LARGE} at work", busy),
+    ]
+
+
+def _put(client: Any, number: int) -> float:
+    body = {"status": ("waiting", "away")[number % 2]}
+    return _timed(client.put, "/v1/pools/small/players/ann", json=body)[0]

@@ -1,15 +1,19 @@
 """The service among its pools: what is in memory, at the same moment, and what it reads again."""
 
 import threading
+import time
 
+import psycopg
 import pytest
 from sqlalchemy import text
 
+from pairup.service.domain import events
 from pairup.service.domain.pool import replay
 from pairup.service.domain.pool_rules import Rules
 from pairup.service.domain.snapshot import write_snapshot
 from pairup.service.operations.verify import verify
 from pairup.service.store import Store
+from pairup.service.use_cases.service import Service
 from tests.support.service.pools import Api
 
 
@@ -300,3 +304,51 @@ def test_a_pool_with_options_beyond_today_s_limits_does_not_keep_the_service_fro
     lone("PATCH", "/v1/pools/old", 200, json={"lifetime_s": 30})
     lone("PATCH", "/v1/pools/old", 422, json={"options": {"period": 101}})
     assert lone.json("PATCH", "/v1/pools/old", json={"options": {}})["options"] == {}
+
+
+def test_a_decision_holds_no_lock_of_sqlite(lone):
+    """While one pool decides, another is written to: SQLite has one writer for both."""
+    lone.pool("slow", players="abcd")
+    lone.pool("fast")
+
+    def decide(work):
+        lone.service.put_player("fast", "ann", "waiting")
+        work.add(events.Joined("eve", "waiting"))
+
+    lone.service.pools.change("slow", decide)
+    assert lone.status("ann", "fast") == lone.status("eve", "slow") == "waiting"
+
+
+def test_a_decision_is_made_again_when_another_process_was_faster(lone):
+    lone.pool(players="abcd")
+    store = Store(lone.database)
+    other = Service(lone.service.settings, store, lone.clock)
+    tries = []
+
+    def decide(work):
+        tries.append(sorted(work.pool.players))
+        if len(tries) == 1:
+            other.put_player("chess", "eve", "waiting")
+        work.add(events.Joined("fay", "waiting"))
+
+    lone.service.pools.change("chess", decide)
+    other.close()
+    assert tries == [["a", "b", "c", "d"], ["a", "b", "c", "d", "eve"]]
+    assert lone.kinds()[-2:] == ["joined", "joined"]
+    assert [each.error for each in verify(lone.service.store)] == [""]
+
+
+def test_a_locked_row_of_postgresql_is_waited_for_no_longer_than_the_settings_say(postgres):
+    """Also by requests that waited for one another before: the waits do not add up."""
+    database = postgres.new_database()
+    api = Api(database, wait_s=1.0)
+    api.pool(players="ab")
+    with psycopg.connect(database) as connection:
+        connection.execute("SELECT * FROM pools FOR UPDATE")
+        began = time.monotonic()
+        answers = api.together(3, "PUT", "/v1/pools/chess/players/c", json={})
+        waited = time.monotonic() - began
+    assert {answer.status_code for answer in answers} == {503}
+    assert waited < 1.9
+    api("PUT", "/v1/pools/chess/players/c", 201, json={})
+    api.stop()

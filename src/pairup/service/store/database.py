@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
@@ -99,14 +100,20 @@ class Store:
             raise error
 
     @contextmanager
-    def writing(self, into_reserve: bool = False) -> Iterator[Transaction]:
+    def writing(
+        self, into_reserve: bool = False, deadline: float | None = None
+    ) -> Iterator[Transaction]:
         """Open a transaction that writes; it is on the disk when the block has ended.
 
-        What makes room, or ends the process, may use the room that others must leave.
+        What makes room, or ends the process, may use the room that others must leave. In a server
+        no lock is waited for beyond `deadline`, by the monotonic clock.
         """
         if not into_reserve:
             self.check_room()
         with self._turn, self._translating_errors(), self._begin(writes=True) as connection:
+            if deadline is not None and self.many_writers:
+                left_ms = max(1, round(1_000 * (deadline - time.monotonic())))
+                connection.exec_driver_sql(f"SET LOCAL lock_timeout = {left_ms}")
             yield Transaction(connection, self.archive_folder)
 
     def shrink(self) -> None:

@@ -45,13 +45,16 @@ class EventLog:
             self._numbers[pool_id] = found
         return self._numbers[pool_id]
 
-    def append(self, pool_id: str, recorded: list[Recorded]) -> None:
-        """Add events to the log."""
+    def append(
+        self, pool_id: str, recorded: list[Recorded], bodies: list[bytes] | None = None
+    ) -> None:
+        """Add events to the log, with their bodies if they were encoded before."""
         if not recorded:
             return
-        number = self._number(pool_id)
+        number, given = self._number(pool_id), bodies or encode_events(recorded)
         rows = [
-            (number, seq, at, event.kind, encode_body(pack(event))) for seq, at, event in recorded
+            (number, seq, at, event.kind, body)
+            for (seq, at, event), body in zip(recorded, given, strict=True)
         ]
         names = tables.events.c.keys()
         self._execute(insert(tables.events), [dict(zip(names, row, strict=True)) for row in rows])
@@ -125,6 +128,11 @@ class EventLog:
         self._execute(delete(tables.snapshots).where(mine, table.seq == seq))
         row = {"pool": self._number(pool_id), "seq": seq, "at": at, "body": body}
         self._execute(insert(tables.snapshots), row)
+
+
+def encode_events(recorded: list[Recorded]) -> list[bytes]:
+    """Encode the bodies of events, so that no lock is held meanwhile."""
+    return [encode_body(pack(each.event)) for each in recorded]
 
 
 def _decode(pool_id: str, seq: int, body: bytes | str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -34,6 +36,36 @@ class _StalePoolError(Exception):
     """A pool in memory was deleted, here or by another process."""
 
 
+class _OvertakenError(Exception):
+    """Another process changed a pool between a decision and its commit."""
+
+
+@dataclass
+class _Change:
+    """What a request does to a pool, decided and ready to be written."""
+
+    work: UnitOfWork
+    request: KeyedRequest | None  # whose answer is kept
+    result: Any = None
+    refusal: RefusalError | None = None
+    snapshot: bytes | None = None
+    size: int = 0  # bytes of the kept answer
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to write."""
+        return not self.work.log and self.request is None and self.snapshot is None
+
+    def write(self, transaction: Transaction) -> None:
+        """Write the events, what follows from them, the answer, and the snapshot if it is due."""
+        self.work.flush(transaction)
+        if self.request:
+            self.size = self.request.keep(transaction, self.result, self.work.now)
+        if self.snapshot is not None:
+            pool = self.work.pool
+            transaction.add_snapshot(pool.id, pool.seq, pool.at, self.snapshot)
+
+
 def _retried(attempt: Callable[P, T]) -> Callable[P, T]:
     """Try again where another process was faster, or has deleted the pool in memory."""
 
@@ -56,8 +88,9 @@ class PoolAccess:
     """Reads and changes of pools, which are called by name.
 
     A change holds the pool's lock and, in one transaction, the lock of its row: it reads what other
-    processes appended, decides, appends its events and its idempotent answer, and commits. Whatever
-    fails on the way, the pool in memory is thrown away and read again.
+    processes appended, decides, appends its events and its idempotent answer, and commits. SQLite
+    has one writer for all pools, so there it decides first, and commits if nobody else changed the
+    pool meanwhile. Whatever fails on the way, the pool in memory is thrown away and read again.
     """
 
     def __init__(
@@ -100,7 +133,7 @@ class PoolAccess:
             transaction.add_pool(work.pool.id, name, work.now)
             version = current_version(rules.make_policy())
             work.add(events.Created(name, rules.as_json(), version))
-            work.flush()
+            work.flush(transaction)
             reply = Reply(views.pool(work.pool))
             size = request.keep(transaction, reply, work.now) if request else 0
         self._count(work, request, size)
@@ -115,8 +148,8 @@ class PoolAccess:
         """
         self._limits.check_events()
         cached = self.cache.find(name)
-        with self.cache.hold(cached):
-            return self._change_held(cached, command, request)
+        with self.cache.hold(cached) as deadline:
+            return self._change_held(cached, command, request, deadline)
 
     def change_once(
         self, name: str, command: Command[dict[str, Any]], request: KeyedRequest | None
@@ -125,37 +158,86 @@ class PoolAccess:
         return self.change(name, lambda work: Reply(command(work)), request)
 
     def _change_held(
-        self, cached: CachedPool, command: Command[Any], request: KeyedRequest | None = None
+        self,
+        cached: CachedPool,
+        command: Command[Any],
+        request: KeyedRequest | None,
+        deadline: float,
     ) -> Any:
-        result: Any = None
-        refusal, size = None, 0
         try:
-            with self._store.writing() as transaction:
-                row = self._row(transaction, cached, lock=True)
-                if request and (stored := request.stored_reply(transaction)):
-                    return stored
-                self._check_quota(request)
-                pool = cached.bring_up_to(row, transaction)
-                work = UnitOfWork(pool, transaction, self._clock.now(), self._new_id)
-                try:
-                    result = command(work)
-                except RefusalError as problem:
-                    refusal = problem
-                work.flush()
-                kept = request if refusal is None else None
-                size = kept.keep(transaction, result, work.now) if kept else 0
-                cached.save(transaction, self._settings.snapshot_every)
+            if not self._store.many_writers:
+                with suppress(_OvertakenError):
+                    return self._change_ahead(cached, command, request)
+            return self._change_locked(cached, command, request, deadline)
         except (RefusalError, _StalePoolError):
-            raise  # before the pool was touched
+            raise  # before the pool was touched, or after the commit
         except BaseException:
             cached.pool = None  # it may be ahead of its log
             raise
-        self._count(work, kept, size)
-        if pool.deleted:
+
+    def _change_ahead(
+        self, cached: CachedPool, command: Command[Any], request: KeyedRequest | None
+    ) -> Any:
+        """Decide on a change before the only writer of SQLite is taken from the other pools."""
+        self._store.check_room()
+        with self._store.reading() as transaction:
+            row = self._row(transaction, cached)
+            if request and (stored := request.stored_reply(transaction)):
+                return stored
+            change = self._decide(cached, row, transaction, command, request)
+        if change.empty:
+            return self._finish(cached, change)
+        with self._store.writing() as transaction:
+            answered = request.stored_reply(transaction) if request else None
+            if answered or self._row(transaction, cached, lock=True).seq != row.seq:
+                cached.pool = None  # it is ahead of a log that another process went on with
+                raise _OvertakenError
+            change.write(transaction)
+        return self._finish(cached, change)
+
+    def _change_locked(
+        self,
+        cached: CachedPool,
+        command: Command[Any],
+        request: KeyedRequest | None,
+        deadline: float,
+    ) -> Any:
+        """Decide on a change and write it, while other processes wait for the pool's row."""
+        with self._store.writing(deadline=deadline) as transaction:
+            row = self._row(transaction, cached, lock=True)
+            if request and (stored := request.stored_reply(transaction)):
+                return stored
+            change = self._decide(cached, row, transaction, command, request)
+            change.write(transaction)
+        return self._finish(cached, change)
+
+    def _decide(
+        self,
+        cached: CachedPool,
+        row: PoolRow,
+        transaction: Transaction,
+        command: Command[Any],
+        request: KeyedRequest | None,
+    ) -> _Change:
+        self._check_quota(request)
+        pool = cached.bring_up_to(row, transaction)
+        change = _Change(UnitOfWork(pool, transaction, self._clock.now(), self._new_id), request)
+        try:
+            change.result = command(change.work)
+        except RefusalError as problem:
+            change.refusal, change.request = problem, None  # it has no answer to keep
+        change.snapshot = cached.make_snapshot(self._settings.snapshot_every)
+        change.work.bodies  # noqa: B018 # encoded before a lock is taken for them
+        return change
+
+    def _finish(self, cached: CachedPool, change: _Change) -> Any:
+        """Count what was committed, and return or raise what the command did."""
+        self._count(change.work, change.request, change.size)
+        if change.work.pool.deleted:
             self.cache.drop(cached)
-        if refusal is not None:
-            raise refusal
-        return result
+        if change.refusal is not None:
+            raise change.refusal
+        return change.result
 
     def _check_quota(self, request: KeyedRequest | None) -> None:
         if request and self.answers.full(request.owner):
@@ -173,7 +255,7 @@ class PoolAccess:
     def read(self, name: str, query: Query[T]) -> T:
         """Look at a pool as it is now; on a full disk, before games that are due expire."""
         cached, full = self.cache.find(name), False
-        with self.cache.hold(cached):
+        with self.cache.hold(cached) as deadline:
             while True:
                 try:
                     with self._store.reading() as transaction:
@@ -185,7 +267,7 @@ class PoolAccess:
                     raise
                 try:
                     self._store.check_room()  # before the pool in memory would be thrown away
-                    self._change_held(cached, _change_nothing)
+                    self._change_held(cached, _change_nothing, None, deadline)
                 except StoreFullError:
                     full = True
 
@@ -210,11 +292,12 @@ class PoolAccess:
     def save(self, cached: CachedPool) -> None:
         """Save a pool in memory that has changed since it was saved."""
         with cached.lock:
-            if cached.pool is None or cached.pool.seq == cached.saved_seq:
+            pool, snapshot = cached.pool, cached.make_snapshot(every=1)
+            if pool is None or snapshot is None:
                 return
             with self._store.writing(into_reserve=True) as transaction:
                 if transaction.pool(cached.id, lock=True) is not None:
-                    cached.save(transaction, every=1)
+                    transaction.add_snapshot(cached.id, pool.seq, pool.at, snapshot)
 
 
 def _change_nothing(work: UnitOfWork) -> None:

@@ -69,16 +69,17 @@ class CachedPool:
         self.saved_seq = 0
         return Pool(row.id)
 
-    def save(self, transaction: Transaction, every: int) -> None:
-        """Save the pool after `every` events or more; one that takes long to save, less often."""
+    def make_snapshot(self, every: int) -> bytes | None:
+        """Make a snapshot after `every` events or more; of a pool that takes long, less often."""
         pool, began = self.pool, time.monotonic()
         if pool is None or pool.seq - self.saved_seq < every:
-            return
+            return None
         if every > 1 and began - self.saved_at < _PAUSE * self.saving_s:
-            return
-        transaction.add_snapshot(pool.id, pool.seq, pool.at, write_snapshot(pool))
+            return None
+        made = write_snapshot(pool)
         self.saved_seq, self.saved_at = pool.seq, time.monotonic()
         self.saving_s = self.saved_at - began
+        return made
 
 
 class PoolCache:
@@ -123,8 +124,12 @@ class PoolCache:
             self._metrics.cached_pools.set(len(self._cached))
 
     @contextmanager
-    def hold(self, cached: CachedPool) -> Iterator[None]:
-        """Hold a pool's lock, or refuse: a request that waits takes a thread other pools need."""
+    def hold(self, cached: CachedPool) -> Iterator[float]:
+        """Hold a pool's lock, or refuse: a request that waits takes a thread other pools need.
+
+        The block is given the moment, by the monotonic clock, until which it may wait for others.
+        """
+        deadline = time.monotonic() + self._settings.wait_s
         with self._guard:
             if cached.waiting >= max(1, self._settings.threads // 2):
                 raise _busy(f"{cached.waiting} requests are waiting for this pool")
@@ -137,7 +142,7 @@ class PoolCache:
         if not held:
             raise _busy(f"this pool has been busy for more than {self._settings.wait_s:g} s")
         try:
-            yield
+            yield deadline
         finally:
             cached.lock.release()
 

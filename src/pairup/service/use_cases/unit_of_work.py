@@ -11,6 +11,7 @@ from pairup.service.domain.game_record import GameRecord, MatchingRecord, change
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.version import current_version
 from pairup.service.store import Transaction
+from pairup.service.store.event_log import encode_events
 
 DrawId = Callable[[], str]
 
@@ -95,13 +96,18 @@ class UnitOfWork:
         stored = self._transaction.games_of(id)
         return record, [self._changed.get(game.id, game) for game in stored]
 
-    def flush(self) -> None:
+    def flush(self, transaction: Transaction) -> None:
         """Write the events, and the records that follow from them."""
-        self._transaction.append(self.pool.id, self.log)
+        transaction.append(self.pool.id, self.log, self.bodies)
         for matching in self._proposed.values():
-            self._transaction.add_matching(matching, self._games_of(matching.id))
+            transaction.add_matching(matching, self._games_of(matching.id))
         games = self._changed.values()
-        self._transaction.update_games(g for g in games if g.matching_id not in self._proposed)
+        transaction.update_games(g for g in games if g.matching_id not in self._proposed)
+
+    @cached_property
+    def bodies(self) -> list[bytes]:
+        """The bodies of the events as they are stored, made when all have happened."""
+        return encode_events(self.log)
 
     def _games_of(self, matching: str) -> list[GameRecord]:
         return [game for game in self._changed.values() if game.matching_id == matching]
