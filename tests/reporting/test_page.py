@@ -10,11 +10,12 @@ from pairup.analysis.analysis import Analysis
 from pairup.bounds import lower
 from pairup.errors import ResultsError
 from pairup.experiments.experiment import Entry, Experiment
-from pairup.experiments.families import PosedProblem
+from pairup.experiments.families import PosedProblem, sweep_problems
 from pairup.experiments.figure_spec import FigureSpec
 from pairup.experiments.results import Results
 from pairup.experiments.storage import installed_versions
 from pairup.experiments.timings import Timing
+from pairup.experiments.toml_table import Table
 from pairup.reporting.page import Provenance, write_report
 from tests.support.browser import chromium
 from tests.support.browser.contrast import contrast
@@ -246,6 +247,42 @@ def test_texts_of_an_experiment_cannot_add_markup(field, tmp_path):
     text = write(tmp_path, Results(experiment, field.frame)).read_text("utf-8")
     assert "<script" not in text
     assert "&lt;script&gt;alert" in text
+
+
+@pytest.fixture(scope="module")
+def sweep():
+    """Two policies on six random problems, three instances of each number of players."""
+    table = {"family": "random", "players": [3, 4], "seed": [0, 1, 2]}
+    problems = tuple(sweep_problems([Table("", table)]))
+    entries = (Entry("at random", Uniform()), Entry("best", Oracle()))
+    swept = Experiment("s", "A sweep", "", 50, 2, 0, problems, entries, (), (), "seed")
+    return run_experiment(swept).results
+
+
+def test_a_sweep_is_told_by_groups_of_instances(sweep, tmp_path):
+    path = write(tmp_path, sweep)
+    assert list(cells(path)) == [f"random(players={n}, law=[1, 1])" for n in (3, 4)]
+    text = " ".join(Page(path.read_text("utf-8")).words)
+    assert "random(players=3, law=[1, 1]), 3 instances; random(players=4" in text
+    assert "intervals are over instances" in text
+    assert "Quantiles over instances" in text
+    assert "seed=" not in text
+
+
+def test_an_experiment_that_the_paper_does_not_speak_of_has_no_claims(sweep, tmp_path):
+    text = write(tmp_path, sweep).read_text("utf-8")
+    assert "<h1>A sweep</h1>" in text
+    assert "Claims of the paper" not in text
+
+
+def test_quantiles_are_told_below_the_means(field, tmp_path):
+    text = write(tmp_path, field).read_text("utf-8")
+    table = re.search('<table class="spread">.*?</table>', text, re.S)[0]
+    rows = re.findall('<tr><th scope="row">(.*?)</th><td>(.*?)</td>(.*?)</tr>', table, re.S)
+    assert len(rows) == 2 * len(LABELS)
+    largest = field.frame.filter(round=3_000, problem="tied", policy="policy 1")["regret"].max()
+    values = {(problem, policy): rest for problem, policy, rest in rows}
+    assert f">{largest:,.0f}</td>" in values["tied", "policy 1"]
 
 
 def test_nothing_to_report_is_refused(tmp_path):

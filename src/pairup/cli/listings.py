@@ -57,7 +57,7 @@ def list_experiments(as_json: AsJson = False) -> None:
         }
         for each in map(load_experiment, shipped_experiments())
     ]
-    print_rows(rows, tuple(rows[0]), as_json)
+    print_rows(rows, ("name", "title", "rounds", "replications"), as_json)
 
 
 @experiments_app.command("copy")

@@ -33,7 +33,7 @@ def print_rows(rows: Sequence[dict[str, Any]], columns: Sequence[str], as_json: 
         return
     table = Table()
     for column in columns:
-        table.add_column(column)
+        table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*(escape(str(row[column])) for column in columns))
     show(table)

@@ -16,6 +16,7 @@ import polars as pl
 from pairup.analysis.analysis import Analysis
 from pairup.analysis.claim_rules import Finding, Holds
 from pairup.analysis.claims import Claim, check_claims
+from pairup.analysis.instances import group_names
 from pairup.analysis.standings import TIMING_NOTE, Standing, ties
 from pairup.errors import ResultsError
 from pairup.experiments.atomic_files import write_atomically
@@ -73,6 +74,13 @@ class _Chapter:
     def limit_regret(self) -> dict[str, float]:
         unit = math.log(self.experiment.rounds)
         return {name: constant * unit for name, constant in self.analysis.mean_limits.items()}
+
+    @property
+    def problems(self) -> list[str]:
+        """The names of the problems; of instances the group, and how many they are."""
+        over = self.experiment.over
+        counts = Counter(group_names(self.analysis.results.frame, over).values())
+        return [f"{name}, {_count(n, 'instance')}" if over else name for name, n in counts.items()]
 
     @property
     def ties(self) -> dict[str, str]:
@@ -170,7 +178,7 @@ def _template() -> jinja2.Template:
 
 
 def _findings(analyses: Sequence[Analysis]) -> dict[Claim, Finding]:
-    """Check the claims, which are about sweeps: one problem of a family says nothing of them."""
+    """Check the claims, which are about sweeps; empty where no sweep says anything of them."""
     swept = [
         results
         for results in (analysis.results for analysis in analyses)
@@ -179,7 +187,10 @@ def _findings(analyses: Sequence[Analysis]) -> dict[Claim, Finding]:
     if not swept:
         return {}
     checks = [check for results in swept for check in results.horizon_checks]
-    return check_claims(pl.concat([results.frame for results in swept], how="diagonal"), checks)
+    frames = pl.concat([results.frame for results in swept], how="diagonal")
+    findings = check_claims(frames, checks)
+    measured = any(finding.holds != "not measured" for finding in findings.values())
+    return findings if measured else {}
 
 
 def _lead(
