@@ -1,7 +1,7 @@
 """The command line: thin, each command a few calls of the library."""
 
 # In the order in which the help lists their commands; importing a module adds its commands.
-from pairup.cli import runs, race, reports, listings, players, serving  # noqa: F401, I001
+from pairup.cli import runs, race, reports, listings, players, serving, repairs  # noqa: F401, I001
 from pairup.cli.app import app, main
 
 __all__ = ["app", "main"]

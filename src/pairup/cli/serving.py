@@ -50,7 +50,7 @@ def serve(
 
     Example: pairup serve --database pools.db
     """
-    with _serving():
+    with serving():
         from pairup.service.operations.settings import read_settings
         from pairup.service.server import serve as serve_pools
 
@@ -81,7 +81,7 @@ def verify(database: Database = None, as_json: AsJson = False) -> None:
 
     Example: pairup verify --database pools.db
     """
-    with _serving(), _store(database, inspect=True) as store:
+    with serving(), open_store(database, inspect=True) as store:
         from pairup.service.operations.verify import verify as verify_pools
 
         _print_verdicts(verify_pools(store), as_json)
@@ -181,7 +181,7 @@ def create_key(
 
     Example: pairup keys create backend --scope chess:write
     """
-    with _serving(), _store(database, make=True) as store:
+    with serving(), open_store(database, make=True) as store:
         from pairup.service.domain.clock import WallClock
         from pairup.service.operations import api_keys
 
@@ -195,7 +195,7 @@ def list_keys(database: Database = None, as_json: AsJson = False) -> None:
 
     Example: pairup keys list
     """
-    with _serving(), _store(database) as store:
+    with serving(), open_store(database) as store:
         from pairup.service.operations import api_keys
 
         rows = api_keys.list_keys(store)
@@ -211,7 +211,7 @@ def revoke_key(
 
     Example: pairup keys revoke 3f9a0c51be77
     """
-    with _serving(), _store(database) as store:
+    with serving(), open_store(database) as store:
         from pairup.service.domain.clock import WallClock
         from pairup.service.operations import api_keys
 
@@ -219,7 +219,7 @@ def revoke_key(
 
 
 @contextmanager
-def _serving() -> Iterator[None]:
+def serving() -> Iterator[None]:
     """Turn what keeps the service from starting into one line and exit code 2."""
     try:
         yield
@@ -234,7 +234,8 @@ def _serving() -> Iterator[None]:
 
 
 @contextmanager
-def _store(database: str | None, inspect: bool = False, make: bool = False) -> Iterator[Any]:
+def open_store(database: str | None, inspect: bool = False, make: bool = False) -> Iterator[Any]:
+    """Open the database of the settings while the block runs; `make` it where it is missing."""
     from pairup.service.operations.settings import read_settings
     from pairup.service.store import Store
     from pairup.service.store.engine import is_missing

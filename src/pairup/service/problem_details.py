@@ -55,6 +55,7 @@ _TYPES = (
     ("too-many-answers", 429, "Too many idempotent answers are kept"),
     ("headers-too-large", 431, "The address and headers of the request are too large"),
     ("internal-error", 500, "An internal error occurred"),
+    ("pool-unreadable", 503, "The pool cannot be read"),
     ("pool-busy", 503, "Too many requests are waiting for the pool"),
     ("too-much-at-once", 503, "Too many bytes are being sent at once"),
     ("too-many-streams", 503, "Too many streams of events are open"),

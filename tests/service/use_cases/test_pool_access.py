@@ -253,7 +253,7 @@ def test_a_damaged_log_is_refused_by_name_and_not_touched(api, damage, says):
     stored = _rows(api)
     for method, path in (("GET", "stats"), ("POST", "matchings"), ("PUT", "players/e")):
         answer = api(method, f"/v1/pools/chess/{path}", 503)
-        assert answer.json()["type"] == "/problems/store-damaged"
+        assert answer.json()["type"] == "/problems/pool-unreadable"
         assert says in answer.json()["detail"]
     assert _rows(api) == stored
     (verdict,) = verify(api.service.store)

@@ -26,9 +26,9 @@ def free_port():
     raise AssertionError("no port is free")
 
 
-def environment(**settings):
+def environment(sources=SOURCES, **settings):
     """Return the environment of a process that runs these sources."""
-    here = {"PYTHONPATH": str(SOURCES), "PAIRUP_LOG_LEVEL": "warning"}
+    here = {"PYTHONPATH": str(sources), "PAIRUP_LOG_LEVEL": "warning"}
     named = {f"PAIRUP_{name.upper()}": str(value) for name, value in settings.items()}
     return os.environ | here | named
 
@@ -36,8 +36,8 @@ def environment(**settings):
 class Running:
     """A service process; the same port and database when it is started again."""
 
-    def __init__(self, folder, **settings):
-        self.port, self.log = free_port(), folder / "service.log"
+    def __init__(self, folder, sources=SOURCES, **settings):
+        self.port, self.log, self.sources = free_port(), folder / "service.log", sources
         self.database, self.settings = str(folder / "pools.db"), settings
         self.url = f"http://localhost:{self.port}"
         # Where keys are required, the service starts only when there is one.
@@ -49,7 +49,7 @@ class Running:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "pairup", "serve"],
-                env=environment(**settings),
+                env=environment(self.sources, **settings),
                 stdout=log,
                 stderr=log,
             )

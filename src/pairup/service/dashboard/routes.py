@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from fastapi import APIRouter, Response
@@ -22,7 +21,7 @@ from pairup.service.domain.pool_rules import Rules
 from pairup.service.problem_details import RefusalError
 from pairup.service.store import Transaction
 from pairup.service.use_cases import views
-from pairup.service.use_cases.pool_cache import unknown_pool
+from pairup.service.use_cases.pool_cache import UnreadablePoolError, unknown_pool
 
 router = APIRouter(include_in_schema=False)
 _MAX_POOLS = 24  # per page: each is read in full
@@ -53,14 +52,19 @@ def pools_page(caller: CurrentCaller, cursor: Cursor = None) -> Response:
     may, after = caller.principal.may, decode_cursor(cursor)
     found, others = caller.service.list_pools(lambda pool: may("read", pool), after, _MAX_POOLS)
     more = encode_cursor(found[-1].name) if others else None
-    tag = tag_of(*(f"{row.id}-{row.seq}" for row in found))
+    unreadable = str(caller.service.pools.cache.unreadable)  # a repair need not add an event
+    tag = tag_of(unreadable, *(f"{row.id}-{row.seq}" for row in found))
     if is_known(caller, tag):
         return unchanged(tag)
-    pools = []
+    pools, unread = [], []
     for row in found:
-        with suppress(RefusalError):  # deleted since the list was read
+        try:
             pools.append(StatsView.model_validate(caller.service.stats(row.name, 0)))
-    return page(caller, "pools", tag, pools=pools, more=more)
+        except UnreadablePoolError:
+            unread.append(row.name)
+        except RefusalError:
+            continue  # deleted since the list was read
+    return page(caller, "pools", tag, pools=pools, unread=unread, more=more)
 
 
 @router.get("/pools/{pool}")

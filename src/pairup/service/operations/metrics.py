@@ -34,6 +34,7 @@ class Metrics:
             "pairup_snapshots_refused", "Snapshots that could not be read or failed their checks."
         )
         self.cached_pools = gauge("pairup_cached_pools", "Pools in memory, summed over processes.")
+        self.unreadable_pools = gauge("pairup_unreadable_pools", "Pools that cannot be read.")
         self.limits = counter("pairup_limits", "Limits that were met, by setting.", ["limit"])
         self.read_only = gauge("pairup_read_only", "Whether the disk is too full to store more.")
         self.streams = gauge("pairup_event_streams", "Open streams of events.")

@@ -17,6 +17,7 @@ from pairup.service.store import schema
 from pairup.service.store.database_file import DatabaseFile, archive_folder
 from pairup.service.store.engine import WRITES, make_engine, make_read_only_engine, parse_address
 from pairup.service.store.failures import StoreDamagedError, StoreFullError, translate_error
+from pairup.service.store.repairs import RepairTransaction
 from pairup.service.store.transaction import Transaction
 
 log = structlog.get_logger()
@@ -135,6 +136,12 @@ class Store:
     def archive_folder(self) -> Path | None:
         """The folder of the archives that are beside a file, None for a server."""
         return None if self.file is None else archive_folder(self.file.path)
+
+    @contextmanager
+    def repairing(self) -> Iterator[RepairTransaction]:
+        """Open a transaction that can also take away what is stored, all of it or nothing."""
+        with self._turn, self._translating_errors(), self._begin(writes=True) as connection:
+            yield RepairTransaction(connection)
 
     @contextmanager
     def _begin(self, writes: bool, **options: str) -> Iterator[Connection]:

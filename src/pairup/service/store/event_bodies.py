@@ -52,6 +52,15 @@ def encode_body(body: str) -> bytes:
     return bytes([_DEFLATED]) + check + deflating.compress(text) + deflating.flush()
 
 
+def is_intact(stored: bytes | str) -> bool:
+    """Whether a stored body can be read and fits its checksum."""
+    try:
+        decode_body(stored)
+    except ValueError:
+        return False
+    return True
+
+
 def decode_body(stored: bytes | str) -> str:
     """Return the JSON of an event as it was given, or raise a `ValueError`."""
     if isinstance(stored, str):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, delete, insert, select, type_coerce, update
+from sqlalchemy import Connection, Select, delete, func, insert, select, type_coerce, update
 from sqlalchemy.types import NullType
 
 from pairup.errors import ServiceError
 from pairup.service.domain.clock import Moment
-from pairup.service.domain.events import Deleted, Recorded, pack, unpack
+from pairup.service.domain.events import Deleted, Recorded, dumps, pack, unpack
 from pairup.service.store import tables
 from pairup.service.store.archive_files import read_archive
 from pairup.service.store.event_bodies import RawEvent, decode_body, encode_body
@@ -70,12 +71,22 @@ class EventLog:
                 yield Recorded(seq, at, unpack(pool_id, seq, kind, body))
             after = rows[-1].seq
 
-    def raw_events(self, pool_id: str, after: int, limit: int) -> list[RawEvent]:
+    def last_event(self, pool_id: str) -> tuple[int, Moment]:
+        """Return the greatest number and date of the events of a pool, zeros without any."""
+        table = tables.events.c
+        query = select(func.max(table.seq), func.max(table.at))
+        seq, at = self._execute(query.where(table.pool == self._number(pool_id))).one()
+        return seq or 0, at or 0
+
+    def raw_events(
+        self, pool_id: str, after: int, limit: int, lenient: bool = False
+    ) -> list[RawEvent]:
         """Read the log without a look into the bodies of its events.
 
-        Events that were archived are read from their files.
+        Events that were archived are read from their files. With `lenient` a body that is damaged
+        is shown as it is stored, instead of refused.
         """
-        stored = self._stored_events(pool_id, after, limit)
+        stored = self._stored_events(pool_id, after, limit, lenient)
         if stored and stored[0].seq == after + 1:
             return stored
         found = list[RawEvent]()
@@ -95,7 +106,9 @@ class EventLog:
         assert folder is not None, "only a file of SQLite has archives beside it"
         return [each for each in read_archive(folder / row.name, row.sha256) if each.seq > after]
 
-    def _stored_events(self, pool_id: str, after: int, limit: int) -> list[RawEvent]:
+    def _stored_events(
+        self, pool_id: str, after: int, limit: int, lenient: bool
+    ) -> list[RawEvent]:
         table = tables.events.c
         # Without SQLAlchemy's type, which fails where the body was edited by hand and is text now.
         body = type_coerce(table.body, NullType)
@@ -103,7 +116,8 @@ class EventLog:
         query = columns.where(table.pool == self._number(pool_id), table.seq > after)
         rows = self._execute(query.order_by(table.seq).limit(limit))
         return [
-            RawEvent(seq, at, kind, _decode(pool_id, seq, body)) for seq, at, kind, body in rows
+            RawEvent(seq, at, kind, _decode(pool_id, seq, body, lenient))
+            for seq, at, kind, body in rows
         ]
 
     def snapshots(self, pool_id: str) -> Iterator[SnapshotRow]:
@@ -135,11 +149,22 @@ def encode_events(recorded: list[Recorded]) -> list[bytes]:
     return [encode_body(pack(each.event)) for each in recorded]
 
 
-def _decode(pool_id: str, seq: int, body: bytes | str) -> str:
+def _decode(pool_id: str, seq: int, body: bytes | str, lenient: bool) -> str:
     try:
-        return decode_body(body)
+        text = decode_body(body)
+        return text if not lenient or _is_json(text) else dumps({"damaged": text})
     except ValueError as error:
+        if lenient:
+            stored = body if isinstance(body, str) else body.hex()
+            return dumps({"damaged": stored})
         raise ServiceError(
             f"event {seq} of pool {pool_id} cannot be read, it has {error}: the log is damaged "
             "or was written by a newer pairup, restore a copy of the database"
         ) from error
+
+
+def _is_json(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False

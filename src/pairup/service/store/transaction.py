@@ -6,8 +6,8 @@ It stores events and records as they are given, and knows no rule of what follow
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Row, Select, bindparam, delete, func, insert, select, update
 
@@ -15,11 +15,13 @@ from pairup.service.domain.clock import Moment
 from pairup.service.domain.events import dumps
 from pairup.service.domain.game_record import GameRecord, MatchingRecord
 from pairup.service.store import tables
-from pairup.service.store.event_bodies import decode_body, encode_body
+from pairup.service.store.event_bodies import decode_body, encode_body, is_intact
 from pairup.service.store.failures import StoreDamagedError
 from pairup.service.store.retention import Retention
 
+T = TypeVar("T")
 _CHUNK = 500  # ids in a statement
+_PAGE = 1_000  # rows read at once
 _CHANGEABLE = ("state", "played", "cause", "answers", "learnt", "late", "closed_at")  # by events
 _OF_MATCHING = ("matching", "place")  # a game's number of its matching, and its place in it
 _PLACED = tables.matchings.join(tables.pools)
@@ -126,9 +128,7 @@ class Transaction(Retention):
     def matching(self, id: str) -> MatchingRecord | None:
         """Find a matching."""
         row = self._execute(_MATCHINGS.where(tables.matchings.c.id == id)).first()
-        if row is None:
-            return None
-        return MatchingRecord(**{**row._mapping, "waiting": json.loads(row.waiting)})
+        return None if row is None else _matching_record(row)
 
     def games_of(self, matching_id: str, limit: int | None = None) -> list[GameRecord]:
         """List the games of a matching in their order, at most `limit` if that is given."""
@@ -136,10 +136,22 @@ class Transaction(Retention):
         query = mine.order_by(tables.games.c.place)
         return [_game_record(row) for row in self._execute(query.limit(limit))]
 
-    def games_in(self, pool_id: str) -> dict[str, GameRecord]:
-        """List all games that a pool ever had."""
+    def stored_games(self, pool_id: str) -> Iterator[tuple[int, GameRecord | None]]:
+        """Read all games that a pool ever had, each with its place in its matching.
+
+        One that cannot be read is None.
+        """
         query = _GAMES.where(tables.pools.c.id == pool_id)
-        return {row.id: _game_record(row) for row in self._execute(query)}
+        with self._execute(query.execution_options(yield_per=_PAGE)) as rows:
+            for row in rows:
+                yield row.place, _readable(_game_record, row)
+
+    def stored_matchings(self, pool_id: str) -> Iterator[tuple[None, MatchingRecord | None]]:
+        """Read all matchings of a pool, which have no place but in time."""
+        query = _MATCHINGS.where(tables.pools.c.id == pool_id)
+        with self._execute(query.execution_options(yield_per=_PAGE)) as rows:
+            for row in rows:
+                yield None, _readable(_matching_record, row)
 
     def games(self, ids: Iterable[str]) -> dict[str, GameRecord]:
         """Find games."""
@@ -166,6 +178,11 @@ class Transaction(Retention):
                 f"the answer that is stored for the idempotency key {key!r} cannot be read, "
                 f"{error}: restore a copy of the database, or send the request with another key"
             ) from error
+
+    def damaged_answers(self) -> list[tuple[str, str]]:
+        """List owner and key of the answers that are not what was stored."""
+        query = select(tables.answers).execution_options(yield_per=_PAGE)
+        return [(row.owner, row.key) for row in self._execute(query) if not is_intact(row.body)]
 
     def keep_answer(self, owner: str, key: str, digest: str, body: str, at: Moment) -> int:
         """Keep the answer to a request; returns the bytes that it takes."""
@@ -216,6 +233,17 @@ class Transaction(Retention):
         table = tables.keys.c
         mine = update(tables.keys).where(table.id == id, table.revoked_at.is_(None))
         return self._execute(mine.values(revoked_at=at)).rowcount > 0
+
+
+def _readable(read: Callable[[Row[Any]], T], row: Row[Any]) -> T | None:
+    try:
+        return read(row)
+    except (TypeError, ValueError):
+        return None
+
+
+def _matching_record(row: Row[Any]) -> MatchingRecord:
+    return MatchingRecord(**{**row._mapping, "waiting": json.loads(row.waiting)})
 
 
 def _game_record(row: Row[Any]) -> GameRecord:

@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 from pairup.errors import ServiceError
 from pairup.service.domain import events
 from pairup.service.domain.clock import Clock
+from pairup.service.domain.events import Recorded
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.pool_rules import Rules
 from pairup.service.domain.version import current_version
@@ -270,6 +271,17 @@ class PoolAccess:
                     self._change_held(cached, _change_nothing, None, deadline)
                 except StoreFullError:
                     full = True
+
+    def delete_unread(self, name: str) -> None:
+        """Delete a pool that cannot be read: its log, such as it is, stays stored."""
+        cached = self.cache.find(name)
+        with self.cache.hold(cached), self._store.writing() as transaction:
+            row = self._row(transaction, cached, lock=True)
+            seq, at = transaction.last_event(row.id)
+            deleted = Recorded(max(seq, row.seq) + 1, max(at, self._clock.now()), events.Deleted())
+            transaction.append(row.id, [deleted])
+        self._metrics.count_events([deleted])
+        self.cache.drop(cached)
 
     def _row(self, transaction: Transaction, cached: CachedPool, lock: bool = False) -> PoolRow:
         row = transaction.pool(cached.id, lock)

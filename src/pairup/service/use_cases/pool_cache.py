@@ -18,9 +18,24 @@ from pairup.service.operations.metrics import Metrics
 from pairup.service.operations.settings import Settings
 from pairup.service.problem_details import RefusalError
 from pairup.service.store import PoolRow, Store, Transaction
+from pairup.service.store.failures import StoreError
 
+_RETRY_S = 10  # until a pool that could not be read is tried again
 _PAUSE = 20  # times as long as it took to save a pool, it is not saved again
 log = structlog.get_logger()
+
+
+class UnreadablePoolError(RefusalError):
+    """A pool cannot be read, for a reason of its own; the others can."""
+
+
+@dataclass
+class _Failure:
+    """Why a pool could not be read, as long as nothing suggests that it could now."""
+
+    seq: int
+    until: float  # by the monotonic clock; a repair need not add an event
+    why: str
 
 
 @dataclass
@@ -36,9 +51,38 @@ class CachedPool:
     saved_seq: int = 0  # event of the latest snapshot
     saved_at: float = 0.0  # by the monotonic clock
     saving_s: float = 0.0  # how long it took
+    failure: _Failure | None = None  # to read it
 
     def bring_up_to(self, row: PoolRow, transaction: Transaction) -> Pool:
-        """Read what the pool in memory lacks of its log."""
+        """Read what the pool in memory lacks of its log, or refuse a pool that cannot be read."""
+        if self.failure is None or not self._still_fails(row):
+            try:
+                self.pool = self._read(row, transaction)
+                self.note_failure(None)
+                return self.pool
+            except StoreError:
+                raise  # of the database, not of this pool
+            except ServiceError as error:
+                log.error("pool unreadable", pool=row.name, why=str(error))
+                self.note_failure(_Failure(row.seq, time.monotonic() + _RETRY_S, str(error)))
+        assert self.failure is not None
+        raise UnreadablePoolError(
+            "pool-unreadable",
+            f"pool {row.name!r} cannot be read, {self.failure.why}; other pools are served, its "
+            "events can be listed, and it can be deleted",
+            headers={"Retry-After": str(_RETRY_S)},
+        )
+
+    def note_failure(self, failure: _Failure | None) -> None:
+        """Note that the pool could not be read, or that it could, or is forgotten."""
+        before, self.failure = self.failure, failure
+        self.metrics.unreadable_pools.inc((failure is not None) - (before is not None))
+
+    def _still_fails(self, row: PoolRow) -> bool:
+        failure = self.failure
+        return failure is not None and failure.seq == row.seq and time.monotonic() < failure.until
+
+    def _read(self, row: PoolRow, transaction: Transaction) -> Pool:
         pool = self.pool
         if pool is None or pool.seq > row.seq:
             pool = self._load(row, transaction)
@@ -49,9 +93,8 @@ class CachedPool:
         if pool.seq < row.seq:
             raise ServiceError(
                 f"the log of pool {row.name!r} ends with event {pool.seq} instead of {row.seq}: "
-                "it is damaged, restore a copy of the database"
+                "it is damaged, see `pairup repair`"
             )
-        self.pool = pool
         return pool
 
     def _load(self, row: PoolRow, transaction: Transaction) -> Pool:
@@ -93,6 +136,11 @@ class PoolCache:
     def __len__(self) -> int:
         return len(self._cached)
 
+    @property
+    def unreadable(self) -> int:
+        """Number of pools that could not be read when they were last looked at."""
+        return sum(cached.failure is not None for cached in self)
+
     def __iter__(self) -> Iterator[CachedPool]:
         with self._guard:
             return iter(list(self._cached.values()))
@@ -112,6 +160,7 @@ class PoolCache:
             for unused in list(self._cached)[: -self._settings.cached_pools]:
                 # A request that waits for a pool taken out here still gets it, and reads it again.
                 if self._cached[unused].lock.acquire(blocking=False):
+                    self._cached[unused].note_failure(None)
                     self._cached.pop(unused).lock.release()
             self._metrics.cached_pools.set(len(self._cached))
             return found
@@ -121,6 +170,7 @@ class PoolCache:
         with self._guard:
             if self._cached.get(cached.name) is cached:
                 del self._cached[cached.name]
+                cached.note_failure(None)
             self._metrics.cached_pools.set(len(self._cached))
 
     @contextmanager

@@ -29,7 +29,7 @@ from pairup.service.use_cases import proposals, report_handling, views
 from pairup.service.use_cases.idempotency import KeyedRequest, Reply
 from pairup.service.use_cases.ids import check_not_archived, draw_id
 from pairup.service.use_cases.pool_access import PoolAccess
-from pairup.service.use_cases.pool_cache import unknown_pool
+from pairup.service.use_cases.pool_cache import UnreadablePoolError, unknown_pool
 from pairup.service.use_cases.unit_of_work import DrawId, UnitOfWork
 
 T = TypeVar("T")
@@ -98,7 +98,10 @@ class Service:
                 work.add(events.Released(list(work.pool.games), "deleted"))
             work.add(events.Deleted())
 
-        self.pools.change(name, delete)
+        try:
+            self.pools.change(name, delete)
+        except UnreadablePoolError:
+            self.pools.delete_unread(name)
 
     def show_pool(self, name: str) -> View:
         """Show a pool."""
@@ -260,13 +263,13 @@ class Service:
         return self.read(pool, lambda found, _: views.stats(found, max_games))
 
     def events(self, pool: str, after: int, limit: int) -> View:
-        """Show a page of the log, also where a newer version wrote what this one cannot apply."""
-        with suppress(ServiceError):
+        """Show a page of the log, also of a pool that cannot be read."""
+        with suppress(UnreadablePoolError):
             self.read(pool, lambda *_: None)  # games that are due expire first
         with self.store.reading() as transaction:
             row = _row(transaction, pool)
             _check_happened(row, after)
-            rows = transaction.raw_events(row.id, after, limit + 1)
+            rows = transaction.raw_events(row.id, after, limit + 1, lenient=True)
         shown = [views.event(each) for each in rows[:limit]]
         last = shown[-1]["seq"] if shown else after
         return {"events": shown, "last": last, "next": last if len(rows) > limit else None}
@@ -279,7 +282,8 @@ class Service:
     def follow(self, pool_id: str, after: int, limit: int) -> list[View]:
         """List the next events of a pool that may have been deleted meanwhile."""
         with self.store.reading() as transaction:
-            return [views.event(row) for row in transaction.raw_events(pool_id, after, limit)]
+            rows = transaction.raw_events(pool_id, after, limit, lenient=True)
+        return [views.event(row) for row in rows]
 
     def read(self, pool: str, query: Callable[[Pool, Transaction], T]) -> T:
         """Look at a pool as it is now, in one transaction."""

@@ -42,7 +42,10 @@ async def check_readiness(request: Request) -> Response:
     # In a thread of its own, as those of the requests may all be taken.
     why = await to_thread.run_sync(_ask_store, state.service, limiter=state.health_limiter)
     # A load balancer that took the only process of a file away would end reading too.
-    return send({"status": "read-only", "detail": why} if why else {"status": "ok"})
+    status = {"status": "read-only", "detail": why} if why else {"status": "ok"}
+    # Not a reason to be taken out of service: all other pools are served.
+    unreadable = state.service.pools.cache.unreadable
+    return send(status | ({"unreadable_pools": unreadable} if unreadable else {}))
 
 
 def _ask_store(service: Service) -> str:

@@ -57,3 +57,4 @@ class HealthView(BaseModel):
 
     status: Literal["ok", "read-only"]
     detail: str | None = Field(None, description="Why nothing can be stored, if that is so.")
+    unreadable_pools: int = Field(0, description="Number of pools that this process cannot read.")

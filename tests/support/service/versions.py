@@ -1,0 +1,42 @@
+"""A second version of the package: a copy of its sources in which some lines are changed."""
+
+import shutil
+from contextlib import contextmanager
+
+from numba.core.caching import _UserProvidedCacheLocator
+
+from pairup.kernels.runtime.compilation import cache_folder
+from tests.support.paths import SOURCES
+
+# Another policy, which proposes other matchings, and another form of snapshots. Neither is a
+# kernel, so that nothing has to be compiled.
+OTHER_POLICY = ("pairup/policies/rank_one_thompson.py", "_GOLDEN = 0.618", "_GOLDEN = 0.3")
+OTHER_ORDER = ("pairup/policies/greedy_leader.py", "state.keys[0])", "state.keys[1])")
+OTHER_SNAPSHOTS = ("pairup/service/domain/snapshot.py", '_FORMAT = b"1', '_FORMAT = b"2')
+
+
+@contextmanager
+def other_version(folder, *changes):
+    """Copy the sources into a folder, and change them; yields where they are."""
+    sources = folder / "src"
+    shutil.copytree(SOURCES, sources, ignore=shutil.ignore_patterns("__pycache__"))
+    for file, old, new in changes:
+        text = (sources / file).read_text("utf-8")
+        assert old in text, f"{file} has no {old!r}"
+        (sources / file).write_text(text.replace(old, new), "utf-8")
+    links = _share_machine_code(sources)
+    yield sources
+    for link in links:
+        link.unlink(missing_ok=True)
+
+
+def _share_machine_code(sources):
+    """Let the copy find the machine code of kernels that are the same; Numba keeps it by folder."""
+    links, subpath = [], _UserProvidedCacheLocator.get_suitable_cache_subpath
+    for folder in {file.parent for file in (SOURCES / "pairup" / "kernels").rglob("*.py")}:
+        ours = cache_folder() / subpath(str(folder / "any.py"))
+        theirs = cache_folder() / subpath(str(sources / folder.relative_to(SOURCES) / "any.py"))
+        ours.mkdir(parents=True, exist_ok=True)
+        theirs.symlink_to(ours, target_is_directory=True)
+        links.append(theirs)
+    return links
