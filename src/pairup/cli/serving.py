@@ -66,7 +66,7 @@ def print_openapi() -> None:
 
     Example: pairup openapi > pairup.json
     """
-    with _serving():
+    with serving():
         from pairup.service.api.openapi import describe
         from pairup.service.operations.settings import read_settings
 

@@ -3,7 +3,7 @@
 import shutil
 from contextlib import contextmanager
 
-from numba.core.caching import _UserProvidedCacheLocator
+from numba.core.caching import UserProvidedCacheLocator
 
 from pairup.kernels.runtime.compilation import cache_folder
 from tests.support.paths import SOURCES
@@ -32,7 +32,7 @@ def other_version(folder, *changes):
 
 def _share_machine_code(sources):
     """Let the copy find the machine code of kernels that are the same; Numba keeps it by folder."""
-    links, subpath = [], _UserProvidedCacheLocator.get_suitable_cache_subpath
+    links, subpath = [], UserProvidedCacheLocator.get_suitable_cache_subpath
     for folder in {file.parent for file in (SOURCES / "pairup" / "kernels").rglob("*.py")}:
         ours = cache_folder() / subpath(str(folder / "any.py"))
         theirs = cache_folder() / subpath(str(sources / folder.relative_to(SOURCES) / "any.py"))
