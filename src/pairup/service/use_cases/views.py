@@ -158,6 +158,7 @@ def pool_item(of: PoolRow) -> dict[str, Any]:
 def event(row: Any) -> dict[str, Any]:
     """Show an event of the log."""
     body = json.loads(row.body)
-    body |= {name: format_moment(body[name]) for name in _MOMENTS.get(row.kind, ())}
+    moments = _MOMENTS.get(row.kind, ())  # which a damaged body may lack
+    body |= {name: format_moment(body[name]) for name in moments if isinstance(body.get(name), int)}
     head = {"seq": row.seq, "at": format_moment(row.at), "kind": row.kind}
     return show_unknown({**head, "body": body})
