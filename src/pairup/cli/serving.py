@@ -108,7 +108,7 @@ def backup(
 
     Example: pairup backup /backup/pools-2026-11-16.db --database pools.db
     """
-    with _serving(), _store(database) as store:
+    with serving(), open_store(database) as store:
         from pairup.service.operations.backup import back_up
 
         _print_verdicts(back_up(store, file), as_json)
@@ -126,7 +126,7 @@ def restore(
 
     Example: pairup restore /backup/pools-2026-11-16.db --database postgresql://pairup@db/pairup
     """
-    with _serving():
+    with serving():
         from pairup.service.operations.backup import restore as restore_backup
         from pairup.service.operations.settings import read_settings
 
@@ -158,7 +158,7 @@ def archive(
 
     Example: pairup archive --before 2026-01-01 --database pools.db
     """
-    with _serving(), _store(database) as store:
+    with serving(), open_store(database) as store:
         from pairup.service.domain.clock import SECOND
         from pairup.service.operations.archive import archive as archive_pools
 

@@ -141,7 +141,7 @@ class Store:
     def repairing(self) -> Iterator[RepairTransaction]:
         """Open a transaction that can also take away what is stored, all of it or nothing."""
         with self._turn, self._translating_errors(), self._begin(writes=True) as connection:
-            yield RepairTransaction(connection)
+            yield RepairTransaction(connection, self.archive_folder)
 
     @contextmanager
     def _begin(self, writes: bool, **options: str) -> Iterator[Connection]:

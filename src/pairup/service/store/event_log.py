@@ -106,9 +106,7 @@ class EventLog:
         assert folder is not None, "only a file of SQLite has archives beside it"
         return [each for each in read_archive(folder / row.name, row.sha256) if each.seq > after]
 
-    def _stored_events(
-        self, pool_id: str, after: int, limit: int, lenient: bool
-    ) -> list[RawEvent]:
+    def _stored_events(self, pool_id: str, after: int, limit: int, lenient: bool) -> list[RawEvent]:
         table = tables.events.c
         # Without SQLAlchemy's type, which fails where the body was edited by hand and is text now.
         body = type_coerce(table.body, NullType)
