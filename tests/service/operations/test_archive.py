@@ -90,7 +90,7 @@ def test_archived_events_are_still_the_log(any_history):
     assert api.json("GET", "/v1/pools/chess/events?limit=1000")["events"] == before
     page = api.json("GET", f"/v1/pools/chess/events?after={done.events - 2}&limit=4")
     assert page["events"] == before[done.events - 2 : done.events + 2]  # across the cut
-    assert page["more"]
+    assert page["next"]
     assert sound(api.service.store)
     for crash in (True, False):
         api.restart(crash=crash)
