@@ -29,6 +29,7 @@ from pairup.service.store import Store
 from pairup.service.use_cases.service import Service
 
 log = structlog.get_logger()
+_MEASURE_EVERY_S = 5.0  # seconds between two looks at what pools are like
 _FORGET_EVERY_S = 60.0  # seconds between two looks for idempotent answers to forget
 
 
@@ -130,6 +131,7 @@ def _note_signals(stopping: threading.Event) -> None:
 
 
 def _sweep(service: Service, stopping: threading.Event) -> None:
+    measured = 0.0
     waited = _FORGET_EVERY_S  # at once, which also counts the answers that are kept
     while not stopping.wait(service.settings.sweep_s):
         waited += service.settings.sweep_s
@@ -138,6 +140,9 @@ def _sweep(service: Service, stopping: threading.Event) -> None:
                 waited = 0.0
                 service.forget_answers()
             service.expire_games()
+            if (measured := measured + service.settings.sweep_s) >= _MEASURE_EVERY_S:
+                measured = 0.0
+                service.measure_pools()
         except ServiceError as error:  # a store in trouble
             log.warning("sweep", why=str(error))
         except Exception:  # a bug of the service, after which games must go on to expire

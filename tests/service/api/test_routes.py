@@ -247,16 +247,6 @@ def test_events_come_by_pages(api):
     assert rest["next"] is None
 
 
-def test_metrics_name_no_player_and_no_pool(lone):
-    lone.pool("secret-pool", players=["secret-player", "b"])
-    lone.report(lone.game("secret-pool"), "played")
-    shown = lone("GET", "/metrics", 200).text
-    assert "secret" not in shown
-    assert 'pairup_events_total{kind="decided"} 1.0' in shown
-    route = 'route="/v1/pools/{pool}/matchings",status="201"'
-    assert f'pairup_requests_total{{method="POST",{route}}} 1.0' in shown
-
-
 def test_a_service_that_is_up_is_healthy_and_ready(api):
     assert api.json("GET", "/healthz") == {"status": "ok"}
     api.wait()

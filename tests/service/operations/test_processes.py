@@ -183,6 +183,10 @@ def test_two_processes_serve_one_pool(postgres):
         decided = 'pairup_events_total{kind="decided"}'
         own = one.client.get("/metrics").text
         assert _value(counted, decided) + _value(own, decided) == len(learnt)
+        unstated = 'pairup_pool_games_cancelled_total{cause="unstated",pool="chess"}'
+        assert _value(counted, unstated) + _value(own, unstated) == len(learnt)
+        for process in (one, other):
+            assert _shown_in_time(process, 'pairup_pool_waiting_players{pool="chess"}') == 20
         digests = {p.client.get("/v1/pools/chess/digest").json()["digest"] for p in (one, other)}
         assert len(digests) == 1
         assert one.client.get("/v1/pools/chess/stats").json()["games"]["learnt"] == len(learnt)
@@ -192,6 +196,15 @@ def test_two_processes_serve_one_pool(postgres):
     (verdict,) = verify(store)
     assert (verdict.error, {verdict.digest}) == ("", digests)
     store.close()
+
+
+def _shown_in_time(process, name):
+    """Wait for a gauge that processes set every few seconds, and read it."""
+    deadline = time.monotonic() + 60
+    while name not in (metrics := process.client.get("/metrics").text):
+        assert time.monotonic() < deadline, metrics
+        time.sleep(0.2)
+    return _value(metrics, name)
 
 
 def _value(metrics, name):

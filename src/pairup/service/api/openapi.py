@@ -64,9 +64,9 @@ def _complete(api: FastAPI, needs_keys: bool) -> dict[str, Any]:
         return api.openapi_schema
     described = FastAPI.openapi(api)
     refusals = described["components"].setdefault("responses", {})
-    for operations in described["paths"].values():
+    for path, operations in described["paths"].items():
         for operation in operations.values():
-            if "security" in operation and not needs_keys:
+            if "security" in operation and not (needs_keys and path.startswith("/v1/")):
                 operation["security"] = [{}, {KEY_SCHEME: []}]
             _share_refusals(operation["responses"], refusals)
     return described

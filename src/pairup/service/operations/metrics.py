@@ -1,15 +1,19 @@
-"""Metrics for Prometheus. No label is the name of a player or of a pool."""
+"""Metrics for Prometheus. No label is the name of a player; those of pools are bounded."""
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.metrics_core import Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.samples import Sample
 
 from pairup.service.domain.events import Recorded
+from pairup.service.operations.pool_metrics import LABEL, OTHER, PoolMetrics
 
 # The folder in which workers share their counters; the library reads it when it is imported.
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
@@ -17,9 +21,15 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics:
-    """The counters of this process, and of its fellow workers."""
+    """The counters of this process, and of its fellow workers.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    max_pools : int
+        Maximum number of pools with series of their own.
+    """
+
+    def __init__(self, max_pools: int = 50) -> None:
         self.registry = CollectorRegistry()
         counter = partial(Counter, registry=self.registry)
         gauge = partial(Gauge, registry=self.registry, multiprocess_mode="livesum")
@@ -38,21 +48,38 @@ class Metrics:
         self.limits = counter("pairup_limits", "Limits that were met, by setting.", ["limit"])
         self.read_only = gauge("pairup_read_only", "Whether the disk is too full to store more.")
         self.streams = gauge("pairup_event_streams", "Open streams of events.")
+        self.pools = PoolMetrics(self.registry, max_pools, shared=SHARED in os.environ)
 
-    def count_events(self, log: Iterable[Recorded]) -> None:
-        """Count events that were committed."""
+    def count_events(self, pool: str, log: Sequence[Recorded]) -> None:
+        """Count events of a pool that were committed."""
         for recorded in log:
             self.events.labels(recorded.event.kind).inc()
+        self.pools.count(pool, log)
 
-    def expose(self) -> bytes:
-        """Write everything as Prometheus reads it."""
-        if SHARED not in os.environ:
-            return generate_latest(self.registry)
-        all_workers = CollectorRegistry()
-        MultiProcessCollector(all_workers)
-        return generate_latest(all_workers)
+    def expose(self, may_show: Callable[[str], bool]) -> bytes:
+        """Write everything as Prometheus reads it, but of pools only those that may be shown."""
+        shared = SHARED in os.environ
+        every = MultiProcessCollector(None) if shared else self.registry
+        return generate_latest(_Shown(every.collect(), may_show))
 
     def close(self) -> None:
         """Take the gauges of this process out of the sums; its counters stay in them."""
         if SHARED in os.environ:
             mark_process_dead(os.getpid())
+
+
+class _Shown:
+    """What may be shown of some metrics."""
+
+    def __init__(self, metrics: Iterable[Metric], may_show: Callable[[str], bool]) -> None:
+        self._metrics, self._may_show = metrics, cache(may_show)
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the metrics without the series that are left out."""
+        for metric in self._metrics:
+            metric.samples = [each for each in metric.samples if self._is_shown(each)]
+            yield metric
+
+    def _is_shown(self, sample: Sample) -> bool:
+        pool = sample.labels.get(LABEL, OTHER)
+        return not math.isnan(sample.value) and (pool == OTHER or self._may_show(pool))

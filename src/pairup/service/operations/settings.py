@@ -166,6 +166,12 @@ class Settings(BaseSettings):
         "counted, not written",
         ge=1,
     )
+    max_metric_pools: int = _bound(
+        50,
+        "Maximum number of pools with metrics of their own.",
+        "counted together as the pool `_other`",
+        ge=0,
+    )
     snapshot_every: int = Field(500, ge=1, description="Events between two snapshots of a pool.")
     threads: int = Field(
         200,

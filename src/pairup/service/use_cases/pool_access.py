@@ -247,7 +247,7 @@ class PoolAccess:
 
     def _count(self, work: UnitOfWork, kept: KeyedRequest | None, size: int) -> None:
         """Count what was committed."""
-        self._metrics.count_events(work.log)
+        self._metrics.count_events(work.pool.name, work.log)
         self._limits.count_events(len(work.log))
         if kept:
             self.answers.add(kept.owner, size)
@@ -300,6 +300,18 @@ class PoolAccess:
             cached.lock.release()
         if due:
             self.change(cached.name, _change_nothing)
+
+    def glance(self, cached: CachedPool, query: Callable[[Pool], None]) -> None:
+        """Look at a pool in memory as it is now, unless a request has it."""
+        if cached.pool is None or not cached.lock.acquire(blocking=False):
+            return
+        try:
+            with self._store.reading() as transaction:
+                query(cached.bring_up_to(self._row(transaction, cached), transaction))
+        except _StalePoolError:
+            return  # deleted
+        finally:
+            cached.lock.release()
 
     def save(self, cached: CachedPool) -> None:
         """Save a pool in memory that has changed since it was saved."""

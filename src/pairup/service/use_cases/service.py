@@ -54,7 +54,7 @@ class Service:
     ) -> None:
         self.settings, self.store = settings, store
         self.clock = clock or WallClock()
-        self.metrics = metrics or Metrics()
+        self.metrics = metrics or Metrics(settings.max_metric_pools)
         self.limits = RateLimits(settings, self.metrics)
         self.pools = PoolAccess(settings, store, self.clock, self.metrics, self.limits, new_id)
         self._read_only = False
@@ -188,8 +188,12 @@ class Service:
         request: KeyedRequest | None = None,
     ) -> Reply:
         """Propose a matching of the players who wait, or of those `available`."""
+        began = time.perf_counter()
         command = partial(proposals.propose, available=available, apart=apart)
-        return self.pools.change_once(pool, command, request)
+        reply = self.pools.change_once(pool, command, request)
+        if not reply.replayed:
+            self.metrics.pools.time_proposal(pool, time.perf_counter() - began)
+        return reply
 
     def release(self, pool: str, matching: str, request: KeyedRequest | None = None) -> Reply:
         """Take back the games of a matching that are still open: nothing is learnt from them."""
@@ -289,6 +293,20 @@ class Service:
         """Look at a pool as it is now, in one transaction."""
         return self.pools.read(pool, query)
 
+    def show_metrics(self, may_read: Callable[[str], bool]) -> bytes:
+        """Show the metrics; of single pools, those that exist and may be read."""
+
+        def may_show(pool: str) -> bool:
+            if not may_read(pool):
+                return False
+            with suppress(ServiceError), self.store.reading() as transaction:
+                if transaction.pool_named(pool) is None:
+                    self.metrics.pools.labels.forget(pool)
+                    return False
+            return True
+
+        return self.metrics.expose(may_show)
+
     # What is done without a request
 
     def warm_up(self, stopping: Callable[[], bool] = lambda: False) -> None:
@@ -313,6 +331,16 @@ class Service:
                 self.pools.expire_games(cached)
             except (RefusalError, ServiceError) as error:  # deleted elsewhere, a store in trouble
                 log.warning("sweep", pool=cached.name, why=str(error))
+
+    def measure_pools(self) -> None:
+        """Bring the gauges of the pools in memory up to date."""
+        metrics, cached = self.metrics.pools, {each.name: each for each in self.pools.cache}
+        for name in metrics.labels:
+            if name not in cached:
+                metrics.hide(name)
+                continue
+            with suppress(RefusalError, ServiceError):  # of which each request tells
+                self.pools.glance(cached[name], metrics.show)
 
     def forget_answers(self) -> None:
         """Forget idempotent answers that are older than the settings say."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 
+from pairup.errors import ServiceError
+from pairup.service.api.dependencies import Caller, CurrentCaller
 from pairup.service.api.responses import refusals, send
 from pairup.service.api.schemas.problems import HealthView
 from pairup.service.operations.metrics import CONTENT_TYPE
@@ -55,10 +60,27 @@ def _ask_store(service: Service) -> str:
     return service.read_only()
 
 
-@router.get("/metrics", response_class=Response, responses={200: _TEXT})
-async def get_metrics(request: Request) -> Response:
-    """Show the counters of this process and of its fellow workers, as Prometheus reads them."""
-    return Response(request.app.state.service.metrics.expose(), media_type=CONTENT_TYPE)
+@router.get("/metrics", response_class=Response, responses={200: _TEXT, **refusals()})
+async def get_metrics(caller: CurrentCaller) -> Response:
+    """Show the metrics of this process and of its fellow workers, as Prometheus reads them.
+
+    Those of single pools are shown to a key that may read them; the others need no key.
+    """
+    limiter = caller.request.app.state.health_limiter
+    shown = await to_thread.run_sync(_show_metrics, caller, limiter=limiter)
+    return Response(shown, media_type=CONTENT_TYPE)
+
+
+def _show_metrics(caller: Caller) -> bytes:
+    may: Callable[[str, str], bool] = lambda scope, pool: False  # noqa: E731
+    with suppress(ServiceError):  # without its database, the service still tells how it is
+        try:
+            may = caller.principal.may
+        except RefusalError as refusal:
+            sent = "authorization" in caller.request.headers
+            if sent or refusal.problem.status not in (401, 403):
+                raise
+    return caller.service.show_metrics(partial(may, "read"))
 
 
 @router.get("/problems/{slug}", response_class=Response, responses={200: _TEXT, **refusals(404)})
