@@ -9,8 +9,8 @@ _HEAD = f"""# Metrics of the service
 
 `GET /metrics` answers in the text format of Prometheus. With several workers the numbers are those
 of all workers together. How to scrape them, which pools have series of their own, and alert rules:
-[monitor the service](../how-to/monitor-the-service.md). No label holds the name of a player, and the
-label `pool` has at most `max_metric_pools` + 1 values per process.
+[monitor the service](../how-to/monitor-the-service.md). No label holds the name of a player, and
+the label `pool` has at most `max_metric_pools` + 1 values per process.
 
 """
 _CAUSES = """
