@@ -280,7 +280,7 @@ class PoolAccess:
             seq, at = transaction.last_event(row.id)
             deleted = Recorded(max(seq, row.seq) + 1, max(at, self._clock.now()), events.Deleted())
             transaction.append(row.id, [deleted])
-        self._metrics.count_events([deleted])
+        self._metrics.count_events(name, [deleted])
         self.cache.drop(cached)
 
     def _row(self, transaction: Transaction, cached: CachedPool, lock: bool = False) -> PoolRow:

@@ -1,4 +1,8 @@
-"""Service: one method for each use case, which routes, the dashboard and tests call."""
+"""Service: one method for each use case, which routes, the dashboard and tests call.
+
+In one file because it is the list of everything that a caller can ask of the service; the work is
+done in the modules beside it.
+"""
 
 from __future__ import annotations
 
