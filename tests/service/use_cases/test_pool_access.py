@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
-from pairup.service.domain import events
+from pairup.service.domain import events, version
 from pairup.service.domain.pool import replay
 from pairup.service.domain.pool_rules import Rules
 from pairup.service.domain.snapshot import write_snapshot
@@ -352,3 +352,22 @@ def test_a_locked_row_of_postgresql_is_waited_for_no_longer_than_the_settings_sa
     assert waited < 1.9
     api("PUT", "/v1/pools/chess/players/c", 201, json={})
     api.stop()
+
+
+def test_threads_may_ask_for_the_version_at_the_same_time():
+    """The parser of Python 3.11 fails where several threads parse at once."""
+    version._digest_sources.cache_clear()
+    version._code_digest.cache_clear()
+    found = []
+    threads = [
+        threading.Thread(
+            target=lambda: found.append(version.current_version(Rules().make_policy()))
+        )
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    assert len({each["code"] for each in found}) == 1
