@@ -27,7 +27,16 @@ PAGES = {
         "Problems and matchings",
         "The subject itself: acceptance rates, matchings, and the best matching of a problem or\n"
         "of any weights.",
-        ("problem", "gaps", "couple_weights", "rates", "matching", "best_matching"),
+        (
+            "problem",
+            "gaps",
+            "couple_weights",
+            "meeting_graph",
+            "graph_families",
+            "rates",
+            "matching",
+            "best_matching",
+        ),
     ),
     "policies": ApiPage(
         "Policies",

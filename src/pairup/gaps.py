@@ -17,12 +17,12 @@ from pairup.rates import Floats
 
 
 class Gaps(ABC):
-    """The gaps of a problem; where its players have no rates, they are refused like the rates."""
+    """The gaps of a problem; they are refused where its optimum does not follow from the rates."""
 
     @property
     @abstractmethod
-    def rates(self) -> Floats:
-        """Acceptance rate of each player; refused with a `ProblemError` where there are none."""
+    def _ranked_rates(self) -> Floats:
+        """Acceptance rate of each player, whose order is the optimum; else a `ProblemError`."""
 
     @cached_property
     def strict_order(self) -> bool:
@@ -38,7 +38,7 @@ class Gaps(ABC):
         >>> Problem([0.9, 0.3, 0.3, 0.1]).strict_order
         False
         """
-        _, worst, best_of_next, _ = _successive(self.rates)
+        _, worst, best_of_next, _ = _successive(self._ranked_rates)
         return bool(np.all(worst > best_of_next))
 
     @cached_property
@@ -63,7 +63,7 @@ class Gaps(ABC):
         >>> Problem([1.0, 0.75, 0.5, 0.25]).neighbour_gaps
         array([0.25 , 0.1875])
         """
-        i, i2, j, j2 = _successive(self.rates)
+        i, i2, j, j2 = _successive(self._ranked_rates)
         return _interleaved((i - j) * (i2 - j2), (i - j2) * (i2 - j))
 
     @property
@@ -92,7 +92,7 @@ class Gaps(ABC):
         >>> Problem([1.0, 0.75, 0.5, 0.25]).player_gaps
         array([0.375, 0.25 ])
         """
-        i, i2, j, j2 = _successive(self.rates)
+        i, i2, j, j2 = _successive(self._ranked_rates)
         return _interleaved(
             np.minimum(i * (i2 - j2), i2 * (i - j)), np.minimum(i * (i2 - j), i2 * (i - j2))
         )

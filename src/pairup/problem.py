@@ -21,7 +21,9 @@ from pairup.checks import checked_integer, checked_list, is_integer
 from pairup.couple_weights import CoupleWeights, MatrixWeights, ProductWeights
 from pairup.errors import MatchingError, ProblemError
 from pairup.gaps import Gaps
+from pairup.graph_families import group_graph, line_graph, random_graph
 from pairup.matching import Matching
+from pairup.meeting_graph import Allowed, MeetingGraph
 from pairup.problem_html import problem_html
 from pairup.rates import (
     Floats,
@@ -40,8 +42,9 @@ class Problem(Gaps):
 
     Players i and j, proposed to each other, play with probability ``rates[i] * rates[j]``
     (Section 2 of the paper). Two other constructors drop one assumption each: `from_matrix` takes
-    any probability for each couple, and `piecewise` rates that change. Problems with the same rates
-    are equal, whatever their names.
+    any probability for each couple, and `piecewise` rates that change. With `allowed` and `worth`,
+    not all couples may meet, and games differ in worth. Problems with the same rates, allowed
+    couples and worth are equal, whatever their names.
 
     Parameters
     ----------
@@ -50,16 +53,26 @@ class Problem(Gaps):
         `rates` is a read-only copy, an array of float64.
     name : str
         Name of the problem in tables and figures.
+    allowed : array_like of bool, shape (n, n), or iterable of couples, optional
+        The couples who may meet, as a symmetric matrix or as a list; all by default. A player who
+        may meet nobody waits.
+    worth : array_like of float, shape (n, n), optional
+        What a game of each couple is worth, a symmetric matrix of numbers of at least 0; 1 by
+        default. Expected games, the optimum and the regret are then in worth.
 
     Attributes
     ----------
+    graph : MeetingGraph or None
+        The couples who may meet and the worth of their games; None if all may meet and every game
+        is worth 1.
     starts : tuple of int
         Number of rounds before each piece: (0,), unless rates change.
 
     Raises
     ------
     ProblemError
-        The rates are not at least two numbers in [0, 1].
+        The rates are not at least two numbers in [0, 1], or `allowed` and `worth` are not symmetric
+        tables of the players.
 
     Examples
     --------
@@ -69,24 +82,47 @@ class Problem(Gaps):
     Matching(0-2, 1-3; waiting 4)
     >>> round(problem.best_games, 12)
     0.78
+    >>> Problem([0.9, 0.2, 0.8, 0.3], allowed=[(0, 1), (1, 2), (2, 3)]).optimum
+    Matching(2-3, 0-1)
     """
 
     name: str
     starts: tuple[int, ...]
+    graph: MeetingGraph | None
     _weights: tuple[CoupleWeights, ...]  # of the couples, in each piece
 
-    def __init__(self, rates: ArrayLike, name: str = "") -> None:
-        self._set(name, (0,), (ProductWeights(rates),))
+    def __init__(
+        self,
+        rates: ArrayLike,
+        name: str = "",
+        *,
+        allowed: Allowed = None,
+        worth: ArrayLike | None = None,
+    ) -> None:
+        weights = ProductWeights(rates)
+        self._set(name, (0,), (weights,), _read_graph(weights.players, allowed, worth))
 
     def _set(
-        self, name: str, starts: tuple[int, ...], weights: tuple[CoupleWeights, ...]
+        self,
+        name: str,
+        starts: tuple[int, ...],
+        weights: tuple[CoupleWeights, ...],
+        graph: MeetingGraph | None,
     ) -> Problem:
-        for field, value in (("name", name), ("starts", starts), ("_weights", weights)):
+        fields = {"name": name, "starts": starts, "_weights": weights, "graph": graph}
+        for field, value in fields.items():
             object.__setattr__(self, field, value)
         return self
 
     @classmethod
-    def from_matrix(cls, couple_rates: ArrayLike, name: str = "") -> Problem:
+    def from_matrix(
+        cls,
+        couple_rates: ArrayLike,
+        name: str = "",
+        *,
+        allowed: Allowed = None,
+        worth: ArrayLike | None = None,
+    ) -> Problem:
         """Build a problem in which each couple has a probability of its own.
 
         This is the paper's setting before it assumes products of players' rates. Players have no
@@ -100,6 +136,8 @@ class Problem(Gaps):
             numbers in [0, 1]; the diagonal is ignored.
         name
             Name of the problem in tables and figures.
+        allowed, worth
+            As for `Problem`.
 
         Raises
         ------
@@ -112,7 +150,9 @@ class Problem(Gaps):
         >>> problem.optimum, problem.best_games
         (Matching(0-2; waiting 1), 0.9)
         """
-        return cls._made(name, (0,), (MatrixWeights(couple_rates),))
+        weights = MatrixWeights(couple_rates)
+        graph = _read_graph(weights.players, allowed, worth)
+        return cls._made(name, (0,), (weights,), graph)
 
     @classmethod
     def piecewise(
@@ -129,7 +169,7 @@ class Problem(Gaps):
             Number of rounds before each piece, ascending; the first is 0.
         rates
             For each piece the rates of the players, or a problem, for example `from_matrix`; all of
-            them of the same players.
+            them of the same players, allowed couples and worth.
         name
             Name of the problem in tables and figures.
 
@@ -147,13 +187,23 @@ class Problem(Gaps):
         given = checked_list("rates of a piecewise problem", rates, ProblemError, items="rates")
         pieces = [each if isinstance(each, Problem) else cls(each) for each in given]
         first = checked_starts(starts, [piece.players for piece in pieces])
-        return cls._made(name, first, tuple(piece._only_weights for piece in pieces))
+        if any(piece.graph != pieces[0].graph for piece in pieces):
+            raise ProblemError(
+                "rates change from piece to piece, allowed couples and worth do not: give all "
+                "pieces the same"
+            )
+        weights = tuple(piece._only_weights for piece in pieces)
+        return cls._made(name, first, weights, pieces[0].graph)
 
     @classmethod
     def _made(
-        cls, name: str, starts: tuple[int, ...], weights: tuple[CoupleWeights, ...]
+        cls,
+        name: str,
+        starts: tuple[int, ...],
+        weights: tuple[CoupleWeights, ...],
+        graph: MeetingGraph | None = None,
     ) -> Problem:
-        return cls.__new__(cls)._set(name, starts, weights)
+        return cls.__new__(cls)._set(name, starts, weights, graph)
 
     @classmethod
     def from_zero(cls, pairs: int, gap: float) -> Problem:
@@ -222,6 +272,88 @@ class Problem(Gaps):
         shape = "" if (first, second) == (1, 1) else f", law=({first:g}, {second:g})"
         return cls(drawn, f"random({players}, seed={seed}{shape})")
 
+    @classmethod
+    def random_graph(
+        cls, players: int, density: float, seed: int = 0, random_worth: bool = False
+    ) -> Problem:
+        """Draw uniform rates, and for each couple whether it may meet.
+
+        Parameters
+        ----------
+        players
+            Number of players, at least 2.
+        density
+            Probability that a couple may meet, in [0, 1].
+        seed
+            Seed of the draws; the same seed gives the same problem, and the same rates for every
+            density.
+        random_worth
+            Whether the worth of each game is drawn from [0, 1] as well, instead of 1.
+
+        Examples
+        --------
+        >>> Problem.random_graph(10, 0.5).graph.is_complete
+        False
+        """
+        graph = random_graph(players, density, seed, random_worth)
+        shape = ", random_worth=True" if random_worth else ""
+        name = f"random_graph({players}, {density:g}, seed={seed}{shape})"
+        return cls._with_random_rates(name, players, seed, graph)
+
+    @classmethod
+    def line(cls, players: int, window: float, seed: int = 0) -> Problem:
+        """Put players on a line from 0 to 1, a rating, who meet within a window.
+
+        Positions and rates are uniform draws. A game is worth 1 between players at the same place,
+        less in proportion to their distance, and nothing at the end of the window.
+
+        Parameters
+        ----------
+        players
+            Number of players, at least 2.
+        window
+            Greatest distance of players who may meet, positive.
+        seed
+            Seed of the draws.
+
+        Examples
+        --------
+        >>> Problem.line(6, 0.2, seed=1).name
+        'line(6, 0.2, seed=1)'
+        """
+        graph = line_graph(players, window, seed)
+        return cls._with_random_rates(
+            f"line({players}, {window:g}, seed={seed})", players, seed, graph
+        )
+
+    @classmethod
+    def groups(cls, players: int, groups: int, seed: int = 0) -> Problem:
+        """Draw uniform rates of players in groups, for example regions, who meet their own only.
+
+        Parameters
+        ----------
+        players
+            Number of players, at least 2; player i is in group ``i % groups``.
+        groups
+            Number of groups, at least 1.
+        seed
+            Seed of the draws.
+
+        Examples
+        --------
+        >>> Problem.groups(4, 2).optimum == Matching([(0, 2), (1, 3)])
+        True
+        """
+        graph = group_graph(players, groups)
+        return cls._with_random_rates(
+            f"groups({players}, {groups}, seed={seed})", players, seed, graph
+        )
+
+    @classmethod
+    def _with_random_rates(cls, name: str, players: int, seed: int, graph: MeetingGraph) -> Problem:
+        weights = ProductWeights(random_rates(players, seed, (1.0, 1.0)))
+        return cls._made(name, (0,), (weights,), None if graph.is_plain else graph)
+
     def renamed(self, name: str) -> Problem:
         """Return the same problem under another name.
 
@@ -230,7 +362,7 @@ class Problem(Gaps):
         >>> Problem([1, 0.25]).renamed("mine")
         Problem([1.0, 0.25], name='mine')
         """
-        return self._made(name, self.starts, self._weights)
+        return self._made(name, self.starts, self._weights, self.graph)
 
     def at(self, round: int) -> Problem:
         """Return the problem as it is after so many rounds: itself, unless its rates change.
@@ -255,7 +387,7 @@ class Problem(Gaps):
             return (self,)
         named = (f"{self.name} from round {start}".strip() for start in self.starts)
         parts = zip(named, self._weights, strict=True)
-        return tuple(self._made(name, (0,), (weights,)) for name, weights in parts)
+        return tuple(self._made(name, (0,), (weights,), self.graph) for name, weights in parts)
 
     @property
     def players(self) -> int:
@@ -266,6 +398,15 @@ class Problem(Gaps):
     def pairs(self) -> int:
         """Number of couples in a full matching, n // 2 (the paper's L)."""
         return self.players // 2
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all couples may meet and all games are worth the same.
+
+        The theory needs it: only then is the optimum found by sorting, and only then do the
+        neighbours of a leader show whether it is the best.
+        """
+        return self.graph is None or self.graph.is_complete
 
     @property
     def has_player_rates(self) -> bool:
@@ -288,6 +429,15 @@ class Problem(Gaps):
                 f"their players' rates, got {self!r}: ask for couple_rates"
             )
         return weights.given
+
+    @property
+    def _ranked_rates(self) -> Floats:
+        if self.graph is not None:
+            raise ProblemError(
+                "gaps need a problem in which all couples may meet and every game is worth 1, got "
+                f"{self!r}: ask for regret(matching)"
+            )
+        return self.rates
 
     @cached_property
     def couple_rates(self) -> Floats:
@@ -321,14 +471,19 @@ class Problem(Gaps):
 
         The best couple comes first; inside a couple, the lower index. Among equal rates the lower
         index counts as the better. If n is odd, the last player waits. Where couples have rates of
-        their own, it is an exact matching of greatest weight, one of them if there are several.
+        their own, not all may meet, or games differ in worth, it is an exact matching of greatest
+        expected worth, one of them if there are several; of those, one with most couples.
 
         Examples
         --------
         >>> Problem([0.2, 0.9, 0.3, 0.8]).optimum
         Matching(1-3, 0-2)
         """
-        return self._only_weights.best_matching()
+        weights = self._only_weights
+        if self.graph is None:
+            return weights.best_matching()
+        couples = np.stack([self.graph.low, self.graph.high], axis=1)
+        return self.graph.best_matching(weights.of(couples))
 
     @cached_property
     def best_games(self) -> float:
@@ -338,7 +493,8 @@ class Problem(Gaps):
     def games(self, matching: Iterable[Iterable[Hashable]]) -> float:
         """Return the expected number of games of a matching in one round, at most `best_games`.
 
-        The order of the couples does not change a bit of it.
+        Where games differ in worth, it is what they are worth. The order of the couples does not
+        change a bit of it.
 
         Parameters
         ----------
@@ -349,7 +505,7 @@ class Problem(Gaps):
         Raises
         ------
         MatchingError
-            A player is unknown or appears twice, or a couple is not two players.
+            A player is unknown or appears twice, or a couple is not two players who may meet.
 
         Examples
         --------
@@ -367,7 +523,10 @@ class Problem(Gaps):
                 )
         couples = np.array(matching.couples, dtype=np.intp).reshape(-1, 2)
         # fsum rounds once, so that every order of the couples gives the same float.
-        return math.fsum(self._only_weights.of(couples))
+        expected = self._only_weights.of(couples)
+        if self.graph is not None:
+            expected = expected * self.graph.worth_of(couples)
+        return math.fsum(expected)
 
     def regret(self, matching: Iterable[Iterable[Hashable]]) -> float:
         """Return the expected number of games that a matching loses in one round.
@@ -399,34 +558,46 @@ class Problem(Gaps):
         {'rates': [1.0, 0.25]}
         """
         pieces = [weights.definition() for weights in self._weights]
-        return pieces[0] if len(pieces) == 1 else {"starts": list(self.starts), "pieces": pieces}
+        alike = {} if self.graph is None else self.graph.definition()
+        if len(pieces) > 1:
+            return {"starts": list(self.starts), "pieces": pieces} | alike
+        return pieces[0] | alike
 
     @classmethod
     def from_definition(cls, definition: Mapping[str, Any], name: str = "") -> Problem:
         """Make a problem from what `definition` returned; other keys are ignored."""
         if "pieces" in definition:
             pieces = [cls.from_definition(each) for each in definition["pieces"]]
-            return cls.piecewise(definition["starts"], pieces, name)
-        if "couple_rates" in definition:
-            return cls.from_matrix(definition["couple_rates"], name)
-        return cls(definition["rates"], name)
+            problem = cls.piecewise(definition["starts"], pieces, name)
+        elif "couple_rates" in definition:
+            problem = cls.from_matrix(definition["couple_rates"], name)
+        else:
+            problem = cls(definition["rates"], name)
+        if "allowed" not in definition:
+            return problem
+        graph = MeetingGraph.from_definition(problem.players, definition)
+        return cls._made(name, problem.starts, problem._weights, graph)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Problem):
             return NotImplemented
-        return self.starts == other.starts and all(
+        return (self.starts, self.graph) == (other.starts, other.graph) and all(
             type(ours) is type(theirs) and np.array_equal(ours.given, theirs.given)
             for ours, theirs in zip(self._weights, other._weights, strict=True)
         )
 
     def __hash__(self) -> int:
-        return hash((self.starts, *(weights.given.tobytes() for weights in self._weights)))
+        return hash(
+            (self.starts, self.graph, *(weights.given.tobytes() for weights in self._weights))
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return self._made, (self.name, self.starts, self._weights)
+        return self._made, (self.name, self.starts, self._weights, self.graph)
 
     def __repr__(self) -> str:
         name = f", name={self.name!r}" if self.name else ""
+        if self.graph is not None:
+            name = f", {len(self.graph.low)} couples allowed{name}"
         if self.has_player_rates:
             shown = ", ".join(str(rate) for rate in self.rates[:_SHOWN].tolist())
             rest = f", ... {self.players} players" if self.players > _SHOWN else ""
@@ -436,3 +607,11 @@ class Problem(Gaps):
 
     def _repr_html_(self) -> str:
         return problem_html(self)
+
+
+def _read_graph(players: int, allowed: Allowed, worth: ArrayLike | None) -> MeetingGraph | None:
+    """Read who may meet and what games are worth; None if all may and every game is worth 1."""
+    if allowed is None and worth is None:
+        return None
+    graph = MeetingGraph(players, allowed, worth, ProblemError)
+    return None if graph.is_plain else graph

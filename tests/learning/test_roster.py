@@ -35,9 +35,9 @@ def test_a_couple_has_its_lower_slot_first():
         roster.slot_couple(("ann", "dan"))
 
 
-def test_slots_of_available_players_are_ascending():
+def test_slots_of_available_players_are_in_their_order():
     roster = Roster("abcd")
-    assert roster.slots_of(iter("dab")).tolist() == [0, 1, 3]
+    assert roster.slots_of(iter("dab")).tolist() == [3, 0, 1]
     assert roster.slots_of([]).tolist() == []
     with pytest.raises(PlayerError, match="'a' is available twice"):
         roster.slots_of(["b", "a", "a"])

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pairup.bounds.confusing_rates import ConfusingRates, HardestRates
+from pairup.bounds.groups import Group, find_groups
 from pairup.bounds.linear_program import ExplorationProgram
 from pairup.errors import ProblemError
 from pairup.matching import Matching
@@ -34,6 +35,10 @@ _TIES = (
 )
 _NO_RATES = (
     "couples do not play with the product of their players' rates, for which the theorem is stated"
+)
+_GRAPH = (
+    "the players are not in groups within which all may meet for the same worth: the optimum is "
+    "then not found by sorting, for which the theorem is stated"
 )
 _CHANGES = "rates change, and the theorem is about rates that do not"
 _EQUAL = "all matchings are equally good"
@@ -76,7 +81,8 @@ class LowerBound:
         The matchings to play, each with how often per ln T; the most played first. One exploration
         that spends the least; there may be others.
     certificate
-        The confusing rates that make it so expensive; None if nothing need be explored.
+        The confusing rates that make it so expensive; None if nothing need be explored, and for
+        several groups of players.
     reason
         Why the constant is 0 or NaN; empty otherwise.
 
@@ -149,7 +155,9 @@ def lower(problem: Problem) -> LowerBound:
         optimum have equal rates (`Problem.strict_order` fails), the best matching is not unique and
         the theorem does not apply: the constant is NaN, and `reason` says so, unless all matchings
         are equally good and it is 0. It is NaN as well for `Problem.from_matrix` and
-        `Problem.piecewise`.
+        `Problem.piecewise`, and where not all couples may meet or games differ in worth, unless the
+        players are in groups within which neither is so: then the limits of the groups, in worth,
+        add up.
 
     Notes
     -----
@@ -167,6 +175,8 @@ def lower(problem: Problem) -> LowerBound:
     if not problem.has_player_rates:
         why = _NO_RATES if len(problem.starts) == 1 else _CHANGES
         return LowerBound(math.nan, math.nan, reason=why)
+    if problem.graph is not None:
+        return _lower_of_groups(problem, find_groups(problem.graph))
     if not problem.strict_order:
         rates = np.sort(np.append(problem.rates, np.zeros(problem.players % 2)))
         if rates[0] == rates[-2] or rates[1] == rates[-1]:  # all but one are the same
@@ -178,6 +188,33 @@ def lower(problem: Problem) -> LowerBound:
     if not len(confusing.better):
         return LowerBound(0.0, 0.0, reason=_SURE)
     return _CuttingPlanes(ExplorationProgram(confusing)).run()
+
+
+def _lower_of_groups(problem: Problem, groups: list[Group] | None) -> LowerBound:
+    """Add up the limits of groups, each of which is explored while the others play their best."""
+    if groups is None:
+        return LowerBound(math.nan, math.nan, reason=_GRAPH)
+    constant = certified = 0.0
+    exploration = list[tuple[Matching, float]]()
+    for group in groups:
+        if len(group.players) < 2:
+            continue
+        bound = lower(Problem(problem.rates[group.players]))
+        if math.isnan(bound.constant):
+            return bound
+        constant += group.worth * bound.constant
+        certified += group.worth * bound.certified
+        others = [each for each in problem.optimum if each[0] not in group.players]
+        for matching, often in bound.exploration:
+            couples = [tuple(group.players[list(each)].tolist()) for each in matching]
+            exploration.append((_with_waiting([*couples, *others], problem.players), often))
+    reason = "" if constant else _EQUAL
+    return LowerBound(constant, certified, tuple(exploration), reason=reason)
+
+
+def _with_waiting(couples: list[tuple[int, ...]], players: int) -> Matching:
+    coupled = {player for couple in couples for player in couple}
+    return Matching(couples, [player for player in range(players) if player not in coupled])
 
 
 class _CuttingPlanes:

@@ -119,11 +119,14 @@ _KINDS = {
     ),
     "rates": _Kind(1, _is_numbers, "numbers such as [0.9, 0.8, 0.3]"),
     "starts": _Kind(1, _is_numbers, "numbers of rounds such as [0, 1000]"),
+    "switch": _Kind(0, lambda value: isinstance(value, bool), "true or false"),
     "table": _Kind(2, _is_table, "lists of numbers such as [[0.9, 0.8], [0.2, 0.3]]"),
 }
 
 # Families known by their place in the file: a list cannot be the x of a figure.
 _NUMBERED = ("rates", "matrix", "piecewise")
+
+_ON_GRAPH = {"allowed": "table", "worth": "table"}
 
 # For each family: its constructor, the kinds of its parameters, and the required ones.
 FAMILIES: dict[str, tuple[Callable[..., Problem], dict[str, str], tuple[str, ...]]] = {
@@ -134,9 +137,24 @@ FAMILIES: dict[str, tuple[Callable[..., Problem], dict[str, str], tuple[str, ...
         ("mean", "pairs", "gap"),
     ),
     "random": (Problem.random, {"players": "count", "seed": "count", "law": "law"}, ("players",)),
-    "rates": (Problem, {"rates": "rates"}, ("rates",)),
-    "matrix": (Problem.from_matrix, {"couple_rates": "table"}, ("couple_rates",)),
+    "rates": (Problem, {"rates": "rates"} | _ON_GRAPH, ("rates",)),
+    "matrix": (Problem.from_matrix, {"couple_rates": "table"} | _ON_GRAPH, ("couple_rates",)),
     "piecewise": (Problem.piecewise, {"starts": "starts", "rates": "table"}, ("starts", "rates")),
+    "random_graph": (
+        Problem.random_graph,
+        {"players": "count", "density": "number", "seed": "count", "random_worth": "switch"},
+        ("players", "density"),
+    ),
+    "line": (
+        Problem.line,
+        {"players": "count", "window": "number", "seed": "count"},
+        ("players", "window"),
+    ),
+    "groups": (
+        Problem.groups,
+        {"players": "count", "groups": "count", "seed": "count"},
+        ("players", "groups"),
+    ),
 }
 # What a file may leave out is a parameter of the problem all the same.
 _DEFAULTS: dict[str, dict[str, Any]] = {"random": {"seed": 0, "law": [1, 1]}}
@@ -148,4 +166,7 @@ _ABOUT = {
     "rates": "the acceptance rates themselves",
     "matrix": "the probability that each couple plays, as a symmetric matrix",
     "piecewise": "acceptance rates that change after given numbers of rounds",
+    "random_graph": "uniform rates, and each couple may meet with the probability `density`",
+    "line": "players on a line who meet within a window, worth less with their distance",
+    "groups": "uniform rates of players in groups who meet their own group only",
 }

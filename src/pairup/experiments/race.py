@@ -123,16 +123,19 @@ def _curves(posed: PosedProblem) -> FigureSpec:
 
 def _has_limit(posed: PosedProblem) -> bool:
     problem = posed.problem
-    return problem.has_player_rates and problem.players <= _MAX_PLAYERS_WITH_LIMIT
+    known = problem.has_player_rates and problem.graph is None
+    return known and problem.players <= _MAX_PLAYERS_WITH_LIMIT
 
 
 def _left_out(experiment: Experiment) -> dict[str, str]:
-    """Ask each policy whether it can match all players; one may be made for few only."""
+    """Ask each policy whether it can play; one may be made for few players, or all couples."""
     left_out = {}
     for entry in experiment.entries:
         for posed in experiment.problems:
             try:
                 entry.policy.check_players(posed.problem.players)
+                if not posed.problem.is_complete:
+                    entry.policy.check_graph()
             except PolicyError as error:
                 left_out[entry.label] = str(error)
     return left_out

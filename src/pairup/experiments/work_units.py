@@ -41,6 +41,7 @@ _SOURCES = (  # of all that determines the numbers
     "policies/*.py",
     "problem.py",
     "couple_weights.py",
+    "meeting_graph.py",
     "best_matching.py",
     "simulation/playthrough.py",
     "simulation/replication.py",

@@ -12,7 +12,16 @@ import numpy as np
 from pairup.kernels.couple_statistics import CoupleStatistics, record
 from pairup.kernels.couples import set_members, write_mates
 from pairup.kernels.exact_matching.max_matching import MatchingWorkspace, solve_loaded
-from pairup.kernels.runtime.compilation import kernel, slot
+from pairup.kernels.graph_matcher import (
+    GraphMatcher,
+    can_meet,
+    match_by_weights,
+    observe_on_graph,
+    set_available_on_graph,
+    set_weight,
+    write_matching,
+)
+from pairup.kernels.runtime.compilation import kernel, outlined, slot
 from pairup.kernels.runtime.dispatch import OK, provide
 from pairup.kernels.runtime.distributions import fill_beta, fill_normal
 from pairup.kernels.runtime.randomness import word
@@ -34,6 +43,13 @@ class CombThompsonState(NamedTuple):
     second: np.ndarray
     posteriors: np.ndarray  # of the couples available, in the order of their draws
     draws: np.ndarray
+
+
+class CombThompsonGraphState(NamedTuple):
+    """State of `CombThompson` on a graph."""
+
+    inner: CombThompsonState
+    matcher: GraphMatcher
 
 
 def _propose(state, couples):
@@ -61,6 +77,23 @@ def _observe(state, couples, played):
 provide(CombThompsonState, set_available=set_members, propose=_propose, observe=_observe)
 
 
+def _propose_on_graph(state, couples):
+    inner = state.inner
+    _draw_weights_on_graph(state, word(inner.key[0], inner.now[ROUND]))
+    inner.now[ROUND] += 1
+    match_by_weights(state.matcher)
+    write_matching(state.matcher, couples)
+    return OK
+
+
+provide(
+    CombThompsonGraphState,
+    set_available=set_available_on_graph,
+    propose=_propose_on_graph,
+    observe=observe_on_graph,
+)
+
+
 @kernel
 def _draw_weights(state, players, key):
     """Weigh the couples by a draw from each posterior; all are worth the same with the phantom."""
@@ -73,17 +106,39 @@ def _draw_weights(state, players, key):
             i, j = slot(players[a]), slot(players[b])
             first[count], second[count] = state.first[i, j], state.second[i, j]
             count += 1
-    draws = state.draws[:count]
-    if state.now[GAUSSIAN] != 0:
-        fill_normal(key, draws)
-        for k in range(count):
-            draws[k] = first[k] + second[k] * draws[k]  # infinite where a couple is unseen
-    else:
-        fill_beta(key, first[:count], second[:count], draws)
-    k = 0
+    _draw(state, key, count)
+    k, draws = 0, state.draws
     for a in range(real):
         for b in range(a + 1, real):
             weight[a, b] = weight[b, a] = draws[k]
             k += 1
         for phantom in range(real, len(players)):
             weight[a, phantom] = weight[phantom, a] = 0.0
+
+
+@kernel
+def _draw(state, key, count):
+    """Fill `state.draws` with draws from the first `count` of `state.posteriors`."""
+    first, second, draws = state.posteriors[0], state.posteriors[1], state.draws[:count]
+    if state.now[GAUSSIAN] != 0:
+        fill_normal(key, draws)
+        for k in range(count):
+            draws[k] = first[k] + second[k] * draws[k]  # infinite where a couple is unseen
+    else:
+        fill_beta(key, first[:count], second[:count], draws)
+
+
+@outlined
+def _draw_weights_on_graph(state, key):
+    """Weigh the couples that can meet by a draw from each posterior, in their order."""
+    inner, matcher, count = state.inner, state.matcher, 0
+    first, second, numbers = inner.posteriors[0], inner.posteriors[1], matcher.order
+    for k in range(len(matcher.weights)):
+        if can_meet(matcher, k):
+            i, j = slot(matcher.graph.low[k]), slot(matcher.graph.high[k])
+            first[count], second[count] = inner.first[i, j], inner.second[i, j]
+            numbers[count] = k
+            count += 1
+    _draw(inner, key, count)
+    for x in range(count):
+        set_weight(matcher, numbers[x], inner.draws[x])

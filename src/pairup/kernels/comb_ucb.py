@@ -20,8 +20,18 @@ import numpy as np
 from pairup.kernels.couple_statistics import PHANTOM_MEAN, CoupleStatistics, record
 from pairup.kernels.couples import set_members, write_mates
 from pairup.kernels.exact_matching.max_matching import MatchingWorkspace, solve_loaded
+from pairup.kernels.graph_matcher import (
+    GraphMatcher,
+    can_meet,
+    is_matched,
+    match_by_weights,
+    observe_on_graph,
+    set_available_on_graph,
+    set_weight,
+    write_matching,
+)
 from pairup.kernels.kl_index import exploration_level, kl_index, slope_at
-from pairup.kernels.runtime.compilation import kernel, slot
+from pairup.kernels.runtime.compilation import kernel, outlined, slot
 from pairup.kernels.runtime.dispatch import OK, provide
 from pairup.kernels.runtime.logarithm import log
 from pairup.kernels.state_layout import KL, MEMBERS, ROUND
@@ -41,13 +51,15 @@ class CombUCBState(NamedTuple):
     solved: np.ndarray  # KL: the round in which the index was last solved
 
 
+class CombUCBGraphState(NamedTuple):
+    """State of `CombUCB` on a graph."""
+
+    inner: CombUCBState
+    matcher: GraphMatcher
+
+
 def _propose(state, couples):
-    state.now[ROUND] += 1
-    players = state.players[: state.now[MEMBERS]]
-    if state.now[KL] != 0:
-        x = exploration_level(state.now[ROUND])
-    else:
-        x = math.sqrt(1.5 * log(float(max(state.now[ROUND] - 1, 1))))
+    players, x = state.players[: state.now[MEMBERS]], _next_level(state)
     _weigh(state, players, x)
     while True:
         solve_loaded(state.workspace, players)
@@ -70,6 +82,35 @@ def _observe(state, couples, played):
 provide(CombUCBState, set_available=set_members, propose=_propose, observe=_observe)
 
 
+def _propose_on_graph(state, couples):
+    inner, matcher = state.inner, state.matcher
+    x = _next_level(inner)
+    _weigh_on_graph(inner, matcher, x)
+    while True:
+        match_by_weights(matcher)
+        if inner.now[KL] == 0 or not _refine_on_graph(inner, matcher, x):
+            break
+    write_matching(matcher, couples)
+    return OK
+
+
+provide(
+    CombUCBGraphState,
+    set_available=set_available_on_graph,
+    propose=_propose_on_graph,
+    observe=observe_on_graph,
+)
+
+
+@kernel
+def _next_level(state):
+    """Count the round; returns the x of its indices."""
+    state.now[ROUND] += 1
+    if state.now[KL] != 0:
+        return exploration_level(state.now[ROUND])
+    return math.sqrt(1.5 * log(float(max(state.now[ROUND] - 1, 1))))
+
+
 @kernel
 def _weigh(state, players, x):
     """Give the couples of the players their weights: indices, or bounds on them."""
@@ -77,10 +118,39 @@ def _weigh(state, players, x):
     for a in range(len(players)):
         for b in range(a + 1, len(players)):
             i, j = slot(players[a]), slot(players[b])
-            w = state.base[i, j] + state.slope[i, j] * x
-            if w == np.inf and state.stats.tries[i, j] > 0:
-                w = _solve(state, i, j, x)
-            weight[a, b] = weight[b, a] = w
+            weight[a, b] = weight[b, a] = _bound(state, i, j, x)
+
+
+@kernel
+def _bound(state, i, j, x):
+    """The index of a couple, or a bound on it."""
+    w = state.base[i, j] + state.slope[i, j] * x
+    if w == np.inf and state.stats.tries[i, j] > 0:
+        w = _solve(state, i, j, x)
+    return w
+
+
+@outlined
+def _weigh_on_graph(state, matcher, x):
+    """As `_weigh`, for the couples of a graph."""
+    for k in range(len(matcher.weights)):
+        if can_meet(matcher, k):
+            i, j = slot(matcher.graph.low[k]), slot(matcher.graph.high[k])
+            set_weight(matcher, k, _bound(state, i, j, x))
+
+
+@outlined
+def _refine_on_graph(state, matcher, level):
+    """As `_refine`, for the couples of a graph."""
+    much = False
+    for k in range(len(matcher.weights)):
+        i, j = matcher.graph.low[k], matcher.graph.high[k]
+        if is_matched(matcher, k) and state.stats.tries[i, j] > 0:
+            if state.solved[i, j] != state.now[ROUND]:
+                before = matcher.weights[k]
+                set_weight(matcher, k, _solve(state, i, j, level))
+                much |= before - matcher.weights[k] > _MARGIN
+    return much
 
 
 @kernel

@@ -11,8 +11,16 @@ from typing import NamedTuple
 import numpy as np
 
 from pairup.kernels.couples import couple_in_order, mark_available
+from pairup.kernels.graph_matcher import (
+    GraphMatcher,
+    match_by_weights,
+    observe_on_graph,
+    set_available_on_graph,
+    set_weights_by_players,
+    write_matching,
+)
 from pairup.kernels.rank_one_posterior import refresh
-from pairup.kernels.runtime.compilation import kernel, slot
+from pairup.kernels.runtime.compilation import kernel, outlined, slot
 from pairup.kernels.runtime.dispatch import OK, provide
 from pairup.kernels.runtime.randomness import word
 from pairup.kernels.state_layout import ANSWERED, PERIOD, PRESENT, ROUND
@@ -59,6 +67,13 @@ class RankOneState(NamedTuple):
     draws: np.ndarray  # made in this round
 
 
+class RankOneGraphState(NamedTuple):
+    """State of `RankOneThompson` on a graph."""
+
+    inner: RankOneState
+    matcher: GraphMatcher
+
+
 def _propose(state, couples):
     """Neighbours by a draw of the rates, in between by their means."""
     now = state.now
@@ -101,6 +116,28 @@ provide(
     propose=_propose,
     observe=_observe,
     observe_answers=_observe_answers,
+)
+
+
+def _propose_on_graph(state, couples):
+    """The best matching by a draw of the rates, in between by their means."""
+    inner, matcher = state.inner, state.matcher
+    if inner.now[ROUND] % inner.now[PERIOD] == 0:
+        _draw_outlined(inner)
+        set_weights_by_players(matcher, inner.rates)
+    else:
+        set_weights_by_players(matcher, inner.mean)
+    inner.now[ROUND] += 1
+    match_by_weights(matcher)
+    write_matching(matcher, couples)
+    return OK
+
+
+provide(
+    RankOneGraphState,
+    set_available=set_available_on_graph,
+    propose=_propose_on_graph,
+    observe=observe_on_graph,
 )
 
 
@@ -149,6 +186,12 @@ def _draw(state):
         _average(state, slot(state.present[x]))
     _sort(state.by_rate, state.rates, state.now[PRESENT])
     _sort(state.by_mean, state.mean, state.now[PRESENT])
+
+
+@outlined
+def _draw_outlined(state):
+    """As `_draw`, called and not inlined: on a graph the matching takes longer than a call."""
+    _draw(state)
 
 
 @kernel

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pairup.kernels.graph_matcher import count_rows
 from pairup.kernels.runtime.compilation import kernel, outlined, slot
 from pairup.kernels.runtime.dispatch import OK, observe, propose
 from pairup.kernels.runtime.randomness import MANTISSA, WEYL, mantissa, mixed
@@ -16,13 +17,14 @@ class Replication(NamedTuple):
 
     Where couples have rates of their own, `couple_rates` has a row and a column for each player,
     and `rates` is empty; elsewhere it is the other way round. One type for both, because the loop
-    of each policy would otherwise be compiled twice.
+    of each policy would otherwise be compiled twice. `best_games` is what the optimum is worth.
     """
 
     rates: np.ndarray
     key: np.ndarray
     best_games: np.ndarray
     couple_rates: np.ndarray = np.zeros((0, 0))
+    worth: np.ndarray = np.zeros((0, 0))  # of a game of each couple, empty where each is worth 1
 
 
 class Totals(NamedTuple):
@@ -74,9 +76,33 @@ def play_by_couple_rates(replication, round, couples, played):
     return games, expected
 
 
+@outlined
+def play_for_worth(replication, round, couples, played, accepted):
+    """Let couples play whose games differ in worth; returns the games, and the worth expected."""
+    games, expected = 0, 0.0
+    if len(replication.couple_rates):
+        games, _ = play_by_couple_rates(replication, round, couples, played)
+    else:
+        accept(replication, round, accepted)
+    for c in range(len(played)):
+        i, j = couples[c, 0], couples[c, 1]
+        if len(replication.couple_rates):
+            rate = replication.couple_rates[i, j]
+        else:
+            rate = replication.rates[i] * replication.rates[j]
+            played[c] = accepted[i] & accepted[j]
+            games += played[c]
+        expected += replication.worth[i, j] * rate
+    best = replication.best_games[0]
+    # A sum of large numbers has a larger rounding.
+    return games, expected if abs(best - expected) > _ROUNDING * best else best
+
+
 @kernel
 def play_couples(replication, round, couples, played, accepted):
     """Let the couples of a round play or not; returns the games, and how many were expected."""
+    if len(replication.worth):
+        return play_for_worth(replication, round, couples, played, accepted)
     if len(replication.couple_rates):
         return play_by_couple_rates(replication, round, couples, played)
     accept(replication, round, accepted)
@@ -92,11 +118,13 @@ def play_couples(replication, round, couples, played, accepted):
 @kernel
 def play_rounds(state, replication, totals, until):
     """Play on to round `until`; returns OK, or the status with which the policy stopped."""
-    couples, played, accepted = totals.couples, totals.played, totals.accepted
+    accepted = totals.accepted
     while totals.round[0] < until:
-        status = propose(state, couples)
+        status = propose(state, totals.couples)
         if status != OK:
             return status
+        rows = count_rows(totals.couples)
+        couples, played = totals.couples[:rows], totals.played[:rows]
         games, expected = play_couples(replication, totals.round[0], couples, played, accepted)
         observe(state, couples, played)
         gap = replication.best_games[0] - expected

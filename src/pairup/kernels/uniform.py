@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pairup.kernels.couples import write_couple
+from pairup.kernels.graph_matcher import GraphMatcher, draw_graph_matching, set_available_on_graph
 from pairup.kernels.runtime.compilation import kernel
 from pairup.kernels.runtime.dispatch import OK, learn_nothing, provide
 from pairup.kernels.runtime.randomness import shuffle, word
@@ -18,6 +19,13 @@ class UniformState(NamedTuple):
     shuffled: np.ndarray
     now: np.ndarray
     key: np.ndarray
+
+
+class UniformGraphState(NamedTuple):
+    """State of `Uniform` on a graph."""
+
+    inner: UniformState
+    matcher: GraphMatcher
 
 
 def _set_available(state, players):
@@ -34,6 +42,21 @@ def _propose(state, couples):
 
 
 provide(UniformState, set_available=_set_available, propose=_propose, observe=learn_nothing)
+
+
+def _propose_on_graph(state, couples):
+    inner = state.inner
+    draw_graph_matching(word(inner.key[0], inner.now[ROUND]), state.matcher, couples)
+    inner.now[ROUND] += 1
+    return OK
+
+
+provide(
+    UniformGraphState,
+    set_available=set_available_on_graph,
+    propose=_propose_on_graph,
+    observe=learn_nothing,
+)
 
 
 @kernel

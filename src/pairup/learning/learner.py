@@ -17,10 +17,12 @@ from pairup.learning import estimates, serialization
 from pairup.learning.estimates import Estimate, Rate
 from pairup.learning.exclusions import replace_forbidden
 from pairup.learning.learner_html import learner_html
+from pairup.learning.meetings import AllowedMeetings, Worth, in_slots, read_meetings
 from pairup.learning.observation import Accepted, Played, read_observation
 from pairup.learning.roster import Roster, SlotCouple
 from pairup.learning.running_policy import RunningPolicy
 from pairup.matching import Couple, Matching
+from pairup.meeting_graph import MeetingGraph
 from pairup.policies.base import Policy, Slots
 
 
@@ -56,15 +58,19 @@ class Learner:
     True
     """
 
+    wanted: Matching | None  # what the policy last proposed, before couples apart were replaced
+
     def __init__(self, policy: Policy, players: Iterable[Hashable], seed: int = 0) -> None:
         self._roster = Roster(players)
         self._pending = Counter[SlotCouple]()
+        self.wanted = None
         self._running = RunningPolicy(policy, seed, capacity=len(self._roster.players))
         self._running.set_present(self._roster.slots)
 
     @classmethod
     def _of(cls, roster: Roster, pending: Counter[SlotCouple], running: RunningPolicy) -> Learner:
         learner = cls.__new__(cls)
+        learner.wanted = None
         learner._roster, learner._pending, learner._running = roster, pending, running
         return learner
 
@@ -82,27 +88,46 @@ class Learner:
         self,
         available: Iterable[Hashable] | None = None,
         apart: Iterable[Iterable[Hashable]] = (),
+        *,
+        allowed: AllowedMeetings = None,
+        worth: Worth = None,
     ) -> Matching:
         """Propose a matching of the players available now, by default of all players present.
 
-        An odd one out stays waiting.
+        An odd one out stays waiting, and so do players who may meet nobody who is free.
 
         Parameters
         ----------
         available
             Some of the players present.
         apart
-            Couples that must not meet now. They are replaced in what the policy proposes: other
-            couples are kept as far as possible, and players without a partner stay waiting.
+            Couples that must not meet now. Without `allowed` and `worth` they are replaced in what
+            the policy proposes, `wanted`: other couples are kept as far as possible.
+        allowed
+            The couples who may meet, as a list or as a symmetric NumPy array of Booleans with a row
+            and a column for each player in the order of `available`; all by default.
+        worth
+            What a game of each couple is worth, as a mapping from couples, 1 for those not in it,
+            or as a symmetric matrix in the order of `available`; 1 by default. The policy aims at
+            the most worth, and lets players wait where that is worth more.
+
+        Raises
+        ------
+        PolicyError
+            The policy is for complete graphs on which all games are worth the same, but not all
+            couples are allowed, or worth differs.
 
         Examples
         --------
-        >>> from pairup import Uniform
+        >>> from pairup import RankOneThompson, Uniform
         >>> learner = Uniform().learner(["ann", "bob", "cyd", "dan"])
         >>> learner.propose(apart=[("ann", "bob"), ("ann", "cyd")])
         Matching(ann-dan, bob-cyd)
+        >>> learner = RankOneThompson().learner(["ann", "bob", "cyd", "dan"])
+        >>> learner.propose(allowed=[("ann", "bob"), ("bob", "cyd"), ("cyd", "dan")])
+        Matching(ann-bob, cyd-dan)
         """
-        matching = self.suggest(available, apart)
+        matching = self.suggest(available, apart, allowed=allowed, worth=worth)
         self.record(matching)
         return matching
 
@@ -110,6 +135,9 @@ class Learner:
         self,
         available: Iterable[Hashable] | None = None,
         apart: Iterable[Iterable[Hashable]] = (),
+        *,
+        allowed: AllowedMeetings = None,
+        worth: Worth = None,
     ) -> Matching:
         """Ask the policy for a matching that is not proposed yet; see `propose` and `record`.
 
@@ -123,13 +151,19 @@ class Learner:
         >>> learner.pending
         {}
         """
-        slots = self._slots(available)
+        order = self._slots_in_order(available)
+        slots = np.sort(order)
         excluded = set(self._roster.slot_couples("apart", apart))
+        graph = self._graph(order, excluded, allowed, worth)
         if len(slots) < 2:
             return self._matching([], slots)
-        couples = self._running.propose(slots)
-        if excluded:
-            couples = replace_forbidden(couples, slots.tolist(), excluded, self._worth)
+        if graph is not None:
+            couples = wanted = self._running.propose_on_graph(slots, graph)
+        else:
+            couples = wanted = self._running.propose(slots)
+            if excluded:
+                couples = replace_forbidden(couples, slots.tolist(), excluded, self._worth)
+        self.wanted = self._matching(wanted, slots)
         return self._matching(couples, slots)
 
     def record(self, matching: Matching) -> None:
@@ -151,18 +185,38 @@ class Learner:
         self._pending.update(couples)
         self._running.rounds += len(matching.players) > 1
 
+    def _graph(
+        self, order: Slots, excluded: set[SlotCouple], allowed: AllowedMeetings, worth: Worth
+    ) -> MeetingGraph | None:
+        """Read the rules of a proposal; None if all couples may meet for the same worth."""
+        if allowed is None and worth is None:
+            return None
+        graph = read_meetings(self._roster, order, allowed, worth)
+        if graph.is_complete:
+            return None
+        return in_slots(graph, order, self._running.capacity, excluded)
+
     @property
     def leader(self) -> Matching | None:
         """The matching of all players present that looks best now, None if the policy has none."""
         return self.leader_among()
 
-    def leader_among(self, available: Iterable[Hashable] | None = None) -> Matching | None:
+    def leader_among(
+        self,
+        available: Iterable[Hashable] | None = None,
+        apart: Iterable[Iterable[Hashable]] = (),
+        *,
+        allowed: AllowedMeetings = None,
+        worth: Worth = None,
+    ) -> Matching | None:
         """Return the matching of some of the players that looks best now, best couple first.
 
         Parameters
         ----------
         available
             Some of the players present; all of them by default.
+        apart, allowed, worth
+            As for `propose`.
 
         Returns
         -------
@@ -176,9 +230,23 @@ class Learner:
         >>> learner.leader_among(["bob", "dan"])
         Matching(bob-dan)
         """
-        slots = self._slots(available)
+        order = self._slots_in_order(available)
+        slots = np.sort(order)
+        excluded = set(self._roster.slot_couples("apart", apart))
+        graph = self._graph(order, excluded, allowed, worth)
+        if graph is not None:
+            return self._leader_on_graph(graph, slots)
         couples = self._running.leader(slots)
+        if couples is not None and excluded:
+            couples = replace_forbidden(couples, slots.tolist(), excluded, self._worth)
         return None if couples is None else self._matching(couples, slots)
+
+    def _leader_on_graph(self, graph: MeetingGraph, slots: Slots) -> Matching | None:
+        chances = estimates.play_probabilities(self._running, graph.low, graph.high)
+        if chances is None:
+            return None
+        best = graph.best_matching(chances)
+        return self._matching([(int(i), int(j)) for i, j in best], slots)
 
     @property
     def pending(self) -> dict[Couple, int]:
@@ -438,7 +506,7 @@ class Learner:
         """
         return cls._of(*serialization.load_evidence(evidence, cache))
 
-    def _slots(self, available: Iterable[Hashable] | None) -> Slots:
+    def _slots_in_order(self, available: Iterable[Hashable] | None) -> Slots:
         return self._running.present if available is None else self._roster.slots_of(available)
 
     def _worth(self, slots: Slots) -> NDArray[np.float64]:

@@ -68,10 +68,10 @@ class Roster:
             raise PlayerError(f"player {player!r} is not present{hint}") from None
 
     def slots_of(self, available: Iterable[Hashable]) -> NDArray[np.int64]:
-        """Return the slots of some players, ascending; each must be present and named once."""
+        """Return the slots of some players, in their order; each must be present and named once."""
         names = checked_list("available", available, PlayerError, items="players")
-        slots = np.sort(np.array([self.slot(name) for name in names], np.int64))
-        if np.any(slots[1:] == slots[:-1]):
+        slots = np.array([self.slot(name) for name in names], np.int64)
+        if len(np.unique(slots)) < len(slots):
             twice = next(name for name in names if names.count(name) > 1)
             raise PlayerError(f"player {twice!r} is available twice: name each player once")
         return slots

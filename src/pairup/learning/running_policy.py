@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from pairup.checks import checked_seed
 from pairup.errors import PolicyError
+from pairup.kernels.graph_matcher import NOBODY, new_graph_matcher
 from pairup.kernels.runtime.compilation import is_ours
 from pairup.kernels.runtime.dispatch import (
     FULL,
@@ -22,6 +23,7 @@ from pairup.kernels.runtime.proposal_check import explain_broken_rule
 from pairup.kernels.runtime.randomness import POLICY, stream_key
 from pairup.learning.observation import ObservedCouples
 from pairup.learning.roster import SlotCouple
+from pairup.meeting_graph import MeetingGraph
 from pairup.policies.base import Policy, Slots, StartContext
 from pairup.policies.couple_counts import CoupleCounts, observe_counts, pick_counts
 from pairup.policies.growth import Growth
@@ -77,6 +79,19 @@ class RunningPolicy:
         self.rounds_seen = self.rounds + 1
         return [(i, j) for i, j in couples.tolist()]
 
+    def propose_on_graph(self, available: Slots, graph: MeetingGraph) -> list[SlotCouple]:
+        """Couple players in the slots `available` who may meet; others wait."""
+        self.policy.check_graph()
+        self._catch_up()
+        context = self._context(self.capacity)
+        matcher = new_graph_matcher(*graph.compiled())
+        state = self.policy.on_graph(self.state, matcher, context)
+        set_available_step(state, available)
+        couples = np.full((len(available) // 2, 2), NOBODY, np.int64)
+        propose_step(state, couples)
+        self.rounds_seen = self.rounds + 1
+        return [(i, j) for i, j in couples.tolist() if i != NOBODY]
+
     def _check(self, status: int, couples: NDArray[np.int64], available: Slots) -> None:
         """Refuse a proposal that is not a matching of the players available."""
         broken = explain_broken_rule(status, couples, available)
@@ -126,8 +141,10 @@ class RunningPolicy:
         return self.policy.player_rates(self.state)
 
     def _started(self, capacity: int) -> Any:
-        key = np.uint64(stream_key(self.seed, 0, POLICY))
-        return self.policy.start(StartContext(capacity, key))
+        return self.policy.start(self._context(capacity))
+
+    def _context(self, capacity: int) -> StartContext:
+        return StartContext(capacity, np.uint64(stream_key(self.seed, 0, POLICY)))
 
     def _catch_up(self) -> None:
         if self.rounds_seen < self.rounds:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from pairup.checks import check_choice, checked_integer
 from pairup.errors import PolicyError, did_you_mean
+from pairup.kernels.graph_matcher import GraphMatcher
 from pairup.kernels.runtime.compilation import is_ours
 from pairup.kernels.runtime.randomness import word
 from pairup.policies.couple_counts import checked_counts, observe_counts, pick_counts
@@ -162,6 +163,24 @@ class Policy(ABC):
         another process, or of the time before the state was made from evidence.
         """
         return state  # most policies are brought up to date by what they observe
+
+    def on_graph(self, state: Any, matcher: GraphMatcher, context: StartContext) -> Any:
+        """Put a state on a graph: on the couples who may meet, and the worth of their games.
+
+        The result is a NamedTuple with `state` as its `inner` part, which learns, and the
+        `matcher`, from which matchings are taken. A policy for complete graphs, on which all games
+        are worth the same, does not override this and is refused elsewhere.
+        """
+        raise NotImplementedError(f"{self.name} must check_graph() before")
+
+    def check_graph(self) -> None:
+        """Refuse, with a `PolicyError`, graphs that are not complete, if it is not for them."""
+        if type(self).on_graph is Policy.on_graph:
+            raise PolicyError(
+                f"{self.name} is for complete graphs on which all games are worth the same: where "
+                "not all couples may meet, or worth differs, take another policy, for example "
+                "rank_one_thompson"
+            )
 
     def needs(self) -> tuple[str, ...]:
         """Name the options that it must still be told before it starts: "horizon", "rates".

@@ -8,6 +8,7 @@ import numpy as np
 from pairup.kernels import comb_thompson as kernel
 from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.exact_matching.max_matching import new_matching_workspace
+from pairup.kernels.graph_matcher import GraphMatcher
 from pairup.kernels.state_layout import GAUSSIAN, new_counters
 from pairup.policies.base import StartContext, register
 from pairup.policies.exact_matching import ExactMatchingPolicy
@@ -60,6 +61,11 @@ class CombThompson(ExactMatchingPolicy):
     def _unseen(self) -> tuple[float, float]:
         """The posterior of a couple of which nothing is known."""
         return (1.0, 1.0) if self.prior == "beta" else (np.inf, 0.0)
+
+    def on_graph(
+        self, state: Any, matcher: GraphMatcher, context: StartContext
+    ) -> kernel.CombThompsonGraphState:
+        return kernel.CombThompsonGraphState(state, matcher)
 
     def forget(self, state: Any, slot: int) -> None:
         super().forget(state, slot)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from pairup.kernels import comb_ucb as kernel
 from pairup.kernels.couple_statistics import PHANTOM_MEAN, new_couple_statistics
 from pairup.kernels.exact_matching.max_matching import new_matching_workspace
+from pairup.kernels.graph_matcher import GraphMatcher
 from pairup.kernels.state_layout import KL, new_counters
 from pairup.policies.base import StartContext, register
 from pairup.policies.exact_matching import ExactMatchingPolicy
@@ -60,6 +61,11 @@ class CombUCB(ExactMatchingPolicy):
             slope=np.zeros(shape),
             solved=np.zeros(shape if self.index == "kl" else (0, 0), np.int64),
         )
+
+    def on_graph(
+        self, state: Any, matcher: GraphMatcher, context: StartContext
+    ) -> kernel.CombUCBGraphState:
+        return kernel.CombUCBGraphState(state, matcher)
 
     def forget(self, state: Any, slot: int) -> None:
         super().forget(state, slot)

@@ -2,13 +2,14 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from pairup.errors import PolicyError
 from pairup.kernels import epsilon_greedy as kernel
 from pairup.kernels.couple_statistics import new_couple_statistics
+from pairup.kernels.graph_matcher import GraphMatcher
 from pairup.kernels.greedy_leader import new_leader
 from pairup.kernels.state_layout import DECAYS, new_counters
 from pairup.policies.base import StartContext, register
@@ -76,3 +77,9 @@ class EpsilonGreedy(GreedyLeaderPolicy):
             players=players,
             shuffled=shuffled,
         )
+
+    def on_graph(
+        self, state: Any, matcher: GraphMatcher, context: StartContext
+    ) -> kernel.EpsilonGreedyGraphState:
+        degree = np.diff(matcher.graph.start).max(initial=1)
+        return kernel.EpsilonGreedyGraphState(state, matcher, np.array([degree]))

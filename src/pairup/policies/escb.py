@@ -11,6 +11,8 @@ from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.escb import approximation
 from pairup.kernels.escb import steps as kernel
 from pairup.kernels.escb.candidates import new_candidates
+from pairup.kernels.escb.graph_search import ESCBGraphState
+from pairup.kernels.graph_matcher import GraphMatcher
 from pairup.kernels.round_robin import new_round_robin
 from pairup.kernels.state_layout import CERTIFICATES, CERTIFIED, ROUND, WORST, new_counters
 from pairup.policies.base import StartContext, register
@@ -78,6 +80,16 @@ class ESCB(CouplePolicy):
                 f"the exact search of escb takes at most {MAX_PLAYERS} players, got {count}: "
                 'take ESCB(search="approximate")'
             )
+
+    def check_graph(self) -> None:
+        if self.search == "exact":
+            raise PolicyError(
+                "the exact search of escb is for complete graphs on which all games are worth the "
+                'same: take ESCB(search="approximate")'
+            )
+
+    def on_graph(self, state: Any, matcher: GraphMatcher, context: StartContext) -> ESCBGraphState:
+        return ESCBGraphState(state, matcher, np.full(len(matcher.available), -1))
 
     def forget(self, state: Any, slot: int) -> None:
         super().forget(state, slot)

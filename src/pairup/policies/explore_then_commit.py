@@ -10,6 +10,7 @@ import numpy as np
 from pairup.errors import PolicyError
 from pairup.kernels import explore_then_commit as kernel
 from pairup.kernels.couple_statistics import new_couple_statistics
+from pairup.kernels.graph_matcher import GraphMatcher
 from pairup.kernels.greedy_leader import new_leader
 from pairup.kernels.state_layout import HORIZON, PRESENT, TURN, TURNS, new_counters
 from pairup.policies.base import Slots, StartContext, check_integer_option, register
@@ -82,11 +83,22 @@ class ExploreThenCommit(GreedyLeaderPolicy):
     def set_present(self, state: Any, present: Slots) -> None:
         # Exploration begins again.
         cycle = max(2 * ((len(present) + 1) // 2) - 1, 1)
+        state.now[TURN], state.now[TURNS] = 0, self._turns(state, cycle)
+        state.now[PRESENT] = len(present)
+
+    def on_graph(
+        self, state: Any, matcher: GraphMatcher, context: StartContext
+    ) -> kernel.ExploreThenCommitGraphState:
+        # A player can meet all others in as many rounds as there are.
+        degree = int(np.diff(matcher.graph.start).max(initial=1))
+        turns = np.array([self._turns(state, degree)])
+        return kernel.ExploreThenCommitGraphState(state, matcher, turns)
+
+    def _turns(self, state: Any, cycle: int) -> int:
+        """Return for how many turns to explore, if all couples can meet in `cycle` of them."""
         horizon = max(int(state.now[HORIZON]), 2)
         balanced = math.ceil((horizon / cycle) ** (2 / 3) * math.log(horizon) ** (1 / 3))
-        cycles = self.cycles or balanced
-        state.now[TURN], state.now[TURNS] = 0, cycles * cycle
-        state.now[PRESENT] = len(present)
+        return (self.cycles or balanced) * cycle
 
     def catch_up(self, state: Any, rounds: int) -> Any:
         # Exploration goes on after as many round robins as every couple has been seen in.

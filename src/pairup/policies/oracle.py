@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from pairup.best_matching import best_matching
 from pairup.errors import PolicyError
-from pairup.kernels.oracle import OracleState
+from pairup.kernels.graph_matcher import GraphMatcher
+from pairup.kernels.oracle import OracleGraphState, OracleState
 from pairup.policies.base import Policy, StartContext, register
 from pairup.policies.couples import couples_in_order
 from pairup.saved_arrays import Arrays, numbers, require
@@ -53,8 +54,8 @@ class Oracle(Policy):
     def start(self, context: StartContext) -> OracleState:
         available = np.zeros(context.slots, np.bool_)
         if context.couple_rates is not None:
-            best = best_matching(context.couple_rates)
-            return OracleState(ranking=np.array(best.players), available=available)
+            best, unknown = best_matching(context.couple_rates), np.zeros(context.capacity)
+            return OracleState(np.array(best.players), available, unknown)
         rates = self.rates if context.rates is None else context.rates
         if rates is None:
             raise PolicyError(
@@ -64,15 +65,26 @@ class Oracle(Policy):
         known = np.full(context.capacity, -1.0)
         known[: len(rates)] = rates[: context.capacity]
         ranking = np.argsort(-known, kind="stable")
-        return OracleState(ranking=ranking, available=available)
+        return OracleState(ranking, available, np.maximum(known, 0.0))
+
+    def on_graph(
+        self, state: Any, matcher: GraphMatcher, context: StartContext
+    ) -> OracleGraphState:
+        low, high = matcher.graph.low, matcher.graph.high
+        games = state.rates[low] * state.rates[high]
+        if context.couple_rates is not None:
+            games = context.couple_rates[low, high]
+        matcher.weights[:] = matcher.worth * games
+        return OracleGraphState(state, matcher)
 
     def forget(self, state: Any, slot: int) -> None:
         # The player who takes the slot next ranks last.
         place = np.flatnonzero(state.ranking == slot)[0]
         state.ranking[place:] = np.roll(state.ranking[place:], -1)
+        state.rates[slot] = 0.0
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        return {"ranking": state.ranking}
+        return {"ranking": state.ranking, "rates": state.rates}
 
     def evidence(self, state: Any) -> dict[str, NDArray[Any]]:
         return self.saved(state)
@@ -86,6 +98,10 @@ class Oracle(Policy):
         ranked = np.array_equal(np.sort(ranking), np.arange(slots)) and slots <= capacity
         require(ranked, "its ranking does not list each player once")
         state.ranking[:slots], state.ranking[slots:] = ranking, np.arange(slots, capacity)
+        rates = arrays.get("rates", np.zeros(slots))  # saved since graphs are played
+        valid = rates.shape == (slots,) and np.all((rates >= 0) & (rates <= 1))
+        require(valid, "its rates are not one for each player")
+        state.rates[:slots] = rates
         return state
 
     def leader(self, state: Any) -> NDArray[np.int64]:

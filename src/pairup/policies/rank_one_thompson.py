@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from pairup.kernels import rank_one_thompson as kernel
 from pairup.kernels.allocation import new_arrays
+from pairup.kernels.graph_matcher import GraphMatcher
 from pairup.kernels.rank_one_posterior import LANES
 from pairup.kernels.runtime.dispatch import propose_step, set_available_step
 from pairup.kernels.runtime.foreign_steps import for_state
@@ -120,6 +121,11 @@ class RankOneThompson(Policy):
                 state.usual[i] = _most_met(state, i)
             if i == slot or state.met[i] + state.accepted[i] + state.declined[i] == 0:
                 _begin(state, i)
+
+    def on_graph(
+        self, state: Any, matcher: GraphMatcher, context: StartContext
+    ) -> kernel.RankOneGraphState:
+        return kernel.RankOneGraphState(state, matcher)
 
     def evidence(self, state: Any) -> dict[str, NDArray[Any]]:
         used = state.now[USED]

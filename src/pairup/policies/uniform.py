@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pairup.kernels.graph_matcher import GraphMatcher
 from pairup.kernels.state_layout import ROUND, new_counters
-from pairup.kernels.uniform import UniformState
+from pairup.kernels.uniform import UniformGraphState, UniformState
 from pairup.policies.base import Policy, StartContext, register
 from pairup.saved_arrays import Arrays, numbers
 
@@ -33,6 +34,11 @@ class Uniform(Policy):
 
     def forget(self, state: Any, slot: int) -> None:
         return  # nothing is learnt of players
+
+    def on_graph(
+        self, state: Any, matcher: GraphMatcher, context: StartContext
+    ) -> UniformGraphState:
+        return UniformGraphState(state, matcher)
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
         return {"round": state.now[[ROUND]]}

@@ -85,6 +85,11 @@ class MatchingEnvironment(gymnasium.Env[Observation, Action]):
         if problem is None:
             problem = Problem.from_zero(4, 0.1)
         self.problem = problem if isinstance(problem, Problem) else Problem(problem)
+        if not self.problem.is_complete:
+            raise SimulationError(
+                f"an action of the environment couples all players, but in {self.problem!r} not "
+                "all couples may meet, or games differ in worth: play it with simulate"
+            )
         self.rounds = checked_integer("rounds", rounds, SimulationError, minimum=1)
         self._rows = (self.problem.players + 1) // 2  # couples, the phantom's included
         self._choices = 2 * np.arange(self._rows, 0, -1) - 1

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.errors import PolicyError, SimulationError
+from pairup.kernels.graph_matcher import new_graph_matcher
 from pairup.kernels.runtime.compilation import is_ours
 from pairup.kernels.runtime.dispatch import FULL, set_available_step
 from pairup.kernels.runtime.foreign_steps import for_state
@@ -23,7 +24,7 @@ from pairup.kernels.simulation_loop import new_totals, play_rounds
 from pairup.policies.base import Policy, StartContext
 from pairup.policies.growth import Growth
 from pairup.problem import Problem
-from pairup.simulation.replication import new_replication
+from pairup.simulation.replication import new_replication, replicated_graph
 
 _SLICE = 1_000_000  # players' turns between two looks at whether to stop: a hundredth of a second
 
@@ -50,9 +51,12 @@ class Playthrough:
     ) -> None:
         players = problem.players
         policy.check_players(players)
+        if not problem.is_complete:
+            policy.check_graph()
         self.totals = new_totals(players)
         self._policy, self._starts, self._piece = policy, problem.starts, 0
         self._replications = [new_replication(piece, seed, number) for piece in problem.pieces]
+        self._graph = None if problem.is_complete else replicated_graph(problem, seed, number)
         self._slice = max(_SLICE // players, 1)
         self._key, self._horizon = np.uint64(stream_key(seed, number, POLICY)), rounds
         self._state, self._growth = self._start(), Growth(policy)
@@ -66,6 +70,9 @@ class Playthrough:
         context = StartContext(players, self._key, self._horizon, rates, couple_rates)
         state, present = self._policy.start(context), np.arange(players)
         self._policy.set_present(state, present)
+        if self._graph is not None:
+            matcher = new_graph_matcher(*self._graph.compiled())
+            state = self._policy.on_graph(state, matcher, context)
         for_state(set_available_step, state)(state, present)
         # What a policy of ours proposes its tests check; others are checked in every round.
         return state if is_ours(type(self._policy)) else new_guard(state, players)

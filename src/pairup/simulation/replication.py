@@ -1,9 +1,11 @@
 """A replication, as the simulator and the environment for agents from elsewhere play it."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pairup.kernels.runtime.randomness import ACCEPTANCES, LABELS, shuffle, stream_key
 from pairup.kernels.simulation_loop import Replication
+from pairup.meeting_graph import MeetingGraph
 from pairup.problem import Problem
 
 
@@ -13,11 +15,25 @@ def new_replication(problem: Problem, seed: int, number: int) -> Replication:
     Player i is player ``labels[i]`` of the problem, for a shuffle that is drawn from them too. The
     replications of the pieces of a problem whose rates change share the labels and the draws.
     """
-    labels = np.arange(problem.players)
-    shuffle(np.uint64(stream_key(seed, number, LABELS)), labels)
+    labels = _labels(problem, seed, number)
     key = np.array([stream_key(seed, number, ACCEPTANCES)], np.uint64)
     best_games = np.array([problem.best_games])
+    square, nothing = np.ix_(labels, labels), np.zeros((0, 0))
+    worth = nothing if problem.graph is None else problem.graph.worth_table()[square]
+    worth = np.ascontiguousarray(worth)
     if problem.has_player_rates:
-        return Replication(problem.rates[labels], key, best_games)
-    couple_rates = np.ascontiguousarray(problem.couple_rates[np.ix_(labels, labels)])
-    return Replication(np.zeros(0), key, best_games, couple_rates)
+        return Replication(problem.rates[labels], key, best_games, nothing, worth)
+    couple_rates = np.ascontiguousarray(problem.couple_rates[square])
+    return Replication(np.zeros(0), key, best_games, couple_rates, worth)
+
+
+def replicated_graph(problem: Problem, seed: int, number: int) -> MeetingGraph | None:
+    """Return who may meet and what games are worth, with the labels of a replication."""
+    labels = _labels(problem, seed, number)
+    return None if problem.graph is None else problem.graph.relabelled(labels)
+
+
+def _labels(problem: Problem, seed: int, number: int) -> NDArray[np.int64]:
+    labels = np.arange(problem.players)
+    shuffle(np.uint64(stream_key(seed, number, LABELS)), labels)
+    return labels

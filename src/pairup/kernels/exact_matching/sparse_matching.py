@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pairup.kernels.allocation import new_arrays
-from pairup.kernels.exact_matching.blossom_search import NOBODY
+from pairup.kernels.exact_matching.blossom_search import NOBODY as NOBODY
 from pairup.kernels.exact_matching.event_heap import EventHeap, new_event_heap
 from pairup.kernels.exact_matching.max_matching import LARGER, NO_MATCHING, ROUNDING, SOLVED
 from pairup.kernels.exact_matching.sparse_search import (

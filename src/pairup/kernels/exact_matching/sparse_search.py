@@ -15,8 +15,8 @@ happens next is decided by comparing times alone. Three things differ.
 Every search ends, whatever rounding does: a player is scanned once, a blossom dissolves once, and
 of the rest each event makes the nodes outside the tree or the nodes in it fewer.
 
-One file, because its steps call each other in a ring: players join the tree, their edges are
-entered, cycles close, blossoms dissolve, and players join the tree.
+Long, and in one file because its steps call each other in a ring: players join the tree, their
+edges are entered, cycles close, blossoms dissolve, and players join the tree.
 """
 
 import numpy as np
@@ -144,8 +144,8 @@ def _clear_out(work):
     """Keep the events that hold, each once.
 
     That leaves at most an event for each entry of an edge, one for each player and one for each
-    blossom. Only a player can be awaited twice, when blossoms around it have dissolved: its event
-    is dropped and entered again.
+    blossom. Only a player can have two events, when blossoms around it have dissolved: they are
+    dropped, and one is entered again.
     """
     heap, count = work.heap, work.heap.size[0]
     heap.size[0] = 0

@@ -139,7 +139,7 @@ class Pool:
         """
         players = self.waiting if available is None else available
         matching = self.learner.suggest(players, apart)
-        leader = self.learner.leader_among(players) if len(players) > 1 else None
+        leader = self.learner.leader_among(players, apart) if len(players) > 1 else None
         expected = forecast_pairings(self.learner, self.met, players)
         chances = self.learner.play_probabilities(matching)
         games: list[events.ProposedGame] = [

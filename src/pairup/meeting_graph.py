@@ -1,0 +1,234 @@
+"""MeetingGraph: which couples may meet, and what a game of each is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pairup.checks import checked_list, is_integer
+from pairup.errors import MatchingError, PairupError
+from pairup.kernels.exact_matching.couple_graph import CoupleGraph, new_couple_graph
+from pairup.kernels.exact_matching.sparse_matching import (
+    NOBODY,
+    new_sparse_workspace,
+    solve_graph,
+)
+from pairup.matching import Matching, as_couple
+
+Allowed: TypeAlias = ArrayLike | Iterable[Iterable[Hashable]] | None
+MAX_WORTH = 1e100  # sums of larger numbers may overflow
+
+
+class MeetingGraph:
+    """Couples of players 0, 1, ... who may meet, in ascending order, and the worth of their games.
+
+    Parameters
+    ----------
+    players
+        Number of players.
+    allowed
+        Symmetric matrix of Booleans, or the couples who may meet; None: all may.
+    worth
+        Symmetric matrix of numbers of at least 0, of which those of allowed couples count; None:
+        every game is worth 1.
+    error
+        Class of the error if one of them is not what it must be.
+
+    Examples
+    --------
+    >>> graph = MeetingGraph(3, [(0, 1), (2, 1)], worth=[[0, 1, 5], [1, 0, 0.5], [5, 0.5, 0]])
+    >>> graph.low, graph.high, graph.worth
+    (array([0, 1]), array([1, 2]), array([1. , 0.5]))
+    """
+
+    def __init__(
+        self,
+        players: int,
+        allowed: Allowed = None,
+        worth: ArrayLike | None = None,
+        error: type[PairupError] = MatchingError,
+    ) -> None:
+        self.players = players
+        self.low, self.high = _checked_couples(players, allowed, error)
+        if worth is None:
+            self.worth = np.ones(len(self.low))
+        else:
+            self.worth = _checked_worth(players, worth, error)[self.low, self.high]
+        for array in (self.low, self.high, self.worth):
+            array.setflags(write=False)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all couples may meet, and all games are worth the same."""
+        everybody = len(self.low) == self.players * (self.players - 1) // 2
+        return everybody and bool(np.all(self.worth == self.worth[:1]))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all couples may meet, and every game is worth 1."""
+        return self.is_complete and bool(np.all(self.worth == 1.0))
+
+    def worth_table(self) -> NDArray[np.float64]:
+        """Return the worth of a game of each couple in a square, NaN for couples not allowed."""
+        table = np.full((self.players, self.players), np.nan)
+        table[self.low, self.high] = table[self.high, self.low] = self.worth
+        return table
+
+    def worth_of(self, couples: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the worth of a game of each couple, a row of two players; refuse others."""
+        low, high = couples.min(axis=1), couples.max(axis=1)
+        numbers = self.low * self.players + self.high  # ascending
+        wanted = low * self.players + high
+        places = np.searchsorted(numbers, wanted)
+        found = places < len(numbers)
+        found[found] = numbers[places[found]] == wanted[found]
+        for i, j in couples[~found]:
+            raise MatchingError(f"players {i} and {j} may not meet: leave the couple out")
+        return self.worth[places]
+
+    def best_matching(self, values: NDArray[np.float64]) -> Matching:
+        """Return the matching of greatest worth times value, a value for each couple.
+
+        Of several, one with most couples. The best couple comes first.
+        """
+        graph, worth = self.compiled()
+        workspace = new_sparse_workspace(self.players, len(worth))
+        solve_graph(workspace, graph, worth * values, np.ones(self.players, np.bool_), False)
+        mate = workspace.mate
+        matched = np.flatnonzero(mate[self.low] == self.high)
+        order = matched[np.argsort(-(worth * values)[matched], kind="stable")]
+        couples = np.stack([self.low[order], self.high[order]], axis=1)
+        return Matching(couples.tolist(), np.flatnonzero(mate == NOBODY).tolist())
+
+    def relabelled(self, labels: NDArray[np.int64]) -> MeetingGraph:
+        """Return the graph in which player i is player ``labels[i]`` of this one."""
+        place = np.argsort(labels)
+        return self.of_couples(self.players, place[self.low], place[self.high], self.worth)
+
+    def compiled(self, slots: int | None = None) -> tuple[CoupleGraph, NDArray[np.float64]]:
+        """Return the graph, and the worth of each couple, as compiled steps need them.
+
+        The greatest worth is brought to between 1/2 and 1 by a power of two, which changes no best
+        matching. There are as many slots as players, or more, of whom the rest may meet nobody.
+        """
+        _, exponent = np.frexp(self.worth.max(initial=0.0))
+        graph = new_couple_graph(slots or self.players, self.low, self.high)
+        return graph, np.ldexp(self.worth, -int(exponent))
+
+    @classmethod
+    def of_couples(
+        cls,
+        players: int,
+        one: NDArray[np.int64],
+        other: NDArray[np.int64],
+        worth: NDArray[np.float64],
+    ) -> MeetingGraph:
+        """Make a graph of couples that were checked, in any order."""
+        low, high = np.minimum(one, other), np.maximum(one, other)
+        order = np.lexsort((high, low))
+        graph = cls.__new__(cls)
+        graph.players = players
+        graph.low, graph.high, graph.worth = low[order], high[order], worth[order]
+        return graph
+
+    def definition(self) -> dict[str, Any]:
+        """Return the allowed couples and their worth as plain JSON values."""
+        couples = np.stack([self.low, self.high], axis=1).tolist()
+        return {"allowed": couples, "worth": self.worth.tolist()}
+
+    @classmethod
+    def from_definition(cls, players: int, definition: Mapping[str, Any]) -> MeetingGraph:
+        """Make the graph that `definition` describes."""
+        couples = np.array(definition["allowed"], np.int64).reshape(-1, 2)
+        worth = np.array(definition["worth"], np.float64)
+        return cls.of_couples(players, couples[:, 0], couples[:, 1], worth)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MeetingGraph):
+            return NotImplemented
+        return self._bytes() == other._bytes()
+
+    def __hash__(self) -> int:
+        return hash(self._bytes())
+
+    def _bytes(self) -> tuple[int, bytes, bytes, bytes]:
+        return self.players, self.low.tobytes(), self.high.tobytes(), self.worth.tobytes()
+
+
+def _checked_couples(
+    players: int, allowed: Allowed, error: type[PairupError]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    if allowed is None:
+        low, high = np.triu_indices(players, 1)
+        return low.astype(np.int64), high.astype(np.int64)
+    if _is_matrix(allowed):
+        return _couples_of_matrix(players, np.asarray(allowed), error)
+    advice = "write [(0, 1), (1, 2)], or a symmetric matrix of Booleans"
+    given = checked_list("allowed", allowed, error, items="couples", advice=advice)
+    couples = set()
+    for each in given:
+        one, other = as_couple(each)
+        for player in (one, other):
+            if not is_integer(player) or not 0 <= player < players:
+                raise error(
+                    f"allowed couples are of the players 0 to {players - 1}, got {player!r}: "
+                    "leave the couple out"
+                )
+        couples.add((min(one, other), max(one, other)))
+    table = np.array(sorted(couples), np.int64).reshape(-1, 2)
+    return table[:, 0].copy(), table[:, 1].copy()
+
+
+def _is_matrix(allowed: Any) -> bool:
+    """Whether it is a table of Booleans, and not a list of couples."""
+    try:
+        return np.asarray(allowed).dtype == np.bool_
+    except ValueError:  # ragged
+        return False
+
+
+def _couples_of_matrix(
+    players: int, table: NDArray[Any], error: type[PairupError]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    if table.shape != (players, players):
+        raise error(
+            f"allowed must have a row and a column for each of {players} players, got shape "
+            f"{table.shape}: give one Boolean for each two players"
+        )
+    np.fill_diagonal(table := table.copy(), False)
+    for i, j in np.argwhere(table != table.T):
+        raise error(
+            f"allowed must be symmetric, got {table[i, j]} for players {i} and {j} but "
+            f"{table[j, i]} for {j} and {i}: try allowed | allowed.T"
+        )
+    low, high = np.nonzero(np.triu(table, 1))
+    return low.astype(np.int64), high.astype(np.int64)
+
+
+def _checked_worth(players: int, worth: ArrayLike, error: type[PairupError]) -> NDArray[np.float64]:
+    rule = f"worth must be a number of at least 0 for each two of {players} players"
+    try:
+        table = np.array(worth)
+    except ValueError:  # ragged
+        raise error(f"{rule}, got rows of several lengths: make them equally long") from None
+    if table.shape != (players, players) or table.dtype.kind not in "biuf":
+        raise error(
+            f"{rule}, got an array of {table.dtype} of shape {table.shape}: "
+            "give a row and a column for each player"
+        )
+    table = table.astype(np.float64)
+    np.fill_diagonal(table, 0.0)
+    for i, j in np.argwhere(~((table >= 0) & (table <= MAX_WORTH))):  # NaN compares false
+        raise error(
+            f"{rule}, got {table[i, j]} for players {i} and {j}: give 0 for a game that is worth "
+            f"nothing, and at most {MAX_WORTH:g}"
+        )
+    for i, j in np.argwhere(table != table.T):
+        raise error(
+            f"worth must be symmetric, got {table[i, j]} for players {i} and {j} but "
+            f"{table[j, i]} for {j} and {i}: try (worth + worth.T) / 2"
+        )
+    return table + 0.0  # -0.0 becomes 0.0: equal graphs must have equal bytes for their hash

@@ -1,0 +1,55 @@
+"""Graphs in experiment files and on the command line."""
+
+import pytest
+
+from pairup import Problem
+from pairup.errors import ExperimentError
+from pairup.experiments.families import sweep_problems
+from pairup.experiments.race import build_race
+from pairup.experiments.toml_table import Table
+
+
+def posed(family, **parameters):
+    table = Table("problem", {"family": family} | parameters)
+    return [each.problem for each in sweep_problems([table])]
+
+
+def test_densities_are_swept():
+    problems = posed("random_graph", players=8, density=[1, 0.5, 0.1], random_worth=True)
+    expected = [Problem.random_graph(8, each, 0, random_worth=True) for each in (1, 0.5, 0.1)]
+    assert problems == expected
+    assert problems[1].name == "random_graph(8, 0.5, seed=0, random_worth=True)"
+
+
+def test_lines_and_groups_are_families():
+    assert posed("line", players=6, window=0.3, seed=[0, 1]) == [
+        Problem.line(6, 0.3, seed=seed) for seed in (0, 1)
+    ]
+    assert posed("groups", players=6, groups=2) == [Problem.groups(6, 2)]
+
+
+def test_rates_take_allowed_couples_and_worth():
+    worth = [[0, 2, 1], [2, 0, 1], [1, 1, 0]]
+    (problem,) = posed("rates", rates=[0.5, 0.4, 0.3], allowed=[[0, 1], [1, 2]], worth=worth)
+    assert problem == Problem([0.5, 0.4, 0.3], allowed=[(0, 1), (1, 2)], worth=worth)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"players": 6, "density": 2}, "density must lie in"),
+        ({"players": 6, "density": 0.5, "random_worth": 1}, "random_worth: must be true or false"),
+    ],
+)
+def test_bad_parameters_are_refused_with_their_place(parameters, message):
+    with pytest.raises(ExperimentError, match=message):
+        posed("random_graph", **parameters)
+
+
+def test_a_race_of_all_leaves_out_policies_for_complete_graphs():
+    race = build_race(problem="random_graph:players=6,density=0.5", everyone=True, rounds=10)
+    assert "for complete graphs" in race.left_out["V2 KL"]
+    raced = {entry.policy.name for entry in race.experiment.entries}
+    assert "rank_one_thompson" in raced
+    assert raced.isdisjoint({"unimodal", "unimodal_thompson", "osub", "sam"})
+    assert not any(figure.limit for figure in race.experiment.figures)
