@@ -32,7 +32,9 @@ def read_meetings(
     else:
         listed = roster.slot_couples("allowed", allowed)
         known = [(place[i], place[j]) for i, j in listed if i in place and j in place]
-        graph = MeetingGraph(len(slots), known)
+        low, high = np.sort(np.array(known, np.int64).reshape(-1, 2), axis=1).T
+        low, high = np.divmod(np.unique(low * len(slots) + high), max(len(slots), 1))
+        graph = MeetingGraph.of_couples(len(slots), low, high, np.ones(len(low)))
     if worth is None:
         return graph
     if not isinstance(worth, Mapping):
