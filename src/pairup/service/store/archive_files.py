@@ -1,4 +1,4 @@
-"""Archives: files of old events, compressed, each with its checksum in the database.
+"""Archives: files of earlier events, compressed, each with its checksum in the database.
 
 A file has one JSON object per line, gzipped: the first says which pool and which events it holds,
 each other is an event. Its name and its bytes follow from the events alone, so that a run which was
@@ -25,7 +25,7 @@ MAX_EVENTS = 10_000  # of a file, which is read as a whole
 
 
 class ArchiveFile(NamedTuple):
-    """A file of old events, as the database knows it."""
+    """A file of earlier events, as the database knows it."""
 
     first: int  # event
     last: int

@@ -1,4 +1,4 @@
-"""Archives of old events, in files beside the database."""
+"""Archives of earlier events, in files beside the database."""
 
 import sqlalchemy as sa
 from alembic import op
