@@ -1,5 +1,6 @@
 """Connections of clients that are slow, idle or many: the others are served nevertheless."""
 
+import asyncio
 import contextlib
 import resource
 import socket
@@ -9,6 +10,7 @@ import httpx
 import psutil
 import pytest
 
+from pairup.service.connections import Loop
 from tests.support.service.processes import Process
 
 _HALF_SENT = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
@@ -164,3 +166,31 @@ def test_a_request_that_hangs_does_not_keep_the_process_from_ending(tmp_path):
         assert process.stop() == 1
         assert time.monotonic() - began < 10
     assert "ended by force" in (tmp_path / "log").read_text()
+
+
+def test_an_answer_is_sent_without_delay():
+    """The body, written after the head, does not wait until the client has confirmed the head."""
+    options = []
+
+    class Noting(asyncio.Protocol):
+        connections, max_connections = (), 1
+
+        def connection_made(self, transport):
+            accepted = transport.get_extra_info("socket")
+            options.append(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            transport.close()
+
+    async def connect():
+        listening = socket.create_server(("127.0.0.1", 0))
+        server = await asyncio.get_running_loop().create_server(Noting, sock=listening)
+        with socket.create_connection(listening.getsockname()) as client:
+            while not options:
+                await asyncio.sleep(0.01)
+            client.close()
+        server.close()
+        await server.wait_closed()
+        listening.close()
+
+    with asyncio.Runner(loop_factory=Loop) as runner:
+        runner.run(connect())
+    assert options[0]
