@@ -34,3 +34,13 @@ def test_players_who_join_rank_last():
     learner.join("z")
     assert learner.propose() == Matching([("b", "c"), ("d", "x"), ("y", "z")])
     assert Oracle(rates=(0.1, 0.2)).learner("abcd").propose() == Matching([("a", "b"), ("c", "d")])
+
+
+def test_the_rate_of_a_player_who_left_is_forgotten_on_a_graph_too():
+    learner = Oracle(rates=(0.9, 0.8, 0.7, 0.6)).learner("abcd")
+    learner.leave("a")
+    learner.join("z")
+    rules = {"allowed": [("z", "b"), ("z", "c"), ("c", "d")], "worth": {("z", "b"): 1.0}}
+    for each in (learner, Learner.from_bytes(learner.to_bytes())):
+        assert each.propose(**rules) == Matching([("b", "z"), ("c", "d")])
+        assert each.propose(allowed=[("z", "c"), ("c", "d")]) == Matching([("c", "d")], ["b", "z"])

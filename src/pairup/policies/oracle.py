@@ -1,7 +1,7 @@
 """The best matching: what is reached with all knowledge."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -62,8 +62,7 @@ class Oracle(Policy):
                 "oracle must know the acceptance rates, got none: give them, "
                 "Oracle(rates=(0.9, 0.8, ...))"
             )
-        known = np.full(context.capacity, -1.0)
-        known[: len(rates)] = rates[: context.capacity]
+        known = _by_slot(rates, context.capacity)
         ranking = np.argsort(-known, kind="stable")
         return OracleState(ranking, available, np.maximum(known, 0.0))
 
@@ -84,7 +83,10 @@ class Oracle(Policy):
         state.rates[slot] = 0.0
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        return {"ranking": state.ranking, "rates": state.rates}
+        told = np.maximum(_by_slot(self.rates or (), len(state.rates)), 0.0)
+        if np.array_equal(state.rates, told):
+            return {"ranking": state.ranking}
+        return {"ranking": state.ranking, "rates": state.rates}  # not those of players who left
 
     def evidence(self, state: Any) -> dict[str, NDArray[Any]]:
         return self.saved(state)
@@ -98,7 +100,7 @@ class Oracle(Policy):
         ranked = np.array_equal(np.sort(ranking), np.arange(slots)) and slots <= capacity
         require(ranked, "its ranking does not list each player once")
         state.ranking[:slots], state.ranking[slots:] = ranking, np.arange(slots, capacity)
-        rates = arrays.get("rates", np.zeros(slots))  # saved since graphs are played
+        rates = arrays.get("rates", state.rates[:slots])
         valid = rates.shape == (slots,) and np.all((rates >= 0) & (rates <= 1))
         require(valid, "its rates are not one for each player")
         state.rates[:slots] = rates
@@ -106,6 +108,13 @@ class Oracle(Policy):
 
     def leader(self, state: Any) -> NDArray[np.int64]:
         return couples_in_order(state.ranking[state.available[state.ranking]])
+
+
+def _by_slot(rates: Sequence[float] | NDArray[np.float64], capacity: int) -> NDArray[np.float64]:
+    """Return the rate of each slot, -1 where it is not known."""
+    known = np.full(capacity, -1.0)
+    known[: len(rates)] = rates[:capacity]
+    return known
 
 
 def _checked_rates(rates: Iterable[float]) -> tuple[float, ...]:
