@@ -221,3 +221,8 @@ def test_runs_side_by_side():
         played, reward, *_ = envs.step(envs.action_space.sample())
     assert reward.tolist() == (played.sum(axis=1) / 2).tolist()
     envs.close()
+
+
+def test_problems_on_graphs_are_refused():
+    with pytest.raises(SimulationError, match="not all couples may meet"):
+        MatchingEnvironment(Problem.groups(6, 2))
