@@ -157,14 +157,14 @@ def test_a_policy_from_elsewhere_is_for_complete_graphs_unless_it_says_otherwise
         simulate(Problem.random_graph(6, 0.5), Foreign(), 10, 1)
 
 
-@pytest.mark.parametrize(("random_worth", "share"), [(False, 0.5), (True, 0.75)])
-def test_rank_one_thompson_loses_much_less_than_comb_thompson(random_worth, share):
-    """On 30 graphs it loses 0.27 and 0.40 of it; these are few, so that chance has a say."""
+@pytest.mark.parametrize("random_worth", [False, True])
+def test_rank_one_thompson_loses_at_most_half_of_what_comb_thompson_loses(random_worth):
+    """`python -m scripts.figures.graphs --half` has more replications: 0.27 and 0.41 of it."""
     lost = dict.fromkeys(("rank_one_thompson", "comb_thompson-beta"), 0.0)
-    for seed in range(8):
+    for seed in range(24):
         problem = Problem.random_graph(10, 0.5, seed=seed, random_worth=random_worth)
         for variant in ON_GRAPHS:
             if str(variant) in lost:
-                run = simulate(problem, variant.policy(problem.rates), 4_000, 2)
+                run = simulate(problem, variant.policy(problem.rates), 4_000, 1)
                 lost[str(variant)] += run.mean()[-1]
-    assert 0.0 < lost["rank_one_thompson"] <= share * lost["comb_thompson-beta"]
+    assert 0.0 < lost["rank_one_thompson"] <= 0.5 * lost["comb_thompson-beta"]
