@@ -14,6 +14,7 @@ def limited(tmp_path):
 
     def start(**settings):
         running.append(Api(str(tmp_path / "pools.db"), **settings))
+        running[-1].wait()  # what is compiled meanwhile would keep requests waiting
         return running[-1]
 
     yield start

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -31,6 +32,7 @@ class Process:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            start_new_session=True,  # with its workers, which a killed parent would leave behind
         )
         self.lines = []
         self._reader = threading.Thread(target=self._read)
@@ -52,6 +54,9 @@ class Process:
         raise AssertionError("".join(self.lines))
 
     def end(self, number=signal.SIGTERM):
+        if number == signal.SIGKILL:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, number)
         self.process.send_signal(number)
         code = self.process.wait(60)
         self._reader.join()
@@ -186,7 +191,7 @@ def test_two_processes_serve_one_pool(postgres):
         unstated = 'pairup_pool_games_cancelled_total{cause="unstated",pool="chess"}'
         assert _value(counted, unstated) + _value(own, unstated) == len(learnt)
         for process in (one, other):
-            assert _shown_in_time(process, 'pairup_pool_waiting_players{pool="chess"}') == 20
+            _await_value(process, 'pairup_pool_waiting_players{pool="chess"}', 20)
         digests = {p.client.get("/v1/pools/chess/digest").json()["digest"] for p in (one, other)}
         assert len(digests) == 1
         assert one.client.get("/v1/pools/chess/stats").json()["games"]["learnt"] == len(learnt)
@@ -198,13 +203,12 @@ def test_two_processes_serve_one_pool(postgres):
     store.close()
 
 
-def _shown_in_time(process, name):
-    """Wait for a gauge that processes set every few seconds, and read it."""
+def _await_value(process, name, value):
+    """Wait for a gauge that processes set every few seconds."""
     deadline = time.monotonic() + 60
-    while name not in (metrics := process.client.get("/metrics").text):
+    while f"{name} {value:.1f}\n" not in (metrics := process.client.get("/metrics").text):
         assert time.monotonic() < deadline, metrics
         time.sleep(0.2)
-    return _value(metrics, name)
 
 
 def _value(metrics, name):

@@ -157,7 +157,7 @@ def test_answers_are_kept_and_dropped(store):
         transaction.keep_answer("me", "key", *answer, 7)
     with store.writing() as transaction:
         assert transaction.answer("me", "key") == answer
-        assert not transaction.drop_answers(before=6)
+        assert not transaction.drop_answers(before=6, after=10)
     with store.reading() as transaction:
         assert transaction.answer("me", "key") is None
         assert transaction.answer("you", "key") == answer

@@ -69,7 +69,7 @@ class DatabaseFile:
 
     def check(self) -> None:
         """Refuse to go on with a file that is not in its place any more."""
-        for path, place in self._places.items():
+        for path, place in list(self._places.items()):  # another thread may add the log now
             if _place(path) != place:
                 raise _gone(path)
 
