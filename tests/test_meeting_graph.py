@@ -159,6 +159,10 @@ RATES = [0.5, 0.4, 0.3]
         ({"allowed": [(0, 3)]}, "players 0 to 2, got 3"),
         ({"allowed": [(0, "b")]}, "players 0 to 2, got 'b'"),
         ({"allowed": np.ones((2, 2), bool)}, r"got shape \(2, 2\)"),
+        (
+            {"allowed": [[0, 1, 0], [1, 0, 0], [0, 0, 0]]},
+            r"of Booleans, got \[0, 1, 0\]",
+        ),
         ({"allowed": np.triu(np.ones((3, 3), bool), 1)}, "must be symmetric, got True for players"),
         ({"worth": np.full((3, 3), -1)}, "at least 0 .* got -1.0 for players 0 and 1"),
         ({"worth": np.full((3, 3), math.nan)}, "got nan for players 0 and 1"),

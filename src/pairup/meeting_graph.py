@@ -16,7 +16,7 @@ from pairup.kernels.exact_matching.sparse_matching import (
     new_sparse_workspace,
     solve_graph,
 )
-from pairup.matching import Matching, as_couple
+from pairup.matching import Couple, Matching, as_couple
 
 Allowed: TypeAlias = ArrayLike | Iterable[Iterable[Hashable]] | None
 MAX_WORTH = 1e100  # sums of larger numbers may overflow
@@ -170,7 +170,7 @@ def _checked_couples(
     given = checked_list("allowed", allowed, error, items="couples", advice=advice)
     couples = set()
     for each in given:
-        one, other = as_couple(each)
+        one, other = _checked_couple(each, error)
         for player in (one, other):
             if not is_integer(player) or not 0 <= player < players:
                 raise error(
@@ -180,6 +180,18 @@ def _checked_couples(
         couples.add((min(one, other), max(one, other)))
     table = np.array(sorted(couples), np.int64).reshape(-1, 2)
     return table[:, 0].copy(), table[:, 1].copy()
+
+
+def _checked_couple(couple: Any, error: type[PairupError]) -> Couple:
+    try:
+        return as_couple(couple)
+    except MatchingError as wrong:
+        if np.size(couple) == 2:  # the players are wrong, not their number
+            raise error(str(wrong)) from None
+        raise error(
+            f"allowed is a list of couples, or a matrix of Booleans, got {couple!r}: write "
+            "[(0, 1), (1, 2)], or convert a matrix of numbers by np.array(allowed, bool)"
+        ) from None
 
 
 def _is_matrix(allowed: Any) -> bool:

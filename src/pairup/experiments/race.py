@@ -148,9 +148,10 @@ def rates_spec(text: str) -> str:
     --------
     >>> rates_spec("0.9,0.8,0.3")
     'rates:rates=[0.9,0.8,0.3]'
-    >>> rates_spec("0,0.5; 0.5,0")
+    >>> rates_spec("0,.5; .5,0")
     'matrix:couple_rates=[[0,0.5],[0.5,0]]'
     """
+    text = re.sub(r"(?<![\d.])\.(?=\d)", "0.", text)  # TOML does not read .5
     if ";" not in text:
         return f"rates:rates=[{text}]"
     rows = ",".join(f"[{row.strip()}]" for row in text.split(";") if row.strip())

@@ -171,7 +171,7 @@ class Policy(ABC):
         `matcher`, from which matchings are taken. A policy for complete graphs, on which all games
         are worth the same, does not override this and is refused elsewhere.
         """
-        raise NotImplementedError(f"{self.name} must check_graph() before")
+        raise AssertionError(f"{self.name} was put on a graph that check_graph() refuses")
 
     def check_graph(self) -> None:
         """Refuse, with a `PolicyError`, graphs that are not complete, if it is not for them."""
