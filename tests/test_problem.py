@@ -500,6 +500,14 @@ KINDS = [
     Problem(PIECES[0], "mine"),
     Problem.from_matrix([[0, 0.25], [0.25, 0]], "mine"),
     Problem.piecewise([0, 5], [[0.5, 0.5], Problem.from_matrix([[0, 0.1], [0.1, 0]])], "mine"),
+    Problem.two_sided([0.5, 0.25], [1.0], "mine"),
+    Problem.two_sided([0.5], [0.25, 1.0], "mine"),
+    Problem.two_sided([0.5, 0.25], [1.0], "mine", draws="common"),
+    Problem.piecewise(
+        [0, 5],
+        [Problem.two_sided([rate, 0.5], [0.75], draws="common") for rate in (0.25, 1.0)],
+        "mine",
+    ),
 ]
 
 

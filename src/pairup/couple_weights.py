@@ -1,9 +1,10 @@
 """Couple weights: the games that each couple is expected to play if it is proposed.
 
 Everything about a problem without changes follows from them: the expected games of a matching, the
-best matching, the regret. There are two kinds. The weight of a couple is the product of its
-players' acceptance rates (`ProductWeights`, the paper's model), or any probability of its own
-(`MatrixWeights`, the paper's setting before it assumes products).
+best matching, the regret. There are three kinds. The weight of a couple is the product of its
+players' acceptance rates (`ProductWeights`, the paper's model), the same between two sides
+(`SideWeights`), or any probability of its own (`MatrixWeights`, the paper's setting before it
+assumes products).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairup.best_matching import best_matching
+from pairup.errors import MatchingError
 from pairup.matching import Matching
 from pairup.rates import Floats, checked_couple_rates, checked_rates
 
@@ -85,8 +87,64 @@ class ProductWeights:
         """Return them as plain JSON values."""
         return {"rates": self.given.tolist()}
 
-    def __reduce__(self) -> tuple[type[ProductWeights], tuple[Floats]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.given,)  # an unpickled array would be writable
+
+
+class SideWeights(ProductWeights):
+    """The weight of a row and a column is the product of their rates; others may not meet.
+
+    The players 0 to ``rows - 1`` are the rows, the rest are the columns.
+
+    Examples
+    --------
+    >>> weights = SideWeights([0.5, 0.9], [0.4, 1.0, 0.2])
+    >>> weights.best_matching()
+    Matching(1-3, 0-2; waiting 4)
+    """
+
+    def __init__(self, rows: ArrayLike, columns: ArrayLike) -> None:
+        above = checked_rates(rows, "rates of rows", 1)
+        self.given = np.append(above, checked_rates(columns, "rates of columns", 1))
+        self.given.setflags(write=False)
+        self.rows = len(above)
+
+    @property
+    def matrix(self) -> Floats:
+        """Weight of each couple, in a row and a column for each player; 0 on the same side."""
+        products = np.zeros((self.players, self.players))
+        products[: self.rows, self.rows :] = np.outer(*self._sides)
+        return products + products.T
+
+    def of(self, couples: Couples) -> Floats:
+        """Return the weight of each couple."""
+        for i, j in couples[(couples[:, 0] < self.rows) == (couples[:, 1] < self.rows)]:
+            side = "rows" if i < self.rows else "columns"
+            raise MatchingError(
+                f"players {i} and {j} may not meet, both are {side}: couple the rows, 0 to "
+                f"{self.rows - 1}, with the columns, {self.rows} to {self.players - 1}"
+            )
+        return super().of(couples)
+
+    def best_matching(self) -> Matching:
+        """Return the best row with the best column, and so on; of equals the lower index leads."""
+        rows, columns = (np.argsort(-rates, kind="stable") for rates in self._sides)
+        columns += self.rows
+        couples = zip(rows.tolist(), columns.tolist(), strict=False)
+        pairs = min(len(rows), len(columns))
+        return Matching(couples, [*rows[pairs:].tolist(), *columns[pairs:].tolist()])
+
+    @property
+    def _sides(self) -> tuple[Floats, Floats]:
+        return self.given[: self.rows], self.given[self.rows :]
+
+    def definition(self) -> dict[str, Any]:
+        """Return them as plain JSON values."""
+        rows, columns = self._sides
+        return {"rows": rows.tolist(), "columns": columns.tolist()}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._sides
 
 
 class MatrixWeights:

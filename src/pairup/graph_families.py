@@ -1,8 +1,9 @@
-"""Families of meeting graphs: random couples, a line with a window, groups."""
+"""Families of meeting graphs: random couples, a line with a window, groups, two sides."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pairup.checks import check_number, checked_integer
 from pairup.errors import ProblemError
@@ -45,6 +46,14 @@ def group_graph(players: int, groups: int) -> MeetingGraph:
     low, high = np.triu_indices(players, 1)
     same = low % groups == high % groups
     return MeetingGraph.of_couples(players, low[same], high[same], np.ones(int(same.sum())))
+
+
+def side_graph(columns: NDArray[np.bool_]) -> MeetingGraph:
+    """Allow the couples of a row and a column, of players of whom some are `columns`."""
+    row, column = np.meshgrid(np.flatnonzero(~columns), np.flatnonzero(columns), indexing="ij")
+    return MeetingGraph.of_couples(
+        len(columns), row.ravel(), column.ravel(), np.ones(row.size, np.float64)
+    )
 
 
 def _check_players(players: int) -> None:

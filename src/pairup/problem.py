@@ -1,8 +1,8 @@
 """Problem: how likely couples are to play, the optimum, the regret.
 
 Long, and in one file because it is one class, whose every constructor and property is documented
-with an example. What a problem asks of its couples is in `pairup.couple_weights`; its gaps are in
-`pairup.gaps`.
+with an example. What a problem asks of its couples is in `pairup.couple_weights`, its gaps are in
+`pairup.gaps`, and its families in `pairup.problem_families`.
 """
 
 from __future__ import annotations
@@ -12,39 +12,35 @@ import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pairup.checks import checked_integer, checked_list, is_integer
-from pairup.couple_weights import CoupleWeights, MatrixWeights, ProductWeights
+from pairup.checks import check_choice, checked_integer, checked_list, is_integer
+from pairup.couple_weights import CoupleWeights, MatrixWeights, ProductWeights, SideWeights
 from pairup.errors import MatchingError, ProblemError
 from pairup.gaps import Gaps
-from pairup.graph_families import group_graph, line_graph, random_graph
+from pairup.graph_families import side_graph
 from pairup.matching import Matching
 from pairup.meeting_graph import Allowed, MeetingGraph
+from pairup.problem_families import Draws, ProblemFamilies
 from pairup.problem_html import problem_html
-from pairup.rates import (
-    Floats,
-    checked_starts,
-    random_rates,
-    rates_around,
-    rates_from_zero,
-)
+from pairup.rates import Floats, checked_starts
 
 _SHOWN = 8  # rates in a repr
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Problem(Gaps):
+class Problem(Gaps, ProblemFamilies):
     """Players who accept a proposed game with fixed probabilities.
 
     Players i and j, proposed to each other, play with probability ``rates[i] * rates[j]``
-    (Section 2 of the paper). Two other constructors drop one assumption each: `from_matrix` takes
-    any probability for each couple, and `piecewise` rates that change. With `allowed` and `worth`,
-    not all couples may meet, and games differ in worth. Problems with the same rates, allowed
-    couples and worth are equal, whatever their names.
+    (Section 2 of the paper). Other constructors drop one assumption each: `from_matrix` takes any
+    probability for each couple, `piecewise` rates that change, and in `two_sided` players meet only
+    those of the other side. With `allowed` and `worth`, not all couples may meet, and games differ
+    in worth. Problems with the same rates, allowed couples and worth are equal, whatever their
+    names.
 
     Parameters
     ----------
@@ -62,11 +58,11 @@ class Problem(Gaps):
 
     Attributes
     ----------
-    graph : MeetingGraph or None
-        The couples who may meet and the worth of their games; None if all may meet and every game
-        is worth 1.
     starts : tuple of int
         Number of rounds before each piece: (0,), unless rates change.
+    draws : {"independent", "common"}
+        Whether each couple plays by draws of its own, or all couples of a round by one number; see
+        `two_sided`.
 
     Raises
     ------
@@ -88,8 +84,9 @@ class Problem(Gaps):
 
     name: str
     starts: tuple[int, ...]
-    graph: MeetingGraph | None
+    draws: Draws
     _weights: tuple[CoupleWeights, ...]  # of the couples, in each piece
+    _graph: MeetingGraph | None  # as `graph`, but for two sides
 
     def __init__(
         self,
@@ -108,9 +105,10 @@ class Problem(Gaps):
         starts: tuple[int, ...],
         weights: tuple[CoupleWeights, ...],
         graph: MeetingGraph | None,
-    ) -> Problem:
-        fields = {"name": name, "starts": starts, "_weights": weights, "graph": graph}
-        for field, value in fields.items():
+        draws: Draws = "independent",
+    ) -> Self:
+        fields = {"name": name, "starts": starts, "_weights": weights, "_graph": graph}
+        for field, value in (fields | {"draws": draws}).items():
             object.__setattr__(self, field, value)
         return self
 
@@ -187,13 +185,54 @@ class Problem(Gaps):
         given = checked_list("rates of a piecewise problem", rates, ProblemError, items="rates")
         pieces = [each if isinstance(each, Problem) else cls(each) for each in given]
         first = checked_starts(starts, [piece.players for piece in pieces])
-        if any(piece.graph != pieces[0].graph for piece in pieces):
+        if any(piece._rules != pieces[0]._rules for piece in pieces):
             raise ProblemError(
-                "rates change from piece to piece, allowed couples and worth do not: give all "
-                "pieces the same"
+                "rates change from piece to piece; allowed couples, worth, sides and draws do not: "
+                "give all pieces the same"
             )
         weights = tuple(piece._only_weights for piece in pieces)
-        return cls._made(name, first, weights, pieces[0].graph)
+        return cls._made(name, first, weights, pieces[0]._graph, pieces[0].draws)
+
+    @classmethod
+    def two_sided(
+        cls, rows: ArrayLike, columns: ArrayLike, name: str = "", *, draws: Draws = "independent"
+    ) -> Problem:
+        """Build a problem of two sides, whose players meet only those of the other side.
+
+        Row i and column k, proposed to each other, play with probability ``rows[i] * columns[k]``.
+        The optimum couples the best row with the best column, the second best with the second best,
+        and so on; on the larger side the worst wait. So items (rows) are shown at the positions of
+        a page (columns), and are clicked with the attraction of the item times the probability that
+        the position is looked at: the position-based click model.
+
+        Parameters
+        ----------
+        rows, columns : array_like of float
+            Acceptance rate of each player of a side, in [0, 1], in any order; at least one on each
+            side. The players 0 to ``len(rows) - 1`` are the rows, the rest are the columns.
+        name
+            Name of the problem in tables and figures.
+        draws : {"independent", "common"}
+            Couples of a round play independently. With "common", one uniform number per round
+            decides all of them: couple (i, k) plays if it is below ``rows[i] * columns[k]``. Each
+            couple plays as often, and the regret is the same function of the matchings, but the
+            couples of a round play together.
+
+        Raises
+        ------
+        ProblemError
+            A side is empty, or a rate is not a number in [0, 1].
+
+        Examples
+        --------
+        >>> problem = Problem.two_sided([0.1, 0.3, 0.2], [1.0, 0.6])
+        >>> problem.optimum
+        Matching(1-3, 2-4; waiting 0)
+        >>> problem.sides
+        (3, 2)
+        """
+        check_choice("draws", draws, get_args(Draws), ProblemError)
+        return cls._made(name, (0,), (SideWeights(rows, columns),), None, draws)
 
     @classmethod
     def _made(
@@ -201,158 +240,10 @@ class Problem(Gaps):
         name: str,
         starts: tuple[int, ...],
         weights: tuple[CoupleWeights, ...],
-        graph: MeetingGraph | None = None,
-    ) -> Problem:
-        return cls.__new__(cls)._set(name, starts, weights, graph)
-
-    @classmethod
-    def from_zero(cls, pairs: int, gap: float) -> Problem:
-        """Build a problem of the paper's first experiment: couples ``gap`` apart, down to 0.
-
-        Both players of couple k = 1..pairs have the rate ``(pairs - k) * gap``.
-
-        Parameters
-        ----------
-        pairs
-            Number of couples, at least 2.
-        gap
-            Distance between successive couples, with ``0 < (pairs - 1) * gap <= 1``.
-
-        Examples
-        --------
-        >>> Problem.from_zero(3, 0.1)
-        Problem([0.2, 0.2, 0.1, 0.1, 0.0, 0.0], name='from_zero(3, 0.1)')
-        """
-        return cls(rates_from_zero(pairs, gap), f"from_zero({pairs}, {gap:g})")
-
-    @classmethod
-    def around(cls, mean: float, pairs: int, gap: float) -> Problem:
-        """Build a problem of the paper's second experiment: couples ``gap`` apart around a mean.
-
-        Both players of couple k = 1..pairs have the rate ``mean + (pairs + 1 - 2 * k) * gap / 2``.
-        (The range that the paper prints for the mean excludes its own figures; this is the one of
-        the experiment it repeats.)
-
-        Parameters
-        ----------
-        mean
-            Mean of all rates; all of them must lie in [0, 1].
-        pairs
-            Number of couples, at least 1.
-        gap
-            Distance between successive couples, not negative.
-
-        Examples
-        --------
-        >>> Problem.around(0.5, 3, 0.1)
-        Problem([0.6, 0.6, 0.5, 0.5, 0.4, 0.4], name='around(0.5, 3, 0.1)')
-        """
-        return cls(rates_around(mean, pairs, gap), f"around({mean:g}, {pairs}, {gap:g})")
-
-    @classmethod
-    def random(cls, players: int, seed: int = 0, law: tuple[float, float] = (1.0, 1.0)) -> Problem:
-        """Draw the rates independently from a Beta law.
-
-        Parameters
-        ----------
-        players
-            Number of players, at least 2.
-        seed
-            Seed of the draws; the same seed gives the same problem.
-        law
-            The two parameters of the Beta law, both positive; (1, 1) is uniform.
-
-        Examples
-        --------
-        >>> Problem.random(100, seed=7) == Problem.random(100, seed=7)
-        True
-        """
-        drawn = random_rates(players, seed, law)
-        first, second = map(float, law)
-        shape = "" if (first, second) == (1, 1) else f", law=({first:g}, {second:g})"
-        return cls(drawn, f"random({players}, seed={seed}{shape})")
-
-    @classmethod
-    def random_graph(
-        cls, players: int, density: float, seed: int = 0, random_worth: bool = False
-    ) -> Problem:
-        """Draw uniform rates, and for each couple whether it may meet.
-
-        Parameters
-        ----------
-        players
-            Number of players, at least 2.
-        density
-            Probability that a couple may meet, in [0, 1].
-        seed
-            Seed of the draws; the same seed gives the same problem, and the same rates for every
-            density.
-        random_worth
-            Whether the worth of each game is drawn from [0, 1] as well, instead of 1.
-
-        Examples
-        --------
-        >>> Problem.random_graph(10, 0.5).graph.is_complete
-        False
-        """
-        graph = random_graph(players, density, seed, random_worth)
-        shape = ", random_worth=True" if random_worth else ""
-        name = f"random_graph({players}, {density:g}, seed={seed}{shape})"
-        return cls._with_random_rates(name, players, seed, graph)
-
-    @classmethod
-    def line(cls, players: int, window: float, seed: int = 0) -> Problem:
-        """Put players on a line from 0 to 1, a rating, who meet within a window.
-
-        Positions and rates are uniform draws. A game is worth 1 between players at the same place,
-        less in proportion to their distance, and nothing at the end of the window.
-
-        Parameters
-        ----------
-        players
-            Number of players, at least 2.
-        window
-            Greatest distance of players who may meet, positive.
-        seed
-            Seed of the draws.
-
-        Examples
-        --------
-        >>> Problem.line(6, 0.2, seed=1).name
-        'line(6, 0.2, seed=1)'
-        """
-        graph = line_graph(players, window, seed)
-        return cls._with_random_rates(
-            f"line({players}, {window:g}, seed={seed})", players, seed, graph
-        )
-
-    @classmethod
-    def groups(cls, players: int, groups: int, seed: int = 0) -> Problem:
-        """Draw uniform rates of players in groups, for example regions, who meet their own only.
-
-        Parameters
-        ----------
-        players
-            Number of players, at least 2; player i is in group ``i % groups``.
-        groups
-            Number of groups, at least 1.
-        seed
-            Seed of the draws.
-
-        Examples
-        --------
-        >>> Problem.groups(4, 2).optimum == Matching([(0, 2), (1, 3)])
-        True
-        """
-        graph = group_graph(players, groups)
-        return cls._with_random_rates(
-            f"groups({players}, {groups}, seed={seed})", players, seed, graph
-        )
-
-    @classmethod
-    def _with_random_rates(cls, name: str, players: int, seed: int, graph: MeetingGraph) -> Problem:
-        weights = ProductWeights(random_rates(players, seed, (1.0, 1.0)))
-        return cls._made(name, (0,), (weights,), None if graph.is_plain else graph)
+        graph: MeetingGraph | None,
+        draws: Draws = "independent",
+    ) -> Self:
+        return cls.__new__(cls)._set(name, starts, weights, graph, draws)
 
     def renamed(self, name: str) -> Problem:
         """Return the same problem under another name.
@@ -362,7 +253,7 @@ class Problem(Gaps):
         >>> Problem([1, 0.25]).renamed("mine")
         Problem([1.0, 0.25], name='mine')
         """
-        return self._made(name, self.starts, self._weights, self.graph)
+        return self._made(name, self.starts, self._weights, self._graph, self.draws)
 
     def at(self, round: int) -> Problem:
         """Return the problem as it is after so many rounds: itself, unless its rates change.
@@ -387,7 +278,8 @@ class Problem(Gaps):
             return (self,)
         named = (f"{self.name} from round {start}".strip() for start in self.starts)
         parts = zip(named, self._weights, strict=True)
-        return tuple(self._made(name, (0,), (weights,), self.graph) for name, weights in parts)
+        alike = self._graph, self.draws
+        return tuple(self._made(name, (0,), (weights,), *alike) for name, weights in parts)
 
     @property
     def players(self) -> int:
@@ -396,8 +288,34 @@ class Problem(Gaps):
 
     @property
     def pairs(self) -> int:
-        """Number of couples in a full matching, n // 2 (the paper's L)."""
-        return self.players // 2
+        """Number of couples in a full matching, n // 2 (the paper's L).
+
+        On two sides, as many as the smaller side has players.
+        """
+        return self.players // 2 if self.sides is None else min(self.sides)
+
+    @property
+    def sides(self) -> tuple[int, int] | None:
+        """Numbers of rows and columns; None if all players are on one side."""
+        weights = self._weights[0]
+        if not isinstance(weights, SideWeights):
+            return None
+        return weights.rows, weights.players - weights.rows
+
+    @cached_property
+    def graph(self) -> MeetingGraph | None:
+        """The couples who may meet and the worth of their games.
+
+        None if all may meet and every game is worth 1.
+        """
+        if self.sides is None:
+            return self._graph
+        return side_graph(np.arange(self.players) >= self.sides[0])
+
+    @property
+    def _rules(self) -> tuple[object, ...]:
+        """All but the rates and the name."""
+        return self.sides, self._graph, self.draws
 
     @property
     def is_complete(self) -> bool:
@@ -406,7 +324,7 @@ class Problem(Gaps):
         The theory needs it: only then is the optimum found by sorting, and only then do the
         neighbours of a leader show whether it is the best.
         """
-        return self.graph is None or self.graph.is_complete
+        return self.sides is None and (self._graph is None or self._graph.is_complete)
 
     @property
     def has_player_rates(self) -> bool:
@@ -432,7 +350,7 @@ class Problem(Gaps):
 
     @property
     def _ranked_rates(self) -> Floats:
-        if self.graph is not None:
+        if self._graph is not None or self.sides is not None:
             raise ProblemError(
                 "gaps need a problem in which all couples may meet and every game is worth 1, got "
                 f"{self!r}: ask for regret(matching)"
@@ -472,7 +390,8 @@ class Problem(Gaps):
         The best couple comes first; inside a couple, the lower index. Among equal rates the lower
         index counts as the better. If n is odd, the last player waits. Where couples have rates of
         their own, not all may meet, or games differ in worth, it is an exact matching of greatest
-        expected worth, one of them if there are several; of those, one with most couples.
+        expected worth, one of them if there are several; of those, one with most couples. On two
+        sides it couples the best row with the best column, and so on.
 
         Examples
         --------
@@ -480,10 +399,10 @@ class Problem(Gaps):
         Matching(1-3, 0-2)
         """
         weights = self._only_weights
-        if self.graph is None:
+        if self._graph is None:
             return weights.best_matching()
-        couples = np.stack([self.graph.low, self.graph.high], axis=1)
-        return self.graph.best_matching(weights.of(couples))
+        couples = np.stack([self._graph.low, self._graph.high], axis=1)
+        return self._graph.best_matching(weights.of(couples))
 
     @cached_property
     def best_games(self) -> float:
@@ -524,8 +443,8 @@ class Problem(Gaps):
         couples = np.array(matching.couples, dtype=np.intp).reshape(-1, 2)
         # fsum rounds once, so that every order of the couples gives the same float.
         expected = self._only_weights.of(couples)
-        if self.graph is not None:
-            expected = expected * self.graph.worth_of(couples)
+        if self._graph is not None:
+            expected = expected * self._graph.worth_of(couples)
         return math.fsum(expected)
 
     def regret(self, matching: Iterable[Iterable[Hashable]]) -> float:
@@ -558,7 +477,9 @@ class Problem(Gaps):
         {'rates': [1.0, 0.25]}
         """
         pieces = [weights.definition() for weights in self._weights]
-        alike = {} if self.graph is None else self.graph.definition()
+        alike = {} if self._graph is None else self._graph.definition()
+        if self.draws == "common":
+            alike["draws"] = self.draws
         if len(pieces) > 1:
             return {"starts": list(self.starts), "pieces": pieces} | alike
         return pieces[0] | alike
@@ -566,9 +487,12 @@ class Problem(Gaps):
     @classmethod
     def from_definition(cls, definition: Mapping[str, Any], name: str = "") -> Problem:
         """Make a problem from what `definition` returned; other keys are ignored."""
+        draws = definition.get("draws", "independent")
         if "pieces" in definition:
-            pieces = [cls.from_definition(each) for each in definition["pieces"]]
+            pieces = [cls.from_definition(each | {"draws": draws}) for each in definition["pieces"]]
             problem = cls.piecewise(definition["starts"], pieces, name)
+        elif "columns" in definition:
+            problem = cls.two_sided(definition["rows"], definition["columns"], name, draws=draws)
         elif "couple_rates" in definition:
             problem = cls.from_matrix(definition["couple_rates"], name)
         else:
@@ -581,32 +505,39 @@ class Problem(Gaps):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Problem):
             return NotImplemented
-        return (self.starts, self.graph) == (other.starts, other.graph) and all(
+        return (self.starts, self._rules) == (other.starts, other._rules) and all(
             type(ours) is type(theirs) and np.array_equal(ours.given, theirs.given)
             for ours, theirs in zip(self._weights, other._weights, strict=True)
         )
 
     def __hash__(self) -> int:
-        return hash(
-            (self.starts, self.graph, *(weights.given.tobytes() for weights in self._weights))
-        )
+        given = (weights.given.tobytes() for weights in self._weights)
+        return hash((self.starts, self._rules, *given))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return self._made, (self.name, self.starts, self._weights, self.graph)
+        return self._made, (self.name, self.starts, self._weights, self._graph, self.draws)
 
     def __repr__(self) -> str:
         name = f", name={self.name!r}" if self.name else ""
-        if self.graph is not None:
-            name = f", {len(self.graph.low)} couples allowed{name}"
+        if self.draws == "common":
+            name += ", draws='common'"
+        if self._graph is not None:
+            name = f", {len(self._graph.low)} couples allowed{name}"
+        if self.has_player_rates and self.sides is not None:
+            rows, columns = self.rates[: self.sides[0]], self.rates[self.sides[0] :]
+            return f"Problem.two_sided([{_shown(rows)}], [{_shown(columns)}]{name})"
         if self.has_player_rates:
-            shown = ", ".join(str(rate) for rate in self.rates[:_SHOWN].tolist())
-            rest = f", ... {self.players} players" if self.players > _SHOWN else ""
-            return f"Problem([{shown}{rest}]{name})"
+            return f"Problem([{_shown(self.rates)}]{name})"
         kind = "from_matrix(" if len(self.starts) == 1 else f"piecewise({list(self.starts)}, "
         return f"Problem.{kind}... {self.players} players{name})"
 
     def _repr_html_(self) -> str:
         return problem_html(self)
+
+
+def _shown(rates: Floats) -> str:
+    shown = ", ".join(str(rate) for rate in rates[:_SHOWN].tolist())
+    return shown + (f", ... {len(rates)} players" if len(rates) > _SHOWN else "")
 
 
 def _read_graph(players: int, allowed: Allowed, worth: ArrayLike | None) -> MeetingGraph | None:

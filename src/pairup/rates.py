@@ -67,12 +67,15 @@ def random_rates(players: int, seed: int, law: tuple[float, float]) -> Floats:
     return np.random.default_rng(seed).beta(first, second, count)
 
 
-def checked_rates(rates: ArrayLike) -> Floats:
-    """Return a read-only copy of rates, or refuse rates that are not numbers in [0, 1]."""
-    array = _as_numbers(rates)
-    if array.ndim != 1 or len(array) < 2:
+def checked_rates(rates: ArrayLike, what: str = "acceptance rates", minimum: int = 2) -> Floats:
+    """Return a read-only copy of rates, or refuse rates that are not numbers in [0, 1].
+
+    Messages call them `what`; `minimum` is the least number of players.
+    """
+    array = _as_numbers(rates, what)
+    if array.ndim != 1 or len(array) < minimum:
         raise ProblemError(
-            "acceptance rates are one number for each of at least 2 players, "
+            f"{what} are one number for each of at least {minimum} player{'s' * (minimum > 1)}, "
             f"got an array of shape {array.shape}: give a flat list such as [0.9, 0.8, 0.3]"
         )
     bad = np.flatnonzero(~((array >= 0) & (array <= 1)))  # NaN compares false, so it is bad
@@ -83,9 +86,7 @@ def checked_rates(rates: ArrayLike) -> Floats:
             if math.isnan(value)
             else "give probabilities, not percentages or counts"
         )
-        raise ProblemError(
-            f"acceptance rates must lie in [0, 1], got {value} for player {player}: {way_out}"
-        )
+        raise ProblemError(f"{what} must lie in [0, 1], got {value} for player {player}: {way_out}")
     array += 0.0  # -0.0 becomes 0.0: equal problems must have equal bytes for their hash
     array.setflags(write=False)
     return array

@@ -5,7 +5,7 @@ import pytest
 from pairup import Problem
 from pairup.errors import ExperimentError
 from pairup.experiments.families import sweep_problems
-from pairup.experiments.race import build_race
+from pairup.experiments.race import build_race, sides_spec
 from pairup.experiments.toml_table import Table
 
 
@@ -53,3 +53,28 @@ def test_a_race_of_all_leaves_out_policies_for_complete_graphs():
     assert "rank_one_thompson" in raced
     assert raced.isdisjoint({"unimodal", "unimodal_thompson", "osub", "sam"})
     assert not any(figure.limit for figure in race.experiment.figures)
+
+
+def test_two_sides_are_a_family_known_by_their_place():
+    rows, columns = [[0.5, 0.4], [0.3, 0.2]], [1, 0.6]
+    problems = posed("two_sided", rows=rows, columns=columns, draws=["independent", "common"])
+    assert problems == [
+        Problem.two_sided(each, columns, draws=draws)
+        for each in rows
+        for draws in ("independent", "common")
+    ]
+    assert problems[3].name == "two_sided(4)"
+
+
+def test_a_race_on_two_sides_leaves_policies_for_complete_graphs_out():
+    posed = sides_spec(".9,.8,.3", "1,.5")
+    race = build_race((), posed, 10, 1, 0, everyone=True)
+    assert race.experiment.problems[0].problem == Problem.two_sided([0.9, 0.8, 0.3], [1, 0.5])
+    assert "for complete graphs" in race.left_out["SAM"]
+    assert "Rank one" in [entry.label for entry in race.experiment.entries]
+
+
+@pytest.mark.parametrize(("rows", "columns"), [("0.5", ""), ("", "0.5")])
+def test_one_of_two_sides_is_not_enough(rows, columns):
+    with pytest.raises(ExperimentError, match="two sides have rows and columns, got --"):
+        sides_spec(rows, columns)

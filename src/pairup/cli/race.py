@@ -42,6 +42,13 @@ def race(  # noqa: PLR0913 - a parameter is an option
             "semicolon between its rows."
         ),
     ] = "",
+    rows: Annotated[
+        str,
+        typer.Option(help="Acceptance rates of one of two sides; the other side is --columns."),
+    ] = "",
+    columns: Annotated[
+        str, typer.Option(help="Acceptance rates of the other side, for example of positions.")
+    ] = "",
     rounds: Annotated[
         int | None,
         typer.Option(
@@ -61,14 +68,18 @@ def race(  # noqa: PLR0913 - a parameter is an option
 
     Example: pairup race sam unimodal unimodal:compare=matchings,index=ucb --rates 0.9,0.8,0.3,0.1
 
+    Example: pairup race comb_ucb rank_one_thompson --rows .3,.2,.15,.1,.1 --columns 1,.6,.3
+
     Example: pairup race --all --rounds 20000 --out results/field
     """
     from pairup.analysis.analysis import Analysis
-    from pairup.experiments.race import build_race, rates_spec
+    from pairup.experiments.race import build_race, rates_spec, sides_spec
     from pairup.experiments.runner import run_experiment
     from pairup.experiments.timings import measure_timings
 
     posed = rates_spec(rates) if rates else problem
+    if rows or columns:
+        posed = sides_spec(rows, columns)
     race = build_race(policies or (), posed, rounds, replications, seed, everyone)
     results = run_experiment(race.experiment, out, progress=True).results
     with Console(stderr=True).status("timing a round of each policy"):

@@ -120,11 +120,12 @@ _KINDS = {
     "rates": _Kind(1, _is_numbers, "numbers such as [0.9, 0.8, 0.3]"),
     "starts": _Kind(1, _is_numbers, "numbers of rounds such as [0, 1000]"),
     "switch": _Kind(0, lambda value: isinstance(value, bool), "true or false"),
+    "word": _Kind(0, lambda value: isinstance(value, str), "a word"),
     "table": _Kind(2, _is_table, "lists of numbers such as [[0.9, 0.8], [0.2, 0.3]]"),
 }
 
 # Families known by their place in the file: a list cannot be the x of a figure.
-_NUMBERED = ("rates", "matrix", "piecewise")
+_NUMBERED = ("rates", "matrix", "piecewise", "two_sided")
 
 _ON_GRAPH = {"allowed": "table", "worth": "table"}
 
@@ -140,6 +141,11 @@ FAMILIES: dict[str, tuple[Callable[..., Problem], dict[str, str], tuple[str, ...
     "rates": (Problem, {"rates": "rates"} | _ON_GRAPH, ("rates",)),
     "matrix": (Problem.from_matrix, {"couple_rates": "table"} | _ON_GRAPH, ("couple_rates",)),
     "piecewise": (Problem.piecewise, {"starts": "starts", "rates": "table"}, ("starts", "rates")),
+    "two_sided": (
+        Problem.two_sided,
+        {"rows": "rates", "columns": "rates", "draws": "word"},
+        ("rows", "columns"),
+    ),
     "random_graph": (
         Problem.random_graph,
         {"players": "count", "density": "number", "seed": "count", "random_worth": "switch"},
@@ -166,6 +172,7 @@ _ABOUT = {
     "rates": "the acceptance rates themselves",
     "matrix": "the probability that each couple plays, as a symmetric matrix",
     "piecewise": "acceptance rates that change after given numbers of rounds",
+    "two_sided": "rates of rows and columns, who meet only the other side, as items and positions",
     "random_graph": "uniform rates, and each couple may meet with the probability `density`",
     "line": "players on a line who meet within a window, worth less with their distance",
     "groups": "uniform rates of players in groups who meet their own group only",

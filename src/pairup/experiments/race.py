@@ -15,7 +15,7 @@ from pairup.experiments.experiment_file import load_experiment
 from pairup.experiments.families import PosedProblem, sweep_problems
 from pairup.experiments.figure_spec import FigureSpec
 from pairup.experiments.toml_table import Table, parse_toml
-from pairup.policies.base import import_policy, make_policy, policy_names
+from pairup.policies.base import check_fit, import_policy, make_policy, policy_names
 
 _MAX_PLAYERS_WITH_LIMIT = 24  # beyond, the limit takes longer to compute than a race should
 _POLICIES = ("sam", "unimodal:compare=matchings", "unimodal")
@@ -123,7 +123,7 @@ def _curves(posed: PosedProblem) -> FigureSpec:
 
 def _has_limit(posed: PosedProblem) -> bool:
     problem = posed.problem
-    known = problem.has_player_rates and problem.graph is None
+    known = problem.has_player_rates and problem.sides is None and problem.graph is None
     return known and problem.players <= _MAX_PLAYERS_WITH_LIMIT
 
 
@@ -133,9 +133,7 @@ def _left_out(experiment: Experiment) -> dict[str, str]:
     for entry in experiment.entries:
         for posed in experiment.problems:
             try:
-                entry.policy.check_players(posed.problem.players)
-                if not posed.problem.is_complete:
-                    entry.policy.check_graph()
+                check_fit(entry.policy, posed.problem)
             except PolicyError as error:
                 left_out[entry.label] = str(error)
     return left_out
@@ -151,11 +149,29 @@ def rates_spec(text: str) -> str:
     >>> rates_spec("0,.5; .5,0")
     'matrix:couple_rates=[[0,0.5],[0.5,0]]'
     """
-    text = re.sub(r"(?<![\d.])\.(?=\d)", "0.", text)  # TOML does not read .5
+    text = _readable(text)
     if ";" not in text:
         return f"rates:rates=[{text}]"
     rows = ",".join(f"[{row.strip()}]" for row in text.split(";") if row.strip())
     return f"matrix:couple_rates=[{rows}]"
+
+
+def sides_spec(rows: str, columns: str) -> str:
+    """Write acceptance rates of rows and columns as a problem.
+
+    Examples
+    --------
+    >>> sides_spec(".3,.2", "1,.6")
+    'two_sided:rows=[0.3,0.2],columns=[1,0.6]'
+    """
+    if not (rows and columns):
+        given, missing = ("rows", "columns") if rows else ("columns", "rows")
+        raise ExperimentError(f"two sides have rows and columns, got --{given}: add --{missing}")
+    return f"two_sided:rows=[{_readable(rows)}],columns=[{_readable(columns)}]"
+
+
+def _readable(rates: str) -> str:
+    return re.sub(r"(?<![\d.])\.(?=\d)", "0.", rates)  # TOML does not read .5
 
 
 def parse_policy(text: str) -> tuple[str, dict[str, Any]]:

@@ -18,6 +18,7 @@ class Replication(NamedTuple):
     Where couples have rates of their own, `couple_rates` has a row and a column for each player,
     and `rates` is empty; elsewhere it is the other way round. One type for both, because the loop
     of each policy would otherwise be compiled twice. `best_games` is what the optimum is worth.
+    Players on two sides have rates, and games worth 1 each.
     """
 
     rates: np.ndarray
@@ -25,6 +26,7 @@ class Replication(NamedTuple):
     best_games: np.ndarray
     couple_rates: np.ndarray = np.zeros((0, 0))
     worth: np.ndarray = np.zeros((0, 0))  # of a game of each couple, empty where each is worth 1
+    is_common: np.ndarray = np.zeros(1, np.bool_)  # one number decides all couples of a round
 
 
 class Totals(NamedTuple):
@@ -77,6 +79,21 @@ def play_by_couple_rates(replication, round, couples, played):
 
 
 @outlined
+def play_by_common_draw(replication, round, couples, played):
+    """Draw one number from the replication's key and the round, below whose rate couples play."""
+    rates = replication.rates
+    place = round * len(rates)
+    draw = np.float64(mantissa(mixed(replication.key[0] + WEYL * np.uint64(place + 1))))
+    games, expected = 0, 0.0
+    for c in range(len(played)):
+        rate = rates[couples[c, 0]] * rates[couples[c, 1]]
+        played[c] = draw < rate * MANTISSA
+        games += played[c]
+        expected += rate
+    return games, expected
+
+
+@outlined
 def play_for_worth(replication, round, couples, played, accepted):
     """Let couples play whose games differ in worth; returns the games, and the worth expected."""
     games, expected = 0, 0.0
@@ -105,6 +122,8 @@ def play_couples(replication, round, couples, played, accepted):
         return play_for_worth(replication, round, couples, played, accepted)
     if len(replication.couple_rates):
         return play_by_couple_rates(replication, round, couples, played)
+    if replication.is_common[0]:
+        return play_by_common_draw(replication, round, couples, played)
     accept(replication, round, accepted)
     games, expected = 0, 0.0
     for c in range(len(played)):

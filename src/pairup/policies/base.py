@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from pairup.checks import check_choice, checked_integer
 from pairup.errors import PolicyError, did_you_mean
-from pairup.kernels.graph_matcher import GraphMatcher
+from pairup.graph_families import side_graph
+from pairup.kernels.graph_matcher import GraphMatcher, new_graph_matcher
 from pairup.kernels.runtime.compilation import is_ours
 from pairup.kernels.runtime.randomness import word
 from pairup.policies.couple_counts import checked_counts, observe_counts, pick_counts
@@ -54,6 +55,8 @@ class StartContext:
     horizon: int | None = None  # number of rounds to come, if that is known
     rates: NDArray[np.float64] | None = None  # of each slot, if those are known (to an oracle)
     couple_rates: NDArray[np.float64] | None = None  # where couples have rates of their own
+    columns: NDArray[np.bool_] | None = None  # which slots are columns; None: all on one side
+    column_order: NDArray[np.int64] | None = None  # slots of the columns, best first, if told
 
     @property
     def slots(self) -> int:
@@ -90,6 +93,11 @@ class Policy(ABC):
         Whether it can serve live pools, whose players come and go.
     is_told_rates
         Whether it knows the rates. It is started again when they change, and told the new ones.
+    is_told_column_order
+        Whether it knows the order of the columns by their rates, as `StartContext.column_order`.
+    needs_sides
+        Whether it is for two sides only: `start` makes its state from `StartContext.columns`, by
+        slot, and its proposals couple rows with columns.
     nominal_ns
         Nanoseconds per round and player, about; see `nominal_cost`.
     """
@@ -100,6 +108,8 @@ class Policy(ABC):
     draws_go_on: ClassVar[bool] = False
     serves_pools: ClassVar[bool] = True
     is_told_rates: ClassVar[bool] = False
+    is_told_column_order: ClassVar[bool] = False
+    needs_sides: ClassVar[bool] = False
     nominal_ns: ClassVar[int] = 50
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -181,6 +191,33 @@ class Policy(ABC):
                 "not all couples may meet, or worth differs, take another policy, for example "
                 "rank_one_thompson"
             )
+
+    def on_sides(self, state: Any, context: StartContext) -> Any:
+        """Put a state on two sides: on the couples of a row and a column, all worth the same.
+
+        By default it is put on the graph of these couples; a policy that makes use of sides
+        overrides this. `context.columns` says which slots are columns.
+        """
+        if self.needs_sides:
+            return state
+        assert context.columns is not None
+        matcher = new_graph_matcher(*side_graph(context.columns).compiled())
+        return self.on_graph(state, matcher, context)
+
+    def check_sides(self, sides: tuple[int, int] | None) -> None:
+        """Refuse, with a `PolicyError`, numbers of rows and columns that it is not for.
+
+        None stands for players on one side.
+        """
+        if sides is None and self.needs_sides:
+            raise PolicyError(
+                f"{self.name} is for two sides, whose players meet only the other side: pose "
+                "Problem.two_sided(rows, columns), or take another policy, for example "
+                "rank_one_thompson"
+            )
+        by_graph = type(self).on_sides is Policy.on_sides and not self.needs_sides
+        if sides is not None and by_graph:
+            self.check_graph()
 
     def needs(self) -> tuple[str, ...]:
         """Name the options that it must still be told before it starts: "horizon", "rates".
@@ -281,6 +318,14 @@ class Policy(ABC):
         defaults = {field.name: field.default for field in dataclasses.fields(self)}
         given = [f"{k}={value!r}" for k, value in self.options.items() if value != defaults[k]]
         return f"{type(self).__name__}({', '.join(given)})"
+
+
+def check_fit(policy: Policy, problem: Problem) -> None:
+    """Refuse, with a `PolicyError`, a policy that cannot play a problem."""
+    policy.check_players(problem.players)
+    policy.check_sides(problem.sides)
+    if problem.sides is None and not problem.is_complete:
+        policy.check_graph()
 
 
 def _restored(portable: type | bytes, values: dict[str, Any]) -> Policy:

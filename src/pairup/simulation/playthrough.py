@@ -21,10 +21,10 @@ from pairup.kernels.runtime.proposal_check import (
 )
 from pairup.kernels.runtime.randomness import POLICY, stream_key
 from pairup.kernels.simulation_loop import new_totals, play_rounds
-from pairup.policies.base import Policy, StartContext
+from pairup.policies.base import Policy, StartContext, check_fit
 from pairup.policies.growth import Growth
 from pairup.problem import Problem
-from pairup.simulation.replication import new_replication, replicated_graph
+from pairup.simulation.replication import new_replication, replicated_columns, replicated_graph
 
 _SLICE = 1_000_000  # players' turns between two looks at whether to stop: a hundredth of a second
 
@@ -50,13 +50,13 @@ class Playthrough:
         self, problem: Problem, policy: Policy, rounds: int, seed: int, number: int
     ) -> None:
         players = problem.players
-        policy.check_players(players)
-        if not problem.is_complete:
-            policy.check_graph()
+        check_fit(policy, problem)
         self.totals = new_totals(players)
         self._policy, self._starts, self._piece = policy, problem.starts, 0
         self._replications = [new_replication(piece, seed, number) for piece in problem.pieces]
-        self._graph = None if problem.is_complete else replicated_graph(problem, seed, number)
+        self._columns = replicated_columns(problem, seed, number)
+        on_graph = self._columns is None and not problem.is_complete
+        self._graph = replicated_graph(problem, seed, number) if on_graph else None
         self._slice = max(_SLICE // players, 1)
         self._key, self._horizon = np.uint64(stream_key(seed, number, POLICY)), rounds
         self._state, self._growth = self._start(), Growth(policy)
@@ -67,15 +67,33 @@ class Playthrough:
         rates, couple_rates = (
             each if len(each) else None for each in (replication.rates, replication.couple_rates)
         )
-        context = StartContext(players, self._key, self._horizon, rates, couple_rates)
+        context = StartContext(
+            players,
+            self._key,
+            self._horizon,
+            rates,
+            couple_rates,
+            self._columns,
+            self._column_order() if self._policy.is_told_column_order else None,
+        )
         state, present = self._policy.start(context), np.arange(players)
         self._policy.set_present(state, present)
         if self._graph is not None:
             matcher = new_graph_matcher(*self._graph.compiled())
             state = self._policy.on_graph(state, matcher, context)
+        elif self._columns is not None:
+            state = self._policy.on_sides(state, context)
         for_state(set_available_step, state)(state, present)
         # What a policy of ours proposes its tests check; others are checked in every round.
         return state if is_ours(type(self._policy)) else new_guard(state, players)
+
+    def _column_order(self) -> NDArray[np.int64] | None:
+        """Return the columns from the best rate of the moment to the worst; None on one side."""
+        if self._columns is None:
+            return None
+        slots = np.flatnonzero(self._columns)
+        rates = self._replications[self._piece].rates
+        return slots[np.argsort(-rates[slots], kind="stable")]
 
     def play_to(self, round: int, stop: threading.Event | None = None) -> None:
         """Play on to a round; an event that is set stops it within a hundredth of a second."""

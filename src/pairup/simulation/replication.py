@@ -19,6 +19,9 @@ def new_replication(problem: Problem, seed: int, number: int) -> Replication:
     key = np.array([stream_key(seed, number, ACCEPTANCES)], np.uint64)
     best_games = np.array([problem.best_games])
     square, nothing = np.ix_(labels, labels), np.zeros((0, 0))
+    if problem.sides is not None:
+        common = np.array([problem.draws == "common"])
+        return Replication(problem.rates[labels], key, best_games, nothing, nothing, common)
     worth = nothing if problem.graph is None else problem.graph.worth_table()[square]
     worth = np.ascontiguousarray(worth)
     if problem.has_player_rates:
@@ -31,6 +34,13 @@ def replicated_graph(problem: Problem, seed: int, number: int) -> MeetingGraph |
     """Return who may meet and what games are worth, with the labels of a replication."""
     labels = _labels(problem, seed, number)
     return None if problem.graph is None else problem.graph.relabelled(labels)
+
+
+def replicated_columns(problem: Problem, seed: int, number: int) -> NDArray[np.bool_] | None:
+    """Return which players are columns, with the labels of a replication; None on one side."""
+    if problem.sides is None:
+        return None
+    return _labels(problem, seed, number) >= problem.sides[0]
 
 
 def _labels(problem: Problem, seed: int, number: int) -> NDArray[np.int64]:

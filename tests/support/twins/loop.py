@@ -34,3 +34,12 @@ def play_rounds(policy, rates, key, rounds):
         games += sum(played)
         matchings.append(matching)
     return regret, games, matchings
+
+
+def outcomes(key, rates, round, couples, draws):
+    """Which couples play in a round: by their players' draws, or all by that of label 0."""
+    if draws == "common":
+        draw = word(key, round * len(rates)) >> 11
+        return [draw < rates[i] * rates[j] * 2**53 for i, j in couples]
+    accepted = accepts(key, rates, round)
+    return [accepted[i] and accepted[j] for i, j in couples]
