@@ -23,7 +23,7 @@ Random streams
     `log` is a logarithm that is the same bit for bit everywhere.
 Statistics of couples
     `CoupleStatistics`, `new_couple_statistics`, `record`, `PHANTOM_MEAN`; `kl_index` and
-    `exploration_level`.
+    `exploration_level`; `CoupleCounts` and `pick_counts` list the couples that have met.
 The greedy leader
     `Leader` and `new_leader`, and the module `greedy_leader` with `set_players`, `update`,
     `note_mean` and `learn`.
@@ -67,6 +67,7 @@ from pairup.policies.base import (
     check_integer_option,
     register,
 )
+from pairup.policies.couple_counts import CoupleCounts, pick_counts
 from pairup.policies.couples import CouplePolicy, couples_in_order
 from pairup.policies.exact_matching import ExactMatchingPolicy
 from pairup.policies.greedy_leader import GreedyLeaderPolicy
@@ -81,6 +82,7 @@ __all__ = [
     "PHANTOM_MEAN",
     "ROUND",
     "Arrays",
+    "CoupleCounts",
     "CouplePolicy",
     "CoupleStatistics",
     "ExactMatchingPolicy",
@@ -117,6 +119,7 @@ __all__ = [
     "normal",
     "numbers",
     "outlined",
+    "pick_counts",
     "provide",
     "record",
     "register",

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from pairup.learning.running_policy import RunningPolicy
 from pairup.matching import Couple
+from pairup.policies.couple_counts import CoupleCounts, Integers
 
-Integers = NDArray[np.int64]
 Names = Mapping[int, Hashable]  # of the player in each slot
 
 
@@ -37,32 +37,28 @@ class Rate(NamedTuple):
 
 
 def couple_estimates(
-    tries: Integers, games: Integers, names: Names, limit: int | None = None
+    counts: CoupleCounts, names: Names, limit: int | None = None
 ) -> list[Estimate]:
     """List at most `limit` of the couples with known outcomes, those proposed most often.
 
-    `tries` and `games`, how often each couple was proposed with known outcome and played, are upper
-    triangles. The best rate comes first.
+    The best rate comes first.
     """
-    i, j = np.nonzero(tries)
-    if limit is not None and limit < len(i):
-        picked = np.sort(_tried_most(tries[i, j], games[i, j], limit))
-        i, j = i[picked], j[picked]
-    estimates = [
-        Estimate((names[i], names[j]), int(tries[i, j]), int(games[i, j]))
-        for i, j in zip(i.tolist(), j.tolist(), strict=True)
-    ]
-    return sorted(estimates, key=lambda estimate: estimate.rate, reverse=True)
+    picked = np.arange(len(counts.low))
+    if limit is not None and limit < len(picked):
+        picked = np.sort(_tried_most(counts.tries, counts.games, limit))
+    by_rate = np.argsort(-(counts.games[picked] / counts.tries[picked]), kind="stable")
+    rows = zip(*(each[picked[by_rate]].tolist() for each in counts), strict=True)
+    return [Estimate((names[i], names[j]), tries, games) for i, j, tries, games in rows]
 
 
 def player_estimates(running: RunningPolicy, names: Names) -> list[Rate]:
     """List the players present with their estimated rates, the best first, if there are any."""
-    estimated = running.player_rates
+    estimated = running.player_rates(running.present)
     if estimated is None:
         return []
-    rates, deviations = estimated
-    known = [Rate(names[i], float(rates[i]), float(deviations[i])) for i in running.present]
-    return sorted(known, key=lambda rate: rate.rate, reverse=True)
+    best_first = np.argsort(-estimated[0], kind="stable")
+    columns = (each[best_first].tolist() for each in (running.present, *estimated))
+    return [Rate(names[slot], rate, wide) for slot, rate, wide in zip(*columns, strict=True)]
 
 
 def play_probabilities(
@@ -74,14 +70,13 @@ def play_probabilities(
     of which g were played, (g + 1) / (p + 2), the mean under a uniform prior; None if the policy
     counts nothing. The result has the shape to which `one` and `other` broadcast.
     """
-    estimated = running.player_rates
-    if estimated is not None:
-        rates, _ = estimated
-        return rates[one] * rates[other]
-    statistics = running.statistics
-    if statistics is None:
+    ones, others = running.player_rates(one), running.player_rates(other)
+    if ones is not None and others is not None:
+        return ones[0] * others[0]
+    counts = running.couple_counts(one, other)
+    if counts is None:
         return None
-    tries, games = (counts[one, other] + counts[other, one] for counts in statistics)
+    tries, games = counts
     return (games + 1) / (tries + 2)
 
 

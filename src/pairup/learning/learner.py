@@ -354,7 +354,7 @@ class Learner:
         ('ann', 'cyd')
         """
         slot = self._roster.slot(player)
-        self.policy.forget(self._running.state, slot)  # a policy may refuse
+        self._running.forget(slot)
         self._roster.leave(player)
         for couple in [couple for couple in self._pending if slot in couple]:
             del self._pending[couple]
@@ -368,16 +368,16 @@ class Learner:
         limit
             Number of couples to list at most, those proposed most often; all by default.
         """
-        statistics = self._running.statistics
-        if statistics is None:
-            return []
-        return estimates.couple_estimates(*statistics, self._roster.names, limit)
+        counts = self._running.statistics
+        return (
+            [] if counts is None else estimates.couple_estimates(counts, self._roster.names, limit)
+        )
 
     @property
     def observed_couple_count(self) -> int:
         """Number of couples with a known outcome."""
-        statistics = self._running.statistics
-        return 0 if statistics is None else int(np.count_nonzero(statistics[0]))
+        counts = self._running.statistics
+        return 0 if counts is None else len(counts.tries)
 
     def rates(self) -> list[Rate]:
         """List each player's estimated rate, the best first; empty if only couples have one.
@@ -426,9 +426,9 @@ class Learner:
         """
         running = RunningPolicy(policy, seed, self._running.capacity)
         running.set_present(self._roster.slots)
-        statistics = self._running.statistics
-        if statistics is not None:
-            running.observe_counts(*statistics)
+        counts = self._running.statistics
+        if counts is not None:
+            running.observe_counts(counts)
         return self._of(self._roster.copy(), self._pending.copy(), running)
 
     def to_bytes(self) -> bytes:
@@ -523,8 +523,8 @@ class Learner:
 
     def _counts(self) -> str:
         counts = f"{len(self.players)} players, {self._pending.total()} outcomes pending"
-        statistics = self._running.statistics
-        return counts if statistics is None else f"{counts}, {int(statistics[0].sum())} learnt"
+        known = self._running.statistics
+        return counts if known is None else f"{counts}, {known.tries.sum()} learnt"
 
     def __repr__(self) -> str:
         return f"Learner({self.policy}, {self._counts()})"

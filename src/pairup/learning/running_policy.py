@@ -25,10 +25,8 @@ from pairup.learning.observation import ObservedCouples
 from pairup.learning.roster import SlotCouple
 from pairup.meeting_graph import MeetingGraph
 from pairup.policies.base import Policy, Slots, StartContext
-from pairup.policies.couple_counts import CoupleCounts, observe_counts, pick_counts
+from pairup.policies.couple_counts import CoupleCounts, Integers, observe_counts
 from pairup.policies.growth import Growth
-
-Statistics = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 _MIN_CAPACITY = 4
 _ANSWER_CODES = {True: 1, False: 0, None: -1}  # of the compiled steps
@@ -44,24 +42,36 @@ class RunningPolicy:
         self.policy = policy
         self.seed = checked_seed(seed)
         self.capacity = capacity
-        self.state = self._started(capacity)
+        self._state = self._started(capacity)
         self.present: Slots = np.zeros(0, np.int64)
+        self._is_told_present = True  # of who is present now
         self.rounds = 0  # matchings proposed so far, by this policy or by others
         self.rounds_seen = 0  # ... that are in the state
         self._available: Slots | None = None
 
+    @property
+    def state(self) -> Any:
+        """The policy's state, which knows the players present."""
+        if not self._is_told_present:
+            self.policy.set_present(self._state, self.present)
+            self._is_told_present = True
+        return self._state
+
+    @state.setter
+    def state(self, state: Any) -> None:
+        self._state = state
+
     def set_present(self, present: Slots) -> None:
-        """Note which slots have a player, ascending; an error leaves everything as it was."""
+        """Note which slots have a player, ascending; an error leaves everything as it was.
+
+        The policy is told when its state is used next, once for all who came and went.
+        """
         self.policy.check_players(len(present))
-        before = self.state, self.capacity
-        try:
-            if len(present) and present[-1] >= self.capacity:
-                self._enlarge()
-            self.policy.set_present(self.state, present)
-        except BaseException:  # for example too little memory
-            self.state, self.capacity = before
-            raise
+        if len(present) and present[-1] >= self.capacity:
+            self._enlarge()
         self.present, self._available = present, None
+        # Most policies do not ask.
+        self._is_told_present = type(self.policy).set_present is Policy.set_present
 
     def propose(self, available: Slots) -> list[SlotCouple]:
         """Couple the players in the slots `available`, at least two, but for an odd one out.
@@ -117,28 +127,38 @@ class RunningPolicy:
         if by_outcome:
             couples = np.array([couple for couple, _ in by_outcome], np.int64)
             played = np.array([feedback.decision for _, feedback in by_outcome], np.bool_)
+            self.state = self.policy.reserve(self.state, couples)
             for_state(observe_step, self.state)(self.state, couples, played)
         if by_answers:
             couples = np.array([couple for couple, _ in by_answers], np.int64)
             answers = [feedback.completed.accepted for _, feedback in by_answers]
             codes = [[_ANSWER_CODES[one], _ANSWER_CODES[other]] for one, other in answers]
+            self.state = self.policy.reserve(self.state, couples)
             step = for_state(observe_answers_step, self.state)
             step(self.state, couples, np.array(codes, np.int64))
 
-    def observe_counts(self, tries: NDArray[np.int64], games: NDArray[np.int64]) -> None:
+    def observe_counts(self, counts: CoupleCounts) -> None:
         """Learn outcomes that were counted elsewhere, couple by couple, games first."""
-        observe_counts(self.state, CoupleCounts(**pick_counts(tries, games)))
+        self.state = self.policy.reserve(self.state, counts.couples)
+        observe_counts(self.state, counts)
+
+    def forget(self, slot: int) -> None:
+        """Erase what was learnt of the player in a slot; a policy may refuse."""
+        self.policy.forget(self._state, slot)
 
     @property
-    def statistics(self) -> Statistics | None:
-        """How often each couple was proposed and played, as upper triangles, if counted."""
+    def statistics(self) -> CoupleCounts | None:
+        """How often each couple that has met was proposed and played, if counted."""
         return self.policy.statistics(self.state)
 
-    @property
-    def player_rates(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """Estimated rate of each slot and its standard deviation, if the policy has them."""
+    def couple_counts(self, one: Integers, other: Integers) -> tuple[Integers, Integers] | None:
+        """How often some couples were proposed and played, if counted."""
+        return self.policy.couple_counts(self.state, one, other)
+
+    def player_rates(self, slots: Slots) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Estimated rates of the players in some slots and their deviations, if there are any."""
         self._catch_up()
-        return self.policy.player_rates(self.state)
+        return self.policy.player_rates(self.state, slots)
 
     def _started(self, capacity: int) -> Any:
         return self.policy.start(self._context(capacity))
@@ -157,7 +177,7 @@ class RunningPolicy:
             for_state(set_available_step, self.state)(self.state, available)
 
     def _enlarge(self) -> None:
-        """Double the capacity, so that n players who join cost n^2 in all."""
+        """Double the capacity, so that growth costs little per player who joins."""
         capacity = max(2 * self.capacity, _MIN_CAPACITY)
         larger = self._started(capacity)
         self.policy.set_present(larger, self.present)

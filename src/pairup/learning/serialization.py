@@ -26,7 +26,7 @@ from pairup.errors import ArchiveError
 from pairup.learning.roster import Roster, SlotCouple
 from pairup.learning.running_policy import RunningPolicy
 from pairup.policies.base import get_known_policy
-from pairup.saved_arrays import reading, require
+from pairup.saved_arrays import Arrays, numbers, reading, require
 
 VERSION = 1
 _MAGIC = b"pairup learner\n"
@@ -75,6 +75,7 @@ def load_evidence(data: bytes, cache: bytes | None) -> Parts:
         header, arrays = _parsed(data[len(_EVIDENCE) :])
         roster, pending, running = _started(header)
         if cache is None:
+            _check_slots(arrays, running.capacity)
             running.state = running.policy.load_evidence(running.state, arrays)
         else:
             saved, rest = unpack(cache)
@@ -135,9 +136,18 @@ def _check_players(pending: Counter[SlotCouple], running: RunningPolicy) -> None
     for (i, j), count in pending.items():
         fits = i < j and {i, j} <= present and count > 0
         require(fits, f"it has {count} outcomes pending for slots {i} and {j}")
-    tries, _ = running.statistics or (np.zeros((0, 0)),) * 2
-    known = set(np.flatnonzero(tries.any(axis=0) | tries.any(axis=1)).tolist())
-    require(known <= present, "it knows players who are not present")
+    counts = running.statistics
+    if counts is not None:
+        met = np.zeros(running.capacity, np.bool_)
+        met[counts.low] = met[counts.high] = True
+        met[running.present] = False
+        require(not met.any(), "it knows players who are not present")
+
+
+def _check_slots(arrays: Arrays, capacity: int) -> None:
+    """Refuse couples beyond the capacity, which policies have no other means to tell."""
+    for name in {"low", "high"} & arrays.keys():
+        require(np.all(numbers(arrays, name) < capacity), "it has couples of unknown players")
 
 
 def pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:

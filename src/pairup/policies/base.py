@@ -22,7 +22,7 @@ from pairup.graph_families import side_graph
 from pairup.kernels.graph_matcher import GraphMatcher, new_graph_matcher
 from pairup.kernels.runtime.compilation import is_ours
 from pairup.kernels.runtime.randomness import word
-from pairup.policies.couple_counts import checked_counts, observe_counts, pick_counts
+from pairup.policies.couple_counts import CoupleCounts, Integers, checked_counts, observe_counts
 from pairup.policies.plugins import (
     find_imported,
     import_reference,
@@ -128,7 +128,11 @@ class Policy(ABC):
         """Make the state of a policy that has seen nothing; nobody is present yet."""
 
     def set_present(self, state: Any, present: Slots) -> None:
-        """Note that the players present are now `present` (ascending), in place."""
+        """Note that the players present are now `present` (ascending), in place.
+
+        A live learner calls it before the next step on the state, once for all players who have
+        joined and left since the last: the result must follow from the players present alone.
+        """
         return  # who is available is enough for most policies
 
     @abstractmethod
@@ -152,18 +156,20 @@ class Policy(ABC):
         of a sampler, can be made again from it; see `load_evidence`. By default it is what
         `statistics` counts.
         """
-        statistics = self.statistics(state)
-        return {} if statistics is None else pick_counts(*statistics)
+        counts = self.statistics(state)
+        return {} if counts is None else counts._asdict()
 
     def load_evidence(self, state: Any, arrays: Arrays) -> Any:
         """Fill a state from evidence alone.
 
         As for `load`, the state was started with at least the same capacity, the same players are
-        present, and the arrays cannot be trusted. By default the counts are observed again.
+        present, and the arrays cannot be trusted, but for `low` and `high`: these are slots within
+        the capacity. By default the counts are observed again.
         """
-        statistics = self.statistics(state)
-        if statistics is not None:
-            observe_counts(state, checked_counts(arrays, len(statistics[0]) - 1))
+        if self.statistics(state) is not None:
+            counts = checked_counts(arrays)
+            state = self.reserve(state, counts.couples)
+            observe_counts(state, counts)
         return state
 
     def catch_up(self, state: Any, rounds: int) -> Any:
@@ -245,20 +251,36 @@ class Policy(ABC):
         """
         return None
 
-    def forget(self, state: Any, slot: int) -> None:
+    def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
         """Erase what was learnt of the player in `slot`, who left, in place.
 
-        A policy that learns nothing of players says so: ``def forget(self, state, slot): pass``.
+        A policy that lets partners keep what they learnt in common games takes `rate`, the player's
+        acceptance rate, for it; by default what it estimates itself. Others ignore it. A policy
+        that learns nothing of players says so: ``def forget(self, state, slot, rate=None): pass``.
         Without an answer a newcomer would inherit the record of the player who left.
         """
         raise PolicyError(
             f"{self.name} does not say how to forget a player who leaves: override "
-            "forget(state, slot) to erase the slot in each array, or to do nothing if nothing is "
-            "learnt of players"
+            "forget(state, slot, rate=None) to erase the slot in each array, or to do nothing if "
+            "nothing is learnt of players"
         )
 
+    def fade(self, state: Any, half_lives: float) -> None:
+        """Let all evidence fade to the share 2**-half_lives of its weight, in place."""
+        raise PolicyError(
+            f"{self.name} has no memory that fades: take a policy that follows rates which change, "
+            "for example rank_one_thompson with the option memory"
+        )
+
+    def reserve(self, state: Any, couples: NDArray[np.int64]) -> Any:
+        """Return the state with room for outcomes of `couples`, rows of two slots.
+
+        Called before outcomes are observed: those steps cannot say that a table is full.
+        """
+        return state  # most tables have room for every couple
+
     def grow(self, state: Any) -> Any:
-        """Return the state with a larger table, after a step found it full."""
+        """Return the state with a larger table, after `propose` found it full."""
         raise PolicyError(
             f"a step of {self.name} returned FULL, but the policy has no table that could grow: "
             "override grow(state), or return OK"
@@ -268,12 +290,28 @@ class Policy(ABC):
         """Return the couples that look best among the players available, best first, if known."""
         return None
 
-    def statistics(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-        """Return how often each couple was proposed and played, as upper triangles, if known."""
+    def statistics(self, state: Any) -> CoupleCounts | None:
+        """Return how often each couple that has met was proposed and played, if that is counted."""
         return None
 
-    def player_rates(self, state: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """Return the estimated rate of each slot and its standard deviation, if known."""
+    def couple_counts(
+        self, state: Any, one: Integers, other: Integers
+    ) -> tuple[Integers, Integers] | None:
+        """Return how often some couples were proposed and played, if that is counted.
+
+        By default they are looked up in `statistics`. The players of a couple come in any order,
+        and the arrays of slots are broadcast against each other.
+        """
+        counts = self.statistics(state)
+        return None if counts is None else counts.between(one, other)
+
+    def player_rates(
+        self, state: Any, slots: Slots
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Return the estimated rates of players and their standard deviations, if known.
+
+        Both have the shape of `slots`, an array of any shape.
+        """
         return None
 
     @property

@@ -67,8 +67,8 @@ class CombThompson(ExactMatchingPolicy):
     ) -> kernel.CombThompsonGraphState:
         return kernel.CombThompsonGraphState(state, matcher)
 
-    def forget(self, state: Any, slot: int) -> None:
-        super().forget(state, slot)
+    def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
+        super().forget(state, slot, rate)
         for table, unseen in zip((state.first, state.second), self._unseen, strict=True):
             table[slot, :] = table[:, slot] = unseen
 

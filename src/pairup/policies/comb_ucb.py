@@ -67,8 +67,8 @@ class CombUCB(ExactMatchingPolicy):
     ) -> kernel.CombUCBGraphState:
         return kernel.CombUCBGraphState(state, matcher)
 
-    def forget(self, state: Any, slot: int) -> None:
-        super().forget(state, slot)
+    def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
+        super().forget(state, slot, rate)
         state.base[slot, :-1] = state.base[:, slot] = np.inf
         state.slope[slot, :-1] = state.slope[:, slot] = 0.0
 

@@ -13,23 +13,51 @@ from pairup.saved_arrays import Arrays, numbers, require
 
 Integers = NDArray[np.int64]
 
+MAX_SLOTS = 2**31  # a couple fits into one integer
+
 
 class CoupleCounts(NamedTuple):
-    """The couples seen, the slots of each ascending, with their proposals and games."""
+    """The couples with known outcomes: how often each was proposed and played.
+
+    In each couple low < high, and the couples are in ascending order. There are as many as have
+    met, however many players there are.
+
+    Examples
+    --------
+    >>> counts = pick_counts(np.array([[0, 2], [0, 0]]), np.array([[0, 1], [0, 0]]))
+    >>> counts.low.tolist(), counts.high.tolist(), counts.tries.tolist(), counts.games.tolist()
+    ([0], [1], [2], [1])
+    """
 
     low: Integers
     high: Integers
     tries: Integers
     games: Integers
 
+    @property
+    def couples(self) -> Integers:
+        """The couples as rows of two slots."""
+        return np.stack([self.low, self.high], axis=1).astype(np.int64)
 
-def pick_counts(tries: Integers, games: Integers) -> dict[str, NDArray[Any]]:
-    """Pick the couples seen from counts that are upper triangles, by the names of their arrays."""
+    def between(self, one: Integers, other: Integers) -> tuple[Integers, Integers]:
+        """Look up tries and games of couples in any order; 0 for couples that have not met."""
+        low, high = np.broadcast_arrays(np.minimum(one, other), np.maximum(one, other))
+        width = 1 + max(self.high.max(initial=0), high.max(initial=0))
+        keys, wanted = self.low * width + self.high, low * width + high
+        if not len(keys):
+            return np.zeros(wanted.shape, np.int64), np.zeros(wanted.shape, np.int64)
+        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        met = keys[place] == wanted
+        return np.where(met, self.tries[place], 0), np.where(met, self.games[place], 0)
+
+
+def pick_counts(tries: Integers, games: Integers) -> CoupleCounts:
+    """Pick the couples that have met from counts that are upper triangles."""
     low, high = seen = np.nonzero(tries)
-    return CoupleCounts(low, high, tries[seen], games[seen])._asdict()
+    return CoupleCounts(low, high, tries[seen], games[seen])
 
 
-def checked_counts(arrays: Arrays, slots: int) -> CoupleCounts:
+def checked_counts(arrays: Arrays, slots: int = MAX_SLOTS) -> CoupleCounts:
     """Read saved counts of couples among so many slots, or refuse them with an `ArchiveError`."""
     low, high = numbers(arrays, "low"), numbers(arrays, "high")
     tries, games = numbers(arrays, "tries", minimum=1), numbers(arrays, "games")
@@ -41,8 +69,7 @@ def checked_counts(arrays: Arrays, slots: int) -> CoupleCounts:
 
 def observe_counts(state: Any, counts: CoupleCounts) -> None:
     """Let a policy's state observe counted outcomes one by one, of each couple its games first."""
-    couples = np.stack([counts.low, counts.high], axis=1)
-    repeated = np.repeat(couples, counts.tries, axis=0).astype(np.int64)
+    repeated = np.repeat(counts.couples, counts.tries, axis=0)
     first = np.repeat(np.cumsum(counts.tries) - counts.tries, counts.tries)
     played = np.arange(len(repeated)) - first < np.repeat(counts.games, counts.tries)
     if len(repeated):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pairup.kernels.greedy_leader import Leader
 from pairup.kernels.state_layout import ROUND
 from pairup.policies.base import Policy
-from pairup.policies.couple_counts import checked_counts
+from pairup.policies.couple_counts import CoupleCounts, Integers, checked_counts, pick_counts
 from pairup.saved_arrays import Arrays, numbers
 
 
@@ -21,13 +21,19 @@ class CouplePolicy(Policy):
 
     saved_counters: ClassVar[Mapping[str, int]] = {"round": ROUND}
 
-    def forget(self, state: Any, slot: int) -> None:
+    def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
         for table in state.stats:  # the phantom's entries stay
             table[slot, :-1] = 0
             table[:-1, slot] = 0
 
-    def statistics(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        return state.stats.tries, state.stats.games
+    def statistics(self, state: Any) -> CoupleCounts:
+        return pick_counts(state.stats.tries, state.stats.games)
+
+    def couple_counts(
+        self, state: Any, one: Integers, other: Integers
+    ) -> tuple[Integers, Integers]:
+        low, high = np.minimum(one, other), np.maximum(one, other)
+        return state.stats.tries[low, high], state.stats.games[low, high]
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
         counters = {name: state.now[[place]] for name, place in self.saved_counters.items()}

@@ -91,8 +91,8 @@ class ESCB(CouplePolicy):
     def on_graph(self, state: Any, matcher: GraphMatcher, context: StartContext) -> ESCBGraphState:
         return ESCBGraphState(state, matcher, np.full(len(matcher.available), -1))
 
-    def forget(self, state: Any, slot: int) -> None:
-        super().forget(state, slot)
+    def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
+        super().forget(state, slot, rate)
         slots = len(state.stats.tries)
         for table in state.terms:
             square = table.reshape(slots, slots)

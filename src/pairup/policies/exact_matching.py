@@ -17,8 +17,8 @@ class ExactMatchingPolicy(CouplePolicy):
     The next matching starts from the last, which decides between equals, so that it is saved too.
     """
 
-    def forget(self, state: Any, slot: int) -> None:
-        super().forget(state, slot)
+    def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
+        super().forget(state, slot, rate)
         reset(state.workspace)
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:

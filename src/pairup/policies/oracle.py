@@ -76,7 +76,7 @@ class Oracle(Policy):
         matcher.weights[:] = matcher.worth * games
         return OracleGraphState(state, matcher)
 
-    def forget(self, state: Any, slot: int) -> None:
+    def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
         # The player who takes the slot next ranks last.
         place = np.flatnonzero(state.ranking == slot)[0]
         state.ranking[place:] = np.roll(state.ranking[place:], -1)

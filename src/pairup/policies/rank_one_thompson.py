@@ -15,6 +15,7 @@ from pairup.kernels.runtime.dispatch import propose_step, set_available_step
 from pairup.kernels.runtime.foreign_steps import for_state
 from pairup.kernels.state_layout import ANSWERED, PERIOD, PRESENT, ROUND, USED, new_counters
 from pairup.policies.base import Policy, Slots, StartContext, check_integer_option, register
+from pairup.policies.couple_counts import CoupleCounts, pick_counts
 from pairup.policies.couples import couples_in_order
 from pairup.saved_arrays import Arrays, numbers, require
 
@@ -106,7 +107,7 @@ class RankOneThompson(Policy):
         state.by_rate[:count] = present[np.argsort(-state.rates[present], kind="stable")]
         state.by_mean[:count] = present[np.argsort(-state.mean[present], kind="stable")]
 
-    def forget(self, state: Any, slot: int) -> None:
+    def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
         # What others answered remains theirs, their shared outcomes go.
         partners = np.flatnonzero(state.tries[slot, : len(state.met)])
         low, high = np.minimum(partners, slot), np.maximum(partners, slot)
@@ -190,17 +191,20 @@ class RankOneThompson(Policy):
         order = state.by_mean[: state.now[PRESENT]]
         return couples_in_order(order[state.available[order]])
 
-    def statistics(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def statistics(self, state: Any) -> CoupleCounts:
         used = _used(state)
-        return np.triu(state.tries[used]), state.games[used]
+        return pick_counts(np.triu(state.tries[used]), state.games[used])
 
-    def player_rates(self, state: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def player_rates(
+        self, state: Any, slots: Slots
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         variance = np.maximum(state.square - state.mean**2, 0.0)
         # A few draws show neither their mean nor their spread: what was observed stands in for the
         # mean, and the prior's variance for theirs.
         few = np.maximum(1.0 - state.drawn / _FEW_DRAWS, 0.0)
         deviations = np.sqrt((1.0 - few) * variance + few * _PRIOR_VARIANCE)
-        return (1.0 - few) * state.mean + few * _at_first_sight(state), deviations
+        rates = (1.0 - few) * state.mean + few * _at_first_sight(state)
+        return rates[slots], deviations[slots]
 
 
 def _used(state: kernel.RankOneState) -> tuple[slice, slice]:

@@ -32,7 +32,7 @@ class Uniform(Policy):
         players, shuffled = np.zeros((2, context.slots), np.int64)
         return UniformState(players, shuffled, new_counters(), np.array([context.key]))
 
-    def forget(self, state: Any, slot: int) -> None:
+    def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
         return  # nothing is learnt of players
 
     def on_graph(

@@ -87,8 +87,8 @@ class Unimodal(LeaderCountingPolicy):
             figures=new_figures(),
         )
 
-    def forget(self, state: Any, slot: int) -> None:
-        super().forget(state, slot)
+    def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
+        super().forget(state, slot, rate)
         if self.index == "kl":
             state.tangent_base[slot, :] = state.tangent_base[:, slot] = np.inf
 
