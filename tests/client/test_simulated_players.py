@@ -49,7 +49,8 @@ def test_what_the_service_counts_is_what_the_players_did(client):
     cancelled = stats.games.cancelled
     assert min(cancelled.declined, cancelled.timed_out, cancelled.unstated) > 0
     kinds = {event.kind for event in client.events("all")}
-    assert {"joined", "left", "moved", "late", "repeated", "contradicted", "expired"} <= kinds
+    assert {"players_joined", "players_left", "players_moved"} <= kinds
+    assert {"late", "repeated", "contradicted", "expired"} <= kinds
     assert {each.player for each in client.players("all")} == set(crowd.rates)
     # What is learnt is what was reported in time.
     in_time = sum(each.games for each in rounds) - stats.games.expired
@@ -93,7 +94,7 @@ def test_other_players_are_left_alone(client):
     assert len(list(client.players("real"))) == 3
     simulation.begin(among_others=True)
     client.leave("real", "s3-002")  # somebody else removes it
-    simulation._leave("s3-002")
+    simulation._put(["s3-002"], "left")
     client.join("real", "s3-002")
     assert [each.games for each in itertools.islice(simulation, 3)] == [2] * 3
     simulation.end()

@@ -50,3 +50,17 @@ def lone(tmp_path):
     running = Api(str(tmp_path / "pools.db"))
     yield running
     running.stop()
+
+
+@pytest.fixture
+def settings_api(tmp_path):
+    """A function that starts the service on SQLite with some settings."""
+    started = []
+
+    def start(**settings):
+        started.append(Api(str(tmp_path / f"pools{len(started)}.db"), **settings))
+        return started[-1]
+
+    yield start
+    for running in started:
+        running.stop()

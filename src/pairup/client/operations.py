@@ -17,9 +17,16 @@ from pairup.service.api.schemas.games import (
     ReceiptView,
 )
 from pairup.service.api.schemas.insight import EstimatesView, StatsView
-from pairup.service.api.schemas.pools import PlayerPage, PlayerView, PoolItem, PoolPage, PoolView
+from pairup.service.api.schemas.pools import (
+    PlayerPage,
+    PlayerResults,
+    PlayerView,
+    PoolItem,
+    PoolPage,
+    PoolView,
+)
 from pairup.service.api.schemas.problems import HealthView
-from pairup.service.domain.states import Answer, Outcome, PlayerStatus, PlayerWish
+from pairup.service.domain.states import Answer, BatchWish, Outcome, PlayerStatus, PlayerWish
 
 if TYPE_CHECKING:
     from pairup.client.client import AsyncClient, Client
@@ -117,6 +124,12 @@ class Operations:
     def leave(self, pool: str, player: str) -> Request[None]:
         """Let a player leave; what was learnt about it is forgotten."""
         return Request("DELETE", _path("pools", pool, "players", player), type(None))
+
+    @operation
+    def put_players(self, pool: str, wishes: Mapping[str, BatchWish]) -> Request[PlayerResults]:
+        """Let several players join, wait, be away or leave; each has its result, in order."""
+        players = [{"player": player, "status": status} for player, status in wishes.items()]
+        return Request("POST", _path("pools", pool, "players"), PlayerResults, {"players": players})
 
     @operation
     def player(self, pool: str, player: str) -> Request[PlayerView]:

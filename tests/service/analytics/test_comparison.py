@@ -10,7 +10,7 @@ from pairup.service.analytics.comparison import compare, latest_games
 from pairup.service.api.schemas.insight import StatsView
 from pairup.service.dashboard import sentences
 from pairup.service.domain.counters import Bucket, Counters
-from pairup.service.domain.forecast import Forecast, forecast_pairings
+from pairup.service.domain.forecast import forecast_pairings
 
 
 class Evening:
@@ -70,9 +70,10 @@ def test_the_course_sums_up_what_the_log_tells(lone):
     for _, _, event in log_of(lone):
         if event.kind == "proposed":
             told |= {each["id"]: (event, each["explores"]) for each in event.games}
-        if event.kind == "decided":
-            proposed, explores = told[event.game]
-            rows.append((event.played, explores, proposed.random, proposed.best))
+        if event.kind == "games_decided":
+            for game, played in zip(event.games, event.played, strict=True):
+                proposed, explores = told[game]
+                rows.append((played, explores, proposed.random, proposed.best))
     buckets = stats["course"]["buckets"]
     assert stats["course"]["width"] == 2
     assert len(rows) == 200
@@ -127,12 +128,11 @@ def _alike(rate, seed, rounds):
     for _ in range(rounds):
         matching = learner.propose()
         expected = forecast_pairings(learner, met, list(met))
-        forecast = Forecast(0.0, expected.random, expected.deviation, expected.best)
         for couple in matching:
             accepted = {player: draw.random() < rate for player in couple}
             played = all(accepted.values())
             learner.observe([couple], [played], accepted=accepted)
-            counters.decide(played, False, forecast)
+            counters.decide(played, False, 0.0, expected)
             for player in couple:
                 met[player] += 1
     return counters

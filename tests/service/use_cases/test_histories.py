@@ -2,7 +2,7 @@
 
 import pytest
 
-from pairup.service.domain.game_record import project
+from pairup.service.domain.game_record import changed_games, project
 from pairup.service.domain.pool import replay
 from pairup.service.operations.verify import verify
 from tests.support.service.histories import History
@@ -30,7 +30,8 @@ def compare_with_the_log(api):
         assert replay(id, log).to_bytes() == bytes_served
         stored = {game.id: game for _, game in transaction.stored_games(id)}
         assert stored == projected(id, log)
-    decided = [each.event.game for each in log if each.event.kind == "decided"]
+    kinds = ("decided", "games_decided")
+    decided = [g for each in log if each.event.kind in kinds for g in changed_games(each.event)]
     assert len(set(decided)) == len(decided)
     assert [verdict.error for verdict in verify(store)] == [""]
 

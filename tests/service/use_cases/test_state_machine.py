@@ -30,7 +30,7 @@ class Machine(RuleBasedStateMachine):
 
     def __init__(self, api, database):
         super().__init__()
-        self.api, self.database, self.draw_id = api, database, Ids()
+        self.api, self.database, self.draw_ids = api, database, Ids()
         api.clock = SettableClock()
         self.start()
         self.model = ModelPool()
@@ -43,7 +43,7 @@ class Machine(RuleBasedStateMachine):
     def start(self):
         before = self.api.service
         store = Store(str(self.database))
-        service = Service(before.settings, store, self.api.clock, before.metrics, self.draw_id)
+        service = Service(before.settings, store, self.api.clock, before.metrics, self.draw_ids)
         self.api.app.state.service = service
 
     def teardown(self):
@@ -70,6 +70,31 @@ class Machine(RuleBasedStateMachine):
         answer = self.api.join(player, status=status)
         assert answer.status_code == (201 if new else 200)
         assert answer.json()["status"] == self.model.status(player)
+
+    @rule(
+        wishes=st.lists(st.tuples(NAMES, st.sampled_from(["waiting", "away", "left"])), max_size=5)
+    )
+    def put_players(self, wishes):
+        self.tick()
+        sent = [{"player": player, "status": status} for player, status in wishes]
+        told = self.post("/v1/pools/chess/players", 200, {"players": sent})["results"]
+        first = dict(reversed(wishes))
+        left = {name for name, wish in first.items() if wish == "left"} & set(self.model.players)
+        for player in left:
+            self.model.leave(player)
+        for (player, status), result in zip(wishes, told, strict=True):
+            before = None if player in left else self.model.players.get(player)
+            if player not in first:
+                expected = "refused"  # named twice
+            elif status == "left":
+                expected = "left" if player in left else "refused"
+            elif before == status:
+                expected = "unchanged"
+            else:
+                expected = "joined" if before is None else "moved"
+                self.model.join(player, status)
+            assert result["result"] == expected
+            first.pop(player, None)
 
     @rule(player=NAMES)
     def leave(self, player):
@@ -237,9 +262,9 @@ class Ids:
     def __init__(self):
         self.drawn = 0
 
-    def __call__(self):
-        self.drawn += 1
-        return f"{self.drawn:024x}"
+    def __call__(self, count):
+        self.drawn += count
+        return [f"{number:024x}" for number in range(self.drawn - count + 1, self.drawn + 1)]
 
 
 @pytest.fixture

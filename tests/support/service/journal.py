@@ -62,18 +62,22 @@ class Book:
         assert event["seq"] == self.seq + 1, "the log has a gap"
         self.seq += 1
         kind, body = event["kind"], event["body"]
-        if kind == "joined":
-            assert body["player"] not in self.players
-            self.players.add(body["player"])
-        elif kind == "left":
-            self.players.remove(body["player"])
-            gone = [couple for couple in self.couples if body["player"] in couple]
-            for couple in gone:
+        named = body.get("players") or [body.get("player")]
+        if kind in ("joined", "players_joined"):
+            assert not self.players & set(named)
+            self.players |= set(named)
+        elif kind in ("left", "players_left"):
+            assert self.players >= set(named)
+            self.players -= set(named)
+            for couple in [couple for couple in self.couples if set(couple) & set(named)]:
                 del self.couples[couple]
         elif kind == "proposed":
             self._propose(body)
         elif kind == "decided":
             self._learn(body["game"], body["played"])
+        elif kind == "games_decided":
+            for game, played in zip(body["games"], body["played"], strict=True):
+                self._learn(game, played)
         elif kind == "released":
             for game in body["games"]:
                 del self.open[game]
@@ -122,7 +126,8 @@ def _check_receipt(sent, receipt, book):
     game, result = receipt["game"], receipt["result"]
     assert receipt["learnt"] == (game in book.learnt) or receipt["state"] == "proposed"
     if receipt["learnt"] and receipt["state"] in ("played", "cancelled"):
-        assert book.kinds["decided"][game] == 1, "a learnt outcome is in the log exactly once"
+        times = book.kinds["decided"][game] + book.kinds["games_decided"][game]
+        assert times == 1, "a learnt outcome is in the log exactly once"
         assert book.learnt[game] == (receipt["state"] == "played")
     if result == "late":
         assert book.kinds["late"][game] >= 1

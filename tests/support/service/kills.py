@@ -229,4 +229,4 @@ def _happened(id, log):
     pool = replay(id, log)
     again = {"buckets", "explored", "reports", "repeated"}
     counted = {name: count for name, count in vars(pool.counters).items() if name not in again}
-    return counted, pool.players, pool.learner.pending, pool.learner.players
+    return counted, pool.players.wishes, pool.learner.pending, pool.learner.players

@@ -78,13 +78,15 @@ def _missing(acknowledged, file, verified):
         with store.reading() as transaction:
             row = transaction.pool_named("chess")
             log = [] if row is None else list(transaction.events(row.id))
-        happened = {_summary(each.event) for each in log}
+        happened = {summary for each in log for summary in _summaries(each.event)}
         if verified:
             assert {each.error for each in verify(store)} <= {""}
     return [each for each in acknowledged if each not in happened]
 
 
-def _summary(happened):
+def _summaries(happened):
+    if happened.kind == "games_decided":
+        return [("decided", game) for game in happened.games]
     fields = {"joined": "player", "proposed": "matching", "decided": "game"}
     field = fields.get(happened.kind)
-    return happened.kind, getattr(happened, field) if field else None
+    return [(happened.kind, getattr(happened, field) if field else None)]

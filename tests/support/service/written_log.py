@@ -13,7 +13,7 @@ from pairup.service.domain.events import Recorded
 from pairup.service.domain.game_record import MatchingRecord, opened_games, project
 from pairup.service.domain.pool_rules import Rules
 from pairup.service.store import Store
-from pairup.service.use_cases.ids import draw_id
+from pairup.service.use_cases.ids import draw_ids
 
 _START = 1_767_225_600 * SECOND
 
@@ -38,7 +38,7 @@ class WrittenLog:
         self.file, self.size, self.games = folder / "pools.db", games, 0
         self.store, self._rng = Store(str(self.file)), random.Random(1)
         self._players = [f"player-{n}" for n in range(2 * games)]
-        self._pool, self._seq, self._at = draw_id(), 1, _START
+        self._pool, self._seq, self._at = draw_ids(1)[0], 1, _START
         created = Recorded(1, _START, events.Created("chess", Rules().as_json()))
         with self.store.writing() as transaction:
             transaction.add_pool(self._pool, "chess", _START)
@@ -53,11 +53,10 @@ class WrittenLog:
         with self.store.writing() as transaction:
             transaction.append(self._pool, [proposed])
             transaction.add_matching(matching, list(records.values()))
-        decided = [self._next(self._outcome(game)) for game in records]
-        for recorded in decided:
-            project(records, self._pool, recorded)
+        decided = self._next(self._outcomes(list(records)))
+        project(records, self._pool, decided)
         with self.store.writing() as transaction:
-            transaction.append(self._pool, decided)
+            transaction.append(self._pool, [decided])
             transaction.update_games(records.values())
         self.games += self.size
 
@@ -67,20 +66,23 @@ class WrittenLog:
 
     def _proposal(self):
         couples = zip(self._players[::2], self._players[1::2], strict=True)
+        *ids, matching = draw_ids(self.size + 1)
         games = [
             {
-                "id": draw_id(),
+                "id": id,
                 "players": list(couple),
-                "chance": self._rng.random(),
+                "chance": round(self._rng.random(), 6),
                 "explores": self._rng.random() < 0.1,
             }
-            for couple in couples
+            for id, couple in zip(ids, couples, strict=True)
         ]
         share = self._rng.random
         expires = self._at + 60 * SECOND
-        matching = draw_id()
         return events.Proposed(matching, games, [], None, [], expires, share(), share(), share())
 
-    def _outcome(self, game):
-        played = self._rng.random() < 0.4
-        return events.Decided(game, played, None if played else "unstated", {}, {})
+    def _outcomes(self, games):
+        played = [self._rng.random() < 0.4 for _ in games]
+        causes = [None if each else "unstated" for each in played]
+        if len(games) == 1:
+            return events.Decided(*games, *played, *causes, {}, {})
+        return events.GamesDecided(games, played, causes, None, None)

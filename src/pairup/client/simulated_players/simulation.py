@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -14,10 +14,12 @@ from pairup.client.simulated_players.crowd import Crowd, expected_games
 from pairup.client.simulated_players.habits import AnsweredGame, Habits, Pace, answer
 from pairup.errors import SimulationError
 from pairup.service.api.schemas.games import GameView, MatchingView
-from pairup.service.api.schemas.pools import PoolView
+from pairup.service.api.schemas.pools import PoolView, RefusedPlayer
+from pairup.service.domain.states import BatchWish
 
 _MAX_REPORTS = 5_000  # per request
 _SIMULATED = re.compile(r"s\d+-\d{3,}$")  # names of simulated players
+_NO_SUCH_PLAYER = "/problems/no-such-player"
 _LATE_BY_S = 0.5  # after a game expired
 
 
@@ -65,11 +67,9 @@ class Simulation:
                 f"pool {self._pool!r} has {len(others)} players who are not simulated, such as "
                 f"{others[0]!r}: give another --pool, or --among-others"
             )
-        for player in present:
-            if player.startswith(f"s{self._crowd.seed}-") and player not in self._crowd.rates:
-                self._leave(player)
-        for player in self._crowd.rates:
-            self._client.join(self._pool, player)
+        mine = [player for player in present if player.startswith(f"s{self._crowd.seed}-")]
+        self._put([player for player in mine if player not in self._crowd.rates], "left")
+        self._put(self._crowd.rates, "waiting")
         self._find_idle()
         self._rules = rules
         return rules
@@ -77,8 +77,7 @@ class Simulation:
     def end(self, client: Client | None = None) -> None:
         """Let everyone be away: they stay known, and are proposed to nobody."""
         if self._rules is not None:
-            for player in self._crowd.rates:
-                (client or self._client).join(self._pool, player, "away")
+            self._put(self._crowd.rates, "away", client)
 
     def _open_pool(self) -> PoolView:
         after_game = "playing" if self._pace.game_s else "waiting"
@@ -87,9 +86,14 @@ class Simulation:
             return self._client.create_pool(self._pool, **rules)
         return self._client.pool(self._pool)
 
-    def _leave(self, player: str) -> None:
-        with _accept_refusal("no-such-player"):  # somebody else removed it
-            self._client.leave(self._pool, player)
+    def _put(self, players: Iterable[str], status: BatchWish, client: Client | None = None) -> None:
+        """Let players wait, be away or leave; that somebody else removed one does not matter."""
+        wishes = list(dict.fromkeys(players, status).items())
+        for start in range(0, len(wishes), _MAX_REPORTS):
+            some = dict(wishes[start : start + _MAX_REPORTS])
+            for each in (client or self._client).put_players(self._pool, some).results:
+                if isinstance(each, RefusedPlayer) and each.problem.type != _NO_SUCH_PLAYER:
+                    raise SimulationError(each.problem.detail)
 
     def _find_idle(self) -> None:
         """Ask the service which of the players are waiting."""
@@ -112,8 +116,8 @@ class Simulation:
         played = self._play(games, rules.lifetime_s)
         time.sleep(self._pace.game_s)
         if rules.after_game == "playing":
-            for player in [each for game in played for each in game.players if each in self._idle]:
-                self._client.join(self._pool, player)
+            ready = (each for game in played for each in game.players if each in self._idle)
+            self._put(ready, "waiting")
         time.sleep(max(0.0, self._pace.round_s - (time.monotonic() - began)))
         return PlayedRound(number, len(games), len(played), chosen, random, best)
 
@@ -125,20 +129,18 @@ class Simulation:
         return None
 
     def _come_and_go(self) -> None:
-        for player in self._crowd.sample(self._habits.churn):
-            self._leave(player)
+        leaving = self._crowd.sample(self._habits.churn)
+        newcomers = [self._crowd.replace(player) for player in leaving]
+        back = [player for player in self._away if player not in leaving]
+        for player in leaving:
             self._idle.pop(player, None)
-            self._away = [each for each in self._away if each != player]
-            newcomer = self._crowd.replace(player)
-            self._client.join(self._pool, newcomer)
-            self._idle[newcomer] = None
-        for player in self._away:
-            self._client.join(self._pool, player)
-            self._idle[player] = None
+        self._idle |= dict.fromkeys([*newcomers, *back])
         self._away = [each for each in self._crowd.sample(self._habits.away) if each in self._idle]
         for player in self._away:
-            self._client.join(self._pool, player, "away")
             del self._idle[player]
+        self._put(leaving, "left")
+        self._put([each for each in (*newcomers, *back) if each in self._idle], "waiting")
+        self._put(self._away, "away")
 
     def _play(self, games: Sequence[GameView], lifetime_s: float) -> list[GameView]:
         """Let the players answer and report; return the games that were played."""

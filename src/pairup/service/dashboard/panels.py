@@ -73,7 +73,7 @@ def feedback_bars(stats: StatsView) -> list[CountBar]:
 def game_rows(pool: Pool, latest: Sequence[GameRecord], now: Moment) -> list[GameRow]:
     """List the open games of earlier matchings, then all games of the latest matching."""
     earlier = [
-        game.record for game in pool.games.values() if game.record.matching_id != pool.matching
+        game.record(pool.id) for game in pool.games.values() if game.matching.id != pool.matching
     ]
     return [_row(each, pool, now) for each in [*earlier, *latest][:MAX_GAMES]]
 

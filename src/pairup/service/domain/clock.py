@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Annotated, Protocol
 
 # Exact, and the same in every database.
@@ -26,6 +27,7 @@ class WallClock:
         return time.time_ns() // 1_000
 
 
+@lru_cache(1_024)  # a matching shows the same moment for each of its games
 def format_moment(moment: Moment) -> str:
     """Write a moment as RFC 3339 does.
 

@@ -24,19 +24,20 @@ class Bucket:
     deviation: float = 0.0  # of `random`
     best: float = 0.0  # chance in the best matching of the same players
 
-    def add(self, played: bool, explored: bool, forecast: Forecast) -> None:
-        """Count a game."""
+    def add(self, played: bool, explored: bool, chance: float | None, forecast: Forecast) -> None:
+        """Count a game, whose chance to be played was estimated if it is not None."""
         self.games += 1
         self.played += played
         self.explored += explored
-        if forecast.chance is None or forecast.random is None:
+        random, deviation, best = forecast
+        if chance is None or random is None:
             return
         self.estimated += 1
         self.estimated_played += played
-        self.expected += forecast.chance
-        self.random += forecast.random
-        self.deviation += forecast.deviation or 0.0
-        self.best += forecast.best or 0.0
+        self.expected += chance
+        self.random += random
+        self.deviation += deviation or 0.0
+        self.best += best or 0.0
 
     def absorb(self, other: Bucket) -> None:
         """Add another bucket to this one."""
@@ -69,7 +70,9 @@ class Counters:
     width: int = 1  # games in a bucket
     buckets: list[Bucket] = field(default_factory=list)
 
-    def decide(self, played: bool, explored: bool, forecast: Forecast) -> None:
+    def decide(
+        self, played: bool, explored: bool, chance: float | None, forecast: Forecast
+    ) -> None:
         """Count a decided game; where room runs out, two buckets each are joined."""
         if not self.buckets or self.buckets[-1].games >= self.width:
             if len(self.buckets) == _MAX_BUCKETS:
@@ -77,7 +80,7 @@ class Counters:
                     one.absorb(other)
                 self.width, self.buckets = 2 * self.width, self.buckets[::2]
             self.buckets.append(Bucket())
-        self.buckets[-1].add(played, explored, forecast)
+        self.buckets[-1].add(played, explored, chance, forecast)
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Counters:

@@ -23,6 +23,12 @@ class Event:
 
     kind: ClassVar[str]
 
+    @property
+    def items(self) -> int:
+        """Number of players or games that it tells of, at least 1."""
+        about = getattr(self, "games", None) or getattr(self, "players", None)
+        return max(1, len(about)) if isinstance(about, list) else 1
+
 
 class Version(TypedDict):
     """The code that writes for a pool with some policy."""
@@ -100,6 +106,32 @@ class Left(Event):
 
 
 @dataclass(frozen=True)
+class PlayersJoined(Event):
+    """Players of a batch joined."""
+
+    kind: ClassVar[str] = "players_joined"
+    players: list[str]
+    status: PlayerWish
+
+
+@dataclass(frozen=True)
+class PlayersMoved(Event):
+    """Players of a batch wait again, or are away."""
+
+    kind: ClassVar[str] = "players_moved"
+    players: list[str]
+    status: PlayerWish
+
+
+@dataclass(frozen=True)
+class PlayersLeft(Event):
+    """Players of a batch left; what was learnt about them is forgotten."""
+
+    kind: ClassVar[str] = "players_left"
+    players: list[str]
+
+
+@dataclass(frozen=True)
 class Proposed(Event):
     """A matching was proposed."""
 
@@ -134,6 +166,22 @@ class Decided(Event):
     cause: CancelCause | None  # of a cancellation
     answers: dict[str, Answer]
     heard: dict[str, bool]  # the answers that the learner is told: whether a player accepted
+
+
+@dataclass(frozen=True)
+class GamesDecided(Event):
+    """Games of a batch of reports were played or cancelled, which was learnt.
+
+    Each list has an item per game. Answers are in the order of the game's players, null where one
+    is not known; instead of a list of nothing but nulls there is null.
+    """
+
+    kind: ClassVar[str] = "games_decided"
+    games: list[str]
+    played: list[bool]
+    causes: list[CancelCause | None]  # of cancellations
+    answers: list[list[Answer | None]] | None
+    heard: list[list[bool | None]] | None  # the answers that the learner is told
 
 
 @dataclass(frozen=True)
@@ -248,4 +296,7 @@ def show_unknown(event: Any) -> Any:
 
 def dumps(value: Any) -> str:
     """Write JSON without spaces, in ASCII: the same bytes in every database."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return _ENCODER.encode(value)
+
+
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +12,12 @@ from numpy.typing import NDArray
 from pairup.learning import Learner
 
 
-@dataclass(frozen=True)
-class Forecast:
-    """Chances of a game to be played, by the estimates when it was proposed, if there were any."""
+class Forecast(NamedTuple):
+    """Chances to be played of other pairings of the same players, by the estimates of the moment.
 
-    chance: float | None = None
+    All are None if there were no estimates.
+    """
+
     random: float | None = None  # mean over all couples of the same players
     deviation: float | None = None  # of `random`, the pull of the first guesses included
     best: float | None = None  # mean in the best matching of the same players
@@ -41,7 +41,7 @@ def forecast_pairings(learner: Learner, met: Mapping[str, int], players: Sequenc
     # Estimates start at 1/2 and are still drawn there, all of them alike: as by two outcomes more.
     pull = slopes @ (2 * (rates - 0.5) / np.maximum(outcomes, 1))
     deviation = math.hypot(float(np.sqrt((spread**2).sum())), float(pull))
-    return Forecast(None, random, deviation, best_pairing(rates))
+    return Forecast(random, deviation, best_pairing(rates))
 
 
 def mean_of_couples(rates: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:

@@ -8,7 +8,7 @@ and for `verify` alike.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from pairup.service.domain.clock import Moment
 from pairup.service.domain.events import (
@@ -16,6 +16,7 @@ from pairup.service.domain.events import (
     Decided,
     Event,
     Expired,
+    GamesDecided,
     Late,
     Noted,
     Proposed,
@@ -28,8 +29,7 @@ from pairup.service.domain.states import Answer, GameState
 OPEN: GameState = "proposed"
 
 
-@dataclass(frozen=True)
-class MatchingRecord:
+class MatchingRecord(NamedTuple):
     """A matching as it was proposed."""
 
     id: str
@@ -46,8 +46,7 @@ class MatchingRecord:
         return cls(event.matching, pool_id, recorded.at, event.expires_at, event.waiting)
 
 
-@dataclass(frozen=True)
-class GameRecord:
+class GameRecord(NamedTuple):
     """A game, and all that is known of it."""
 
     id: str
@@ -59,7 +58,7 @@ class GameRecord:
     state: GameState = OPEN
     played: bool | None = None  # as reported, in time or late
     cause: str | None = None
-    answers: dict[str, Answer] = field(default_factory=dict)
+    answers: dict[str, Answer] = {}  # noqa: RUF012 - never changed in place
     learnt: bool = False
     late: bool = False
     closed_at: Moment | None = None
@@ -73,20 +72,40 @@ class GameRecord:
         """Return the record after the next event about this game."""
         match event:
             case Answered() | Noted():
-                return replace(self, answers=event.answers)
-            case Decided(played=played, cause=cause, answers=answers):
-                state: GameState = "played" if played else "cancelled"
-                closed = replace(self, state=state, learnt=True, closed_at=at)
-                return replace(closed, played=played, cause=cause, answers=answers)
+                return self._replace(answers=event.answers)
+            case Decided():
+                return self.decided(event.played, event.cause, event.answers, at)
             case Late():
-                return replace(self, late=True, played=event.played, answers=event.answers)
+                return self._replace(late=True, played=event.played, answers=event.answers)
             case Released():
-                return replace(self, state="released", cause=event.cause, closed_at=at)
+                return self._replace(state="released", cause=event.cause, closed_at=at)
             case Expired():
                 learnt = event.counts_as == "cancelled"
-                closed = replace(self, state="expired", closed_at=at)
-                return replace(closed, cause="unreported", learnt=learnt)
+                return self._replace(
+                    state="expired", cause="unreported", learnt=learnt, closed_at=at
+                )
         return self
+
+    def decided(
+        self, played: bool, cause: str | None, answers: dict[str, Answer], at: Moment
+    ) -> GameRecord:
+        """Return the record after it was learnt whether the game was played."""
+        state: GameState = "played" if played else "cancelled"
+        return GameRecord(
+            self.id,
+            self.pool_id,
+            self.matching_id,
+            self.players,
+            self.chance,
+            self.expires_at,
+            state,
+            played,
+            cause,
+            answers,
+            learnt=True,
+            late=self.late,
+            closed_at=at,
+        )
 
 
 def opened_games(pool_id: str, event: Proposed) -> list[GameRecord]:
@@ -103,7 +122,7 @@ def changed_games(event: Event) -> Sequence[str]:
     match event:
         case Answered() | Noted() | Decided() | Late():
             return [event.game]
-        case Released() | Expired():
+        case Released() | Expired() | GamesDecided():
             return event.games
     return ()
 
@@ -123,5 +142,31 @@ def project(records: dict[str, GameRecord], pool_id: str, recorded: Recorded) ->
     """
     if isinstance(recorded.event, Proposed):
         records |= {game.id: game for game in opened_games(pool_id, recorded.event)}
+    if isinstance(recorded.event, GamesDecided):
+        _project_batch(records, recorded.event, recorded.at)
+        return
     for id in changed_games(recorded.event):
         records[id] = records[id].after(recorded.event, recorded.at)
+
+
+def _project_batch(records: dict[str, GameRecord], event: GamesDecided, at: Moment) -> None:
+    answers: Sequence[Sequence[Answer | None]] = event.answers or [()] * len(event.games)
+    for id, played, cause, said in zip(
+        event.games, event.played, event.causes, answers, strict=True
+    ):
+        record = records[id]
+        records[id] = record.decided(played, cause, name_answers(record.players, said), at)
+
+
+def name_answers(players: Sequence[str], said: Sequence[Answer | None]) -> dict[str, Answer]:
+    """Return the answers of a game that are known by player, sorted by name.
+
+    Examples
+    --------
+    >>> name_answers(("bob", "ann"), ("accepted", "declined"))
+    {'ann': 'declined', 'bob': 'accepted'}
+    """
+    if not any(said):
+        return {}
+    named = zip(players, said, strict=True)
+    return {player: answer for player, answer in sorted(named) if answer is not None}

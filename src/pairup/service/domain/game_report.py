@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from functools import cache
+from typing import Any, Final, NamedTuple
 
 from pairup.learning.feedback import CoupleFeedback
 from pairup.service.domain.states import Answer, CancelCause, Outcome
@@ -20,6 +21,30 @@ _OUTCOMES = {played: outcome for outcome, played in _PLAYED.items()}
 
 class InconsistentReportError(Exception):
     """A report contradicts itself."""
+
+
+class Told(NamedTuple):
+    """What is said or known of a game, with the answers of its players in order."""
+
+    played: bool | None
+    one: Answer | None  # None: not known
+    other: Answer | None
+
+    @property
+    def answers(self) -> tuple[Answer | None, Answer | None]:
+        """The answers of the two players."""
+        return self.one, self.other
+
+
+class Judgement(NamedTuple):
+    """What follows from a report together with what was known before."""
+
+    contradicts: bool  # the two cannot both be true; nothing else follows then
+    adds: bool  # the report says something that was not known
+    decision: bool | None  # whether the game was played, as far as it is known now
+    cause: CancelCause | None
+    known: Told
+    heard: tuple[bool | None, bool | None]  # what the learner is told of the players
 
 
 @dataclass(frozen=True)
@@ -45,6 +70,12 @@ class Report:
 
     def checked(self, players: Sequence[str]) -> Report:
         """Check a report about a game of `players`, and return it without unknown answers."""
+        said = self.told(players)
+        known = zip(players, said.answers, strict=True)
+        return Report(self.played, {player: each for player, each in sorted(known) if each})
+
+    def told(self, players: Sequence[str]) -> Told:
+        """Check a report about a game of `players`, and return it in their order."""
         for player in self.answers:
             if player not in players:
                 raise InconsistentReportError(
@@ -56,14 +87,15 @@ class Report:
                 "the report has neither `outcome` nor `answers`: say whether the game was played, "
                 "or what its players answered, if only unknown"
             )
-        if not self.consistent:
+        one, other = players
+        told = Told(self.played, _known(self.answers.get(one)), _known(self.answers.get(other)))
+        if not _is_consistent(told):
             said = "a player did not accept" if self.played else "both players accepted"
             raise InconsistentReportError(
                 f"the outcome is {_OUTCOMES[self.played]} although {said}: a game is played when "
                 "both accept, correct one of the two"
             )
-        known = {player: said for player, said in self.answers.items() if said != UNKNOWN}
-        return Report(self.played, dict(sorted(known.items())))
+        return told
 
     def _feedback(self, *others: Report) -> CoupleFeedback:
         """Return the report as feedback of a couple, whose players `others` may name too."""
@@ -124,3 +156,46 @@ class Report:
     def as_json(self) -> dict[str, Any]:
         """Return the report as it is sent and stored."""
         return {"outcome": _OUTCOMES[self.played], "answers": dict(sorted(self.answers.items()))}
+
+
+@cache  # there are few words, and so few reports
+def judge(said: Told, known: Told, timeout_declines: bool) -> Judgement:
+    """Judge a report that was checked, given what is known of the game.
+
+    Examples
+    --------
+    >>> found = judge(Told(None, "accepted", "declined"), Told(None, None, None), False)
+    >>> found.decision, found.cause, found.heard
+    (False, 'declined', (True, False))
+    """
+    one, other = _named(said), _named(known)
+    both, adds = one.merged(other), one.adds_to(other)
+    if one.contradicts(other):
+        return Judgement(True, adds, None, None, known, (None, None))
+    answers = {name: both.answers.get(name) for name in _NAMES}
+    heard = both.heard(timeout_declines)
+    first, second = (heard.get(name) for name in _NAMES)
+    merged = Told(both.played, *answers.values())
+    return Judgement(False, adds, both.decision, both.cause, merged, (first, second))
+
+
+_NAMES = ("a", "b")  # stand for the two players
+
+
+def _named(told: Told) -> Report:
+    named = zip(_NAMES, told.answers, strict=True)
+    return Report(told.played, {name: said for name, said in named if said is not None})
+
+
+@cache
+def _is_consistent(told: Told) -> bool:
+    return _named(told).consistent
+
+
+def outcome_of(played: bool | None) -> Outcome | None:
+    """Return the word for whether a game was played, None if it is not known."""
+    return _OUTCOMES[played]
+
+
+def _known(said: Answer | None) -> Answer | None:
+    return None if said == UNKNOWN else said

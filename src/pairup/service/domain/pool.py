@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Hashable, Iterable
-from dataclasses import asdict, astuple, dataclass, replace
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from pairup.errors import PairupError, ServiceError
@@ -21,53 +21,14 @@ from pairup.service.domain import events
 from pairup.service.domain.clock import Moment
 from pairup.service.domain.counters import Counters, count
 from pairup.service.domain.events import Recorded, Version, dumps
-from pairup.service.domain.forecast import Forecast, forecast_pairings
-from pairup.service.domain.game_record import GameRecord, opened_games
+from pairup.service.domain.forecast import forecast_pairings
+from pairup.service.domain.open_games import OpenGame, OpenGames, open_matching
+from pairup.service.domain.players import WAITING, Players
 from pairup.service.domain.pool_rules import Rules
 from pairup.service.domain.version import current_version
 
-WAITING, AWAY, PLAYING, PROPOSED = "waiting", "away", "playing", "proposed"
-_FORMAT = 5
-_REPORTS = {"answered", "decided", "noted", "late"}  # events of one report each
-
-
-@dataclass(frozen=True)
-class OpenGame:
-    """A game that was proposed and has not ended, with what was expected of it."""
-
-    record: GameRecord
-    forecast: Forecast
-    explores: bool
-    opened_at: Moment  # by the clock that proposed it; an event may be dated later
-
-    def is_due(self, now: Moment) -> bool:
-        """Whether it has expired, or was proposed by a clock that was ahead.
-
-        Clocks may differ by the lifetime of a game. A game that is proposed still further ahead
-        would keep its players until the clock gets there, so that it expires at once.
-        """
-        expires_at = self.record.expires_at
-        earliest = self.opened_at - (expires_at - self.opened_at)
-        return not earliest <= now < expires_at
-
-    @property
-    def players(self) -> tuple[str, str]:
-        """The players of the game."""
-        return self.record.players
-
-    def as_json(self) -> list[Any]:
-        """Return all of it in order."""
-        record, forecast = self.record, list(astuple(self.forecast))
-        head = [record.matching_id, list(record.players), forecast, self.explores]
-        return [*head, self.opened_at, record.expires_at, record.answers]
-
-    @classmethod
-    def from_json(cls, id: str, pool_id: str, stored: list[Any]) -> OpenGame:
-        """Read a game back."""
-        matching, (one, other), forecast, explores, opened_at, expires_at, answers = stored
-        expected = Forecast(*forecast)
-        record = GameRecord(id, pool_id, matching, (one, other), expected.chance, expires_at)
-        return cls(replace(record, answers=answers), expected, explores, opened_at)
+_FORMAT = 6
+_DECIMALS = 6  # of chances: more would be stored, and mean nothing
 
 
 class Pool:
@@ -78,7 +39,7 @@ class Pool:
     >>> pool = Pool("p1")
     >>> pool.apply(Recorded(1, 0, events.Created("chess", Rules().as_json())))
     >>> pool.apply(Recorded(2, 0, events.Joined("ann", "waiting")))
-    >>> pool.status("ann")
+    >>> pool.players.status("ann")
     'waiting'
     >>> Pool.from_bytes("p1", pool.to_bytes()).to_bytes() == pool.to_bytes()
     True
@@ -92,33 +53,11 @@ class Pool:
         self.deleted = False
         self.version: Version | None = None  # that wrote the log last
         self.rules = Rules()
-        self.players: dict[str, str] = {}  # waiting, away or playing, if no game is proposed
-        self.busy: dict[str, str] = {}  # the open game of each player who has one
-        self.games: dict[str, OpenGame] = {}
+        self.players = Players()
+        self.games = OpenGames()
         self.matching: str | None = None  # the latest one
-        self.met: dict[str, int] = {}  # number of learnt outcomes of each player
         self.counters = Counters()
         self.learner = Rules().make_policy().learner(())
-
-    def status(self, player: str) -> str:
-        """Return a player's status: waiting, proposed, playing or away."""
-        return PROPOSED if player in self.busy else self.players[player]
-
-    @property
-    def waiting(self) -> list[str]:
-        """The players who can be proposed a game."""
-        return [player for player in self.players if self.status(player) == WAITING]
-
-    def counts(self) -> dict[str, int]:
-        """Count the players by status."""
-        counted = {WAITING: 0, PROPOSED: 0, PLAYING: 0, AWAY: 0}
-        for player in self.players:
-            counted[self.status(player)] += 1
-        return counted
-
-    def due(self, now: Moment) -> list[str]:
-        """List the open games that have expired by now."""
-        return [id for id, game in self.games.items() if game.is_due(now)]
 
     @property
     def digest(self) -> str:
@@ -131,29 +70,30 @@ class Pool:
         expires_at: Moment,
         available: list[str] | None,
         apart: list[list[str]],
-        new_id: Callable[[], str],
+        new_ids: Callable[[int], list[str]],
     ) -> Recorded:
         """Ask the policy for a matching, and apply the event that tells of it, which is returned.
 
         A replay applies the same event, and asks nobody.
         """
-        players = self.waiting if available is None else available
+        players = list(self.players.waiting) if available is None else available
         matching = self.learner.suggest(players, apart)
         leader = self.learner.leader_among(players, apart) if len(players) > 1 else None
-        expected = forecast_pairings(self.learner, self.met, players)
+        expected = forecast_pairings(self.learner, self.players.met, players)
         chances = self.learner.play_probabilities(matching)
+        *ids, own_id = new_ids(len(matching) + 1)
         games: list[events.ProposedGame] = [
             {
-                "id": new_id(),
+                "id": id,
                 "players": list(couple),
-                "chance": chance,
+                "chance": None if chance is None else round(chance, _DECIMALS),
                 "explores": leader is None or couple not in leader,
             }
-            for couple, chance in zip(matching, chances, strict=True)
+            for id, couple, chance in zip(ids, matching, chances, strict=True)
         ]
         event = events.Proposed(
             games=games,
-            matching=new_id(),
+            matching=own_id,
             waiting=list(matching.waiting),
             available=available,
             apart=apart,
@@ -181,7 +121,6 @@ class Pool:
                 f"event {recorded.seq} of pool {self.id} ({recorded.event.kind}) does not fit what "
                 f"happened before it, {said}: the log is damaged, see `pairup repair`"
             ) from error
-        self.counters.reports += recorded.event.kind in _REPORTS
         self.seq, self.at = recorded.seq, recorded.at
 
     def _created(self, event: events.Created) -> None:
@@ -202,54 +141,86 @@ class Pool:
 
     def _joined(self, event: events.Joined) -> None:
         self.learner.join(event.player)
-        self.players[event.player] = event.status
-        self.met[event.player] = 0
+        self.players.join(event.player, event.status)
+
+    def _players_joined(self, event: events.PlayersJoined) -> None:
+        for player in event.players:
+            self._joined(events.Joined(player, event.status))
 
     def _moved(self, event: events.Moved) -> None:
-        self.players[event.player] = event.status
+        self.players.move(event.player, event.status)
+
+    def _players_moved(self, event: events.PlayersMoved) -> None:
+        for player in event.players:
+            self.players.move(player, event.status)
 
     def _left(self, event: events.Left) -> None:
         self.learner.leave(event.player)
-        del self.players[event.player], self.met[event.player]
+        self.players.leave(event.player)
+
+    def _players_left(self, event: events.PlayersLeft) -> None:
+        for player in event.players:
+            self._left(events.Left(player))
 
     def _proposed(self, event: events.Proposed) -> None:
         matching = Matching([game["players"] for game in event.games], event.waiting)
         for player in matching.players:
-            if self.status(player) != WAITING:
-                raise ServiceError(f"player {player!r} is {self.status(player)}, not waiting")
+            if player not in self.players.waiting:
+                status = self.players.status(player)
+                raise ServiceError(f"player {player!r} is {status}, not waiting")
         self.learner.record(matching)
-        opened_at = event.expires_at - self.rules.expiry(0)
-        for game, record in zip(event.games, opened_games(self.id, event), strict=True):
-            expected = Forecast(game["chance"], event.random, event.random_deviation, event.best)
-            self.games[record.id] = OpenGame(record, expected, game["explores"], opened_at)
-            self.busy |= dict.fromkeys(record.players, record.id)
-            self.counters.explored += game["explores"]
+        opened = open_matching(event, event.expires_at - self.rules.expiry(0))
+        self.games.open(opened)
+        for game in opened.games.values():
+            for player in game.players:
+                self.players.begin_game(player, game.id)
+            self.counters.explored += game.explores
         self.matching = event.matching
         self.counters.matchings += 1
         self.counters.proposed += len(event.games)
 
     def _answered(self, event: events.Answered) -> None:
-        game = self.games[event.game]
-        self.games[event.game] = replace(game, record=game.record.after(event, self.at))
+        self.games[event.game].answers = event.answers
+        self.counters.reports += 1
 
     def _decided(self, event: events.Decided) -> None:
         game = self._close(event.game)
         heard: dict[Hashable, bool] = dict(event.heard.items())
         self.learner.observe([game.players], [event.played], accepted=heard)
-        self._learnt(game, event.played)
-        if not event.played:
-            count(self.counters.cancelled, str(event.cause))
-            return
-        self.counters.played += 1
-        for player in game.players:
-            if self.players[player] == WAITING:
-                self.players[player] = self.rules.after_game
+        self._count_decided([game], [event.played], [event.cause])
+
+    def _games_decided(self, event: events.GamesDecided) -> None:
+        games = [self._close(id) for id in event.games]
+        heard: dict[Hashable, bool] = {
+            player: said
+            for game, both in zip(games, event.heard or (), strict=event.heard is not None)
+            for player, said in zip(game.players, both, strict=True)
+            if said is not None
+        }
+        self.learner.observe([game.players for game in games], event.played, accepted=heard)
+        self._count_decided(games, event.played, event.causes)
+
+    def _count_decided(
+        self, games: Sequence[OpenGame], played: Sequence[bool], causes: Sequence[str | None]
+    ) -> None:
+        self._count_learnt(games, played)
+        self.counters.reports += len(games)
+        self.counters.played += sum(played)
+        for game, was_played, cause in zip(games, played, causes, strict=True):
+            if not was_played:
+                count(self.counters.cancelled, str(cause))
+                continue
+            for player in game.players:
+                if self.players.wishes[player] == WAITING:
+                    self.players.move(player, self.rules.after_game)
 
     def _noted(self, event: events.Noted) -> None:
         self.counters.noted += 1
+        self.counters.reports += 1
 
     def _late(self, event: events.Late) -> None:
         self.counters.late += event.first
+        self.counters.reports += 1
         if event.first and event.missing:
             self.counters.missing -= 1
 
@@ -276,20 +247,22 @@ class Pool:
             return
         self.learner.observe([game.players for game in games], [False] * len(games))
         count(self.counters.cancelled, "unreported", len(games))
-        for game in games:
-            self._learnt(game, False)
+        self._count_learnt(games, [False] * len(games))
 
     def _close(self, id: str) -> OpenGame:
-        game = self.games.pop(id)
+        game = self.games.close(id)
         for player in game.players:
-            del self.busy[player]
+            self.players.end_game(player)
         return game
 
-    def _learnt(self, game: OpenGame, played: bool) -> None:
-        self.counters.learnt += 1
-        for player in game.players:
-            self.met[player] += 1
-        self.counters.decide(played, game.explores, game.forecast)
+    def _count_learnt(self, games: Sequence[OpenGame], played: Sequence[bool]) -> None:
+        self.counters.learnt += len(games)
+        met, decide = self.players.met, self.counters.decide
+        for game, was_played in zip(games, played, strict=True):
+            one, other = game.players
+            met[one] += 1
+            met[other] += 1
+            decide(was_played, game.explores, game.chance, game.matching.forecast)
 
     def to_bytes(self) -> bytes:
         """Save what follows from the log: the same bytes for the same events."""
@@ -302,10 +275,9 @@ class Pool:
             "version": self.version,
             "rules": self.rules.as_json(),
             # In the order in which they came: what is read back must go on alike.
-            "players": list(self.players.items()),
-            "games": [[id, game.as_json()] for id, game in self.games.items()],
+            "players": self.players.as_json(),
+            "games": self.games.as_json(),
             "matching": self.matching,
-            "met": list(self.met.items()),
             "tally": asdict(self.counters),
         }
         return dumps(state).encode() + b"\n" + self.learner.evidence()
@@ -339,11 +311,9 @@ class Pool:
         self.seq, self.at = state["seq"], state["at"]
         self.name, self.deleted = state["name"], state["deleted"]
         self.rules = Rules(**state["rules"])
-        self.players = dict(state["players"])
-        self.games = {id: OpenGame.from_json(id, self.id, game) for id, game in state["games"]}
-        self.busy = {player: id for id, game in self.games.items() for player in game.players}
+        self.games = OpenGames.from_json(state["games"])
+        self.players = Players.from_json(state["players"], self.games)
         self.matching = state["matching"]
-        self.met = dict(state["met"])
         self.counters = Counters.from_json(state["tally"])
 
 

@@ -19,7 +19,7 @@ from pairup.service.domain.pool import Pool
 from pairup.service.domain.version import current_version
 
 _NAME = b"pairup snapshot "
-_FORMAT = b"1\n"
+_FORMAT = b"2\n"
 _FIRST_VERSION = b'{"format":'  # how snapshots of pairup 0.1 begin, which have no checksum
 _CHECKSUM = 32
 

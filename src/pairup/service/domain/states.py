@@ -12,6 +12,9 @@ from typing_extensions import TypeAliasType
 PlayerStatus = TypeAliasType("PlayerStatus", Literal["waiting", "proposed", "playing", "away"])
 # What a player can ask for; the other states follow from games.
 PlayerWish = TypeAliasType("PlayerWish", Literal["waiting", "away"])
+# ... and in a batch.
+BatchWish = TypeAliasType("BatchWish", Literal["waiting", "away", "left"])
+PlayerResult = TypeAliasType("PlayerResult", Literal["joined", "moved", "unchanged", "left"])
 GameState = TypeAliasType(
     "GameState", Literal["proposed", "played", "cancelled", "released", "expired"]
 )

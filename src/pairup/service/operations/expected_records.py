@@ -6,7 +6,6 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict
 from typing import Any
 
 from pairup.service.domain.clock import Moment
@@ -55,7 +54,7 @@ class ExpectedRecords:
         """Whether a stored record is not what it must be; one that is, has been seen."""
         query = f"SELECT place, record FROM {table} WHERE id = ?"
         found = self._database.execute(query, (record.id,)).fetchone()
-        if found is None or found[1] != dumps(asdict(record)):
+        if found is None or found[1] != dumps(record._asdict()):
             return True
         self._database.execute(f"UPDATE {table} SET seen = 1 WHERE id = ?", (record.id,))
         return place is not None and found[0] != place
@@ -92,11 +91,11 @@ class ExpectedRecords:
         return _game(found[0])
 
     def _write(self, table: str, id: str, place: int, record: GameRecord | MatchingRecord) -> None:
-        row = (id, place, dumps(asdict(record)))
+        row = (id, place, dumps(record._asdict()))
         self._database.execute(f"INSERT INTO {table} VALUES (?, ?, ?, 0)", row)
 
     def _update(self, game: GameRecord) -> None:
-        row = (dumps(asdict(game)), game.id)
+        row = (dumps(game._asdict()), game.id)
         self._database.execute("UPDATE games SET record = ? WHERE id = ?", row)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections import Counter as Counted
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -16,12 +17,13 @@ from pairup.service.domain.events import (
     Deleted,
     Event,
     Expired,
+    GamesDecided,
     Late,
     Proposed,
     Recorded,
     Released,
 )
-from pairup.service.domain.pool import WAITING, Pool
+from pairup.service.domain.pool import Pool
 
 LABEL = "pool"
 OTHER = "_other"  # no pool is called so: a name does not begin with _
@@ -130,6 +132,11 @@ class PoolMetrics:
                 self._played.labels(label).inc()
             case Decided():
                 self._cancelled.labels(label, event.cause).inc()
+            case GamesDecided():
+                self._played.labels(label).inc(sum(event.played))
+                cancelled = Counted(filter(None, event.causes))
+                for cause, times in cancelled.items():
+                    self._cancelled.labels(label, cause).inc(times)
             case Released():
                 self._released.labels(label, event.cause).inc(len(event.games))
             case Expired():
@@ -147,7 +154,7 @@ class PoolMetrics:
         """Show what a pool that has a label is like now."""
         compared = compare(pool.counters.buckets)
         gain = compared.gain if compared else dict.fromkeys(("estimate", "low", "high"), math.nan)
-        waiting, opened = pool.counts()[WAITING], len(pool.games)
+        waiting, opened = len(pool.players.waiting), len(pool.games)
         values = (waiting, opened, gain["estimate"], gain["low"], gain["high"])
         self._set(pool.name, values)
         self._shown.add(pool.name)

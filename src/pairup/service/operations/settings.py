@@ -70,7 +70,10 @@ class Settings(BaseSettings):
         10_000, "Maximum number of pools, without deleted ones.", "409 `too-many-pools`", ge=1
     )
     max_players: int = _bound(
-        10_000, "Maximum number of players in a pool.", "409 `pool-full`", ge=2
+        100_000, "Maximum number of players in a pool.", "409 `pool-full`", ge=2
+    )
+    max_player_changes: int = _bound(
+        10_000, "Maximum number of players in a batch of changes.", "413 `too-large`", ge=1
     )
     max_outcomes: int = _bound(
         10_000, "Maximum number of reports in a batch.", "413 `too-large`", ge=1
@@ -97,8 +100,9 @@ class Settings(BaseSettings):
         gt=0,
     )
     max_events_per_s: float = _bound(
-        5_000.0,
-        "Mean number of events per second that an API key adds to logs; without keys, an address.",
+        20_000.0,
+        "Mean number of events per second that an API key adds to logs; without keys, an address. "
+        "An event about several players or games counts as many.",
         "429 `too-many-events`",
         gt=0,
     )

@@ -23,6 +23,12 @@ T = TypeVar("T")
 _CHUNK = 500  # ids in a statement
 _PAGE = 1_000  # rows read at once
 _CHANGEABLE = ("state", "played", "cause", "answers", "learnt", "late", "closed_at")  # by events
+_ADD_GAMES = insert(tables.games)
+_UPDATE_GAMES = (
+    update(tables.games)
+    .where(tables.games.c.id == bindparam("game"))
+    .values({name: bindparam(name) for name in _CHANGEABLE})
+)
 _OF_MATCHING = ("matching", "place")  # a game's number of its matching, and its place in it
 _PLACED = tables.matchings.join(tables.pools)
 _MATCHINGS: Select[Any] = select(
@@ -105,25 +111,20 @@ class Transaction(Retention):
 
     def add_matching(self, matching: MatchingRecord, games: Sequence[GameRecord]) -> None:
         """Enter a matching with its games, in their order."""
-        row = {**vars(matching), "waiting": dumps(matching.waiting)}
+        row = {**matching._asdict(), "waiting": dumps(matching.waiting)}
         row["pool"] = self._number(row.pop("pool_id"))
         added = self._execute(insert(tables.matchings).values(row)).inserted_primary_key
         assert added is not None
-        rows = [
-            {**_game_row(game), "matching": added.number, "place": place}
-            for place, game in enumerate(games)
-        ]
-        if rows:
-            self._execute(insert(tables.games), rows)
+        if games:
+            self._execute_rows(
+                _ADD_GAMES,
+                [_new_row(game, added.number, place) for place, game in enumerate(games)],
+            )
 
     def update_games(self, games: Iterable[GameRecord]) -> None:
         """Update the records of games, all at once."""
-        columns: dict[str, Any] = {name: bindparam(name) for name in _CHANGEABLE}
-        statement = update(tables.games).where(tables.games.c.id == bindparam("game"))
-        stored = [{"game": game.id, **_game_row(game)} for game in games]
-        rows = [{name: row[name] for name in ("game", *_CHANGEABLE)} for row in stored]
-        if rows:
-            self._execute(statement.values(columns), rows)
+        if rows := [(*_changeable(game), game.id) for game in games]:
+            self._execute_rows(_UPDATE_GAMES, rows)
 
     def matching(self, id: str) -> MatchingRecord | None:
         """Find a matching."""
@@ -252,7 +253,20 @@ def _game_record(row: Row[Any]) -> GameRecord:
     return GameRecord(**{**stored, "answers": json.loads(row.answers or "{}")})
 
 
-def _game_row(game: GameRecord) -> dict[str, Any]:
+def _new_row(game: GameRecord, matching: int, place: int) -> tuple[Any, ...]:
+    """Return the columns of a game, in the order of the table."""
+    head = (game.id, matching, place, dumps(game.players), game.chance)
+    return head + _changeable(game)
+
+
+def _changeable(game: GameRecord) -> tuple[Any, ...]:
     answers = dumps(game.answers) if game.answers else None
-    row = {**vars(game), "players": dumps(game.players), "answers": answers}
-    return {name: value for name, value in row.items() if name in tables.games.c}
+    return (
+        game.state,
+        game.played,
+        game.cause,
+        answers,
+        game.learnt,
+        game.late,
+        game.closed_at,
+    )

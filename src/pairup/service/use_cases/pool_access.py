@@ -24,7 +24,7 @@ from pairup.service.store.failures import StoreConflictError, StoreFullError
 from pairup.service.use_cases import views
 from pairup.service.use_cases.idempotency import AnswerQuota, KeyedRequest, Reply
 from pairup.service.use_cases.pool_cache import CachedPool, PoolCache
-from pairup.service.use_cases.unit_of_work import DrawId, UnitOfWork
+from pairup.service.use_cases.unit_of_work import DrawIds, UnitOfWork
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -101,10 +101,10 @@ class PoolAccess:
         clock: Clock,
         metrics: Metrics,
         limits: RateLimits,
-        new_id: DrawId,
+        new_ids: DrawIds,
     ) -> None:
         self._settings, self._store, self._clock = settings, store, clock
-        self._metrics, self._limits, self._new_id = metrics, limits, new_id
+        self._metrics, self._limits, self._new_ids = metrics, limits, new_ids
         self.answers = AnswerQuota(settings.max_answers, settings.max_answers_bytes)
         self.cache = PoolCache(settings, store, metrics)
 
@@ -130,7 +130,8 @@ class PoolAccess:
                     f"there are {self._settings.max_pools} pools, the most that the setting "
                     "max_pools allows: delete one, or raise it",
                 )
-            work = UnitOfWork(Pool(self._new_id()), transaction, self._clock.now(), self._new_id)
+            pool = Pool(self._new_ids(1)[0])
+            work = UnitOfWork(pool, transaction, self._clock.now(), self._new_ids)
             transaction.add_pool(work.pool.id, name, work.now)
             version = current_version(rules.make_policy())
             work.add(events.Created(name, rules.as_json(), version))
@@ -222,7 +223,7 @@ class PoolAccess:
     ) -> _Change:
         self._check_quota(request)
         pool = cached.bring_up_to(row, transaction)
-        change = _Change(UnitOfWork(pool, transaction, self._clock.now(), self._new_id), request)
+        change = _Change(UnitOfWork(pool, transaction, self._clock.now(), self._new_ids), request)
         try:
             change.result = command(change.work)
         except RefusalError as problem:
@@ -248,7 +249,7 @@ class PoolAccess:
     def _count(self, work: UnitOfWork, kept: KeyedRequest | None, size: int) -> None:
         """Count what was committed."""
         self._metrics.count_events(work.pool.name, work.log)
-        self._limits.count_events(len(work.log))
+        self._limits.count_events(sum(recorded.event.items for recorded in work.log))
         if kept:
             self.answers.add(kept.owner, size)
 
@@ -261,7 +262,7 @@ class PoolAccess:
                 try:
                     with self._store.reading() as transaction:
                         pool = cached.bring_up_to(self._row(transaction, cached), transaction)
-                        if full or not pool.due(self._clock.now()):
+                        if full or not pool.games.due(self._clock.now()):
                             return query(pool, transaction)
                 except ServiceError:
                     cached.pool = None
@@ -295,7 +296,7 @@ class PoolAccess:
         if not cached.lock.acquire(blocking=False):
             return  # the request that holds it lets them expire
         try:
-            due = cached.pool is not None and cached.pool.due(self._clock.now())
+            due = cached.pool is not None and cached.pool.games.due(self._clock.now())
         finally:
             cached.lock.release()
         if due:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from pairup.service.domain import events
-from pairup.service.domain.pool import WAITING, Pool
+from pairup.service.domain.pool import Pool
 from pairup.service.problem_details import RefusalError
 from pairup.service.use_cases import views
 from pairup.service.use_cases.unit_of_work import UnitOfWork
@@ -29,21 +29,21 @@ def propose(
             )
         check_known(pool, one)
         check_known(pool, other)
-    players = pool.waiting if available is None else available
+    players = pool.players.waiting if available is None else available
     if len(players) < 2:
         raise RefusalError(
             "too-few-players",
             f"{len(players)} of the {len(pool.players)} players of pool {pool.name!r} are waiting, "
             "a game takes two: try again when someone has joined or a game has ended",
-            {"waiting": len(players), "players": pool.counts()},
+            {"waiting": len(players), "players": pool.players.counts()},
         )
     return _show(work, work.propose(available, couples))
 
 
 def release(work: UnitOfWork, matching: str) -> dict[str, Any]:
     """Take back the games of a matching that are still open."""
-    games = work.pool.games.items()
-    if opened := [id for id, game in games if game.record.matching_id == matching]:
+    if matching in work.pool.games.matchings:
+        opened = list(work.pool.games.matchings[matching].games)
         work.add(events.Released(opened, "released"))
     return _show(work, matching)
 
@@ -81,7 +81,8 @@ def _check_available(pool: Pool, available: list[str]) -> None:
         )
     for player in available:
         check_known(pool, player)
-    others = {p: pool.status(p) for p in available if pool.status(p) != WAITING}
+    waiting, status = pool.players.waiting, pool.players.status
+    others = {player: status(player) for player in available if player not in waiting}
     if others:
         raise RefusalError(
             "players-not-waiting",

@@ -21,7 +21,7 @@ from pairup.service.domain.game_record import GameRecord, MatchingRecord
 from pairup.service.domain.game_report import Report
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.pool_rules import Rules
-from pairup.service.domain.states import PlayerWish
+from pairup.service.domain.states import BatchWish, PlayerWish
 from pairup.service.operations.metrics import Metrics
 from pairup.service.operations.rate_limits import RateLimits
 from pairup.service.operations.settings import Settings
@@ -29,12 +29,12 @@ from pairup.service.operations.warmup import warm_up
 from pairup.service.problem_details import RefusalError
 from pairup.service.store import PoolRow, Store, Transaction
 from pairup.service.store.failures import StoreFullError
-from pairup.service.use_cases import proposals, report_handling, views
+from pairup.service.use_cases import player_changes, proposals, report_handling, views
 from pairup.service.use_cases.idempotency import KeyedRequest, Reply
-from pairup.service.use_cases.ids import check_not_archived, draw_id
+from pairup.service.use_cases.ids import check_not_archived, draw_ids
 from pairup.service.use_cases.pool_access import PoolAccess
 from pairup.service.use_cases.pool_cache import UnreadablePoolError, unknown_pool
-from pairup.service.use_cases.unit_of_work import DrawId, UnitOfWork
+from pairup.service.use_cases.unit_of_work import DrawIds, UnitOfWork
 
 T = TypeVar("T")
 View = dict[str, Any]
@@ -54,13 +54,13 @@ class Service:
         store: Store,
         clock: Clock | None = None,
         metrics: Metrics | None = None,
-        new_id: DrawId = draw_id,
+        new_ids: DrawIds = draw_ids,
     ) -> None:
         self.settings, self.store = settings, store
         self.clock = clock or WallClock()
         self.metrics = metrics or Metrics(settings.max_metric_pools)
         self.limits = RateLimits(settings, self.metrics)
-        self.pools = PoolAccess(settings, store, self.clock, self.metrics, self.limits, new_id)
+        self.pools = PoolAccess(settings, store, self.clock, self.metrics, self.limits, new_ids)
         self._read_only = False
         self._recounted_at: float | None = None
 
@@ -138,28 +138,24 @@ class Service:
 
     def put_player(self, pool: str, player: str, status: PlayerWish) -> tuple[View, bool]:
         """Let a player join, wait or be away; returns the player, and whether they joined."""
+        most = self.settings.max_players
+        command = partial(player_changes.put_player, player=player, status=status, max_players=most)
+        return self.pools.change(pool, command)
 
-        def put(work: UnitOfWork) -> tuple[View, bool]:
-            known = work.pool.players.get(player)
-            if known is None:
-                _check_room(work.pool, self.settings.max_players)
-                work.add(events.Joined(player, status))
-            elif known != status:
-                work.add(events.Moved(player, status))
-            return views.player(work.pool, player), known is None
-
-        return self.pools.change(pool, put)
+    def put_players(
+        self,
+        pool: str,
+        wanted: Sequence[tuple[str, BatchWish]],
+        request: KeyedRequest | None = None,
+    ) -> Reply:
+        """Let players join, wait, be away or leave; each is answered as if it were sent alone."""
+        most = self.settings.max_players
+        command = partial(player_changes.put_players, wanted=wanted, max_players=most)
+        return self.pools.change_once(pool, command, request)
 
     def remove_player(self, pool: str, player: str) -> None:
         """Let a player leave: what was learnt about them is forgotten, an open game is released."""
-
-        def remove(work: UnitOfWork) -> None:
-            proposals.check_known(work.pool, player)
-            if player in work.pool.busy:
-                work.add(events.Released([work.pool.busy[player]], "left"))
-            work.add(events.Left(player))
-
-        self.pools.change(pool, remove)
+        self.pools.change(pool, partial(player_changes.remove_player, player=player))
 
     def show_player(self, pool: str, player: str) -> View:
         """Show a player."""
@@ -176,7 +172,8 @@ class Service:
         """List players by name, those after a name; returns also whether there are more."""
 
         def show(found: Pool, _: Transaction) -> tuple[list[View], bool]:
-            wanted = (name for name in found.players if status in (None, found.status(name)))
+            players = found.players
+            wanted = (name for name in players if status in (None, players.status(name)))
             names = sorted(name for name in wanted if name > after)
             return [views.player(found, name) for name in names[:limit]], len(names) > limit
 
@@ -400,19 +397,6 @@ def _changes(pool: Pool, wanted: dict[str, Any]) -> dict[str, Any]:
     except PairupError as error:
         raise RefusalError("invalid-request", str(error)) from error
     return changes
-
-
-def _check_room(pool: Pool, max_players: int) -> None:
-    if len(pool.players) >= max_players:
-        raise RefusalError(
-            "pool-full",
-            f"pool {pool.name!r} has {len(pool.players)} players, the most that the setting "
-            "max_players allows: let someone leave, raise it, or create another pool",
-        )
-    try:
-        pool.learner.policy.check_players(len(pool.players) + 1)
-    except PairupError as error:
-        raise RefusalError("pool-full", str(error)) from None
 
 
 def _row(transaction: Transaction, name: str) -> PoolRow:

@@ -13,7 +13,7 @@ from pairup.service.domain.version import current_version
 from pairup.service.store import Transaction
 from pairup.service.store.event_log import encode_events
 
-DrawId = Callable[[], str]
+DrawIds = Callable[[int], list[str]]
 
 
 class UnitOfWork:
@@ -26,15 +26,15 @@ class UnitOfWork:
     be committed, it must be thrown away.
     """
 
-    def __init__(self, pool: Pool, transaction: Transaction, now: Moment, new_id: DrawId) -> None:
+    def __init__(self, pool: Pool, transaction: Transaction, now: Moment, new_ids: DrawIds) -> None:
         self.pool, self.now = pool, now
         self.log: list[Recorded] = []
         self._at = max(now, pool.at)
-        self._transaction, self._new_id = transaction, new_id
+        self._transaction, self._new_ids = transaction, new_ids
         self._stored: dict[str, GameRecord] = {}
         self._changed: dict[str, GameRecord] = {}
         self._proposed: dict[str, MatchingRecord] = {}
-        if due := pool.due(now):
+        if due := pool.games.due(now):
             self.add(Expired(due, pool.rules.unreported))
 
     def add(self, event: Event) -> None:
@@ -48,7 +48,7 @@ class UnitOfWork:
         """Let the pool propose; returns the id of the matching."""
         self._note_version()
         expires_at = self.pool.rules.expiry(self.now)
-        recorded = self.pool.propose(self._at, expires_at, available, apart, self._new_id)
+        recorded = self.pool.propose(self._at, expires_at, available, apart, self._new_ids)
         self._record(recorded)
         matching = MatchingRecord.of(self.pool.id, recorded)
         self._proposed[matching.id] = matching
@@ -78,7 +78,7 @@ class UnitOfWork:
         if id in self._changed:
             return self._changed[id]
         if id in self.pool.games:
-            return self.pool.games[id].record
+            return self.pool.games[id].record(self.pool.id)
         return self._stored.get(id)
 
     @cached_property

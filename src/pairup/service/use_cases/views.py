@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import islice
 from typing import Any, get_type_hints
 
 from pairup.service.analytics.comparison import compare, latest_games, wilson_interval
@@ -11,6 +12,7 @@ from pairup.service.domain.clock import Moment, format_moment
 from pairup.service.domain.counters import Counters
 from pairup.service.domain.events import Event, show_unknown
 from pairup.service.domain.game_record import GameRecord, MatchingRecord
+from pairup.service.domain.game_report import outcome_of
 from pairup.service.domain.pool import Pool
 from pairup.service.store import PoolRow
 
@@ -29,7 +31,7 @@ def pool(of: Pool) -> dict[str, Any]:
     return {
         "name": of.name,
         **of.rules.as_json(),
-        "players": of.counts(),
+        "players": of.players.counts(),
         "open_games": len(of.games),
         "seq": of.seq,
         "updated_at": format_moment(of.at),
@@ -38,7 +40,7 @@ def pool(of: Pool) -> dict[str, Any]:
 
 def player(of: Pool, name: str) -> dict[str, Any]:
     """Show a player."""
-    return {"player": name, "status": of.status(name), "game": of.busy.get(name)}
+    return {"player": name, "status": of.players.status(name), "game": of.players.games.get(name)}
 
 
 def matching(pool: str, of: MatchingRecord, games: list[GameRecord]) -> dict[str, Any]:
@@ -61,7 +63,8 @@ def game(of: GameRecord) -> dict[str, Any]:
         "players": list(of.players),
         "chance": of.chance,
         "state": of.state,
-        **of.known.as_json(),
+        "outcome": outcome_of(of.played),
+        "answers": of.answers,
         "cause": of.cause,
         "learnt": of.learnt,
         "late": of.late,
@@ -75,7 +78,7 @@ def estimates(of: Pool, max_couples: int) -> dict[str, Any]:
     couples = sorted(of.learner.estimates(max_couples), key=lambda each: -each.proposed)
     return {
         "policy": of.rules.policy,
-        "players": [each.as_json() for each in estimate_rates(of.learner, of.met)],
+        "players": [each.as_json() for each in estimate_rates(of.learner, of.players.met)],
         "couples": [
             {"players": list(each.couple), "proposed": each.proposed, "played": each.played}
             for each in couples
@@ -95,7 +98,7 @@ def stats(of: Pool, max_games: int) -> dict[str, Any]:
         "seq": of.seq,
         "at": format_moment(of.at),
         "matchings": counters.matchings,
-        "players": of.counts(),
+        "players": of.players.counts(),
         "games": _games(counters, len(of.games)),
         "reports": counters.reports,
         "feedback": {
@@ -104,10 +107,10 @@ def stats(of: Pool, max_games: int) -> dict[str, Any]:
         },
         "exploration": _exploration(counters),
         "played_share": played,
-        "random_share": estimate_random_pairing(estimate_rates(of.learner, of.met)),
+        "random_share": estimate_random_pairing(estimate_rates(of.learner, of.players.met)),
         "compared": None if compared is None else compared.as_json(),
         "course": {"width": counters.width, "buckets": _course(counters)},
-        "open_games": [game(each.record) for each in list(of.games.values())[:max_games]],
+        "open_games": [game(each.record(of.id)) for each in islice(of.games.values(), max_games)],
     }
 
 

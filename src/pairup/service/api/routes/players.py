@@ -6,11 +6,24 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
 
-from pairup.service.api.dependencies import CurrentCaller
-from pairup.service.api.paging import Cursor, Limit, decode_cursor, encode_cursor, page_size
-from pairup.service.api.responses import refusals, send
+from pairup.service.api.dependencies import CurrentCaller, SentKey
+from pairup.service.api.paging import (
+    Cursor,
+    Limit,
+    check_length,
+    decode_cursor,
+    encode_cursor,
+    page_size,
+)
+from pairup.service.api.responses import refusals, send, send_reply
 from pairup.service.api.schemas.fields import PoolName, SentPlayer
-from pairup.service.api.schemas.pools import PlayerChange, PlayerPage, PlayerView
+from pairup.service.api.schemas.pools import (
+    PlayerBatch,
+    PlayerChange,
+    PlayerPage,
+    PlayerResults,
+    PlayerView,
+)
 from pairup.service.domain.states import PlayerStatus
 
 router = APIRouter(prefix="/v1/pools/{pool}/players", tags=["players"])
@@ -35,6 +48,19 @@ def list_players(
     players, more = caller.service.list_players(pool, status, decode_cursor(cursor), size)
     following = encode_cursor(players[-1]["player"]) if more else None
     return send({"players": players, "next": following})
+
+
+@router.post("", response_model=PlayerResults, responses=refusals(404, 409))
+def put_players(caller: CurrentCaller, key: SentKey, pool: PoolName, body: PlayerBatch) -> Response:
+    """Let several players join, wait, be away or leave; each is answered as if it were sent alone.
+
+    Those who leave do so first, and make room for others.
+    """
+    caller.require("write", pool)
+    maximum = caller.service.settings.max_player_changes
+    check_length("players", body.players, maximum, "max_player_changes")
+    wanted = [(each.player, each.status) for each in body.players]
+    return send_reply(caller.service.put_players(pool, wanted, caller.keyed(key)))
 
 
 @router.get("/{player:path}", response_model=PlayerView, responses=refusals(404))

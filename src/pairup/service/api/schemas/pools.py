@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -12,9 +12,18 @@ from pairup.service.api.schemas.fields import (
     Id,
     PlayerId,
     PoolName,
+    SentPlayer,
     Time,
 )
-from pairup.service.domain.states import AfterGame, PlayerStatus, PlayerWish, Unreported
+from pairup.service.api.schemas.problems import ProblemView
+from pairup.service.domain.states import (
+    AfterGame,
+    BatchWish,
+    PlayerResult,
+    PlayerStatus,
+    PlayerWish,
+    Unreported,
+)
 
 _Number = Annotated[float, Field(gt=-MAX_INTEGER, lt=MAX_INTEGER, allow_inf_nan=False)]
 _Integer = Annotated[int, Field(gt=-MAX_INTEGER, lt=MAX_INTEGER)]
@@ -112,6 +121,46 @@ class PlayerChange(Body):
     """A player's wish: to wait for a game, or to be away."""
 
     status: PlayerWish = "waiting"
+
+
+class PlayerBatchItem(Body):
+    """What one of several players wishes."""
+
+    player: SentPlayer
+    status: BatchWish = "waiting"
+
+
+class PlayerBatch(Body):
+    """Wishes of several players, each named once; those who leave do so first."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"players": [{"player": "ann"}, {"player": "bob", "status": "left"}]}]
+        }
+    )
+
+    players: list[PlayerBatchItem]
+
+
+class TakenPlayer(BaseModel):
+    """What became of a player's wish."""
+
+    player: PlayerId
+    result: PlayerResult
+
+
+class RefusedPlayer(BaseModel):
+    """A player whose wish was refused."""
+
+    player: str
+    result: Literal["refused"]
+    problem: ProblemView
+
+
+class PlayerResults(BaseModel):
+    """An answer to each player of a batch, in its order."""
+
+    results: list[Annotated[TakenPlayer | RefusedPlayer, Field(discriminator="result")]]
 
 
 class PlayerView(BaseModel):
