@@ -1,26 +1,20 @@
 """Problems of two sides, whose players meet only the other side."""
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pairup import Matching, MatchingError, Problem, ProblemError, best_matching
+from tests.support.twins.matching import assignments
 
 RATES = st.lists(st.integers(0, 100).map(lambda rate: rate / 100), min_size=1, max_size=4)
 
 
 def all_matchings(rows, columns):
     """Every way to couple the smaller side with some players of the larger one."""
-    first, second = range(rows), range(rows, rows + columns)
-    if rows <= columns:
-        for chosen in itertools.permutations(second, rows):
-            yield list(zip(first, chosen, strict=True))
-    else:
-        for chosen in itertools.permutations(first, columns):
-            yield list(zip(chosen, second, strict=True))
+    for assignment in assignments(rows, columns):
+        yield [(row, rows + column) for row, column in assignment]
 
 
 @given(RATES, RATES)

@@ -15,6 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pairup.kernels.exact_matching.assignment import (
+    Assignment,
+    assign_seekers,
+    new_assignment,
+)
 from pairup.kernels.exact_matching.couple_graph import CoupleGraph
 from pairup.kernels.exact_matching.sparse_matching import NOBODY as NOBODY
 from pairup.kernels.exact_matching.sparse_matching import (
@@ -30,7 +35,11 @@ _LUCK = 2.0**-30 / MANTISSA
 
 
 class GraphMatcher(NamedTuple):
-    """A graph, who is available, and the weights of this round."""
+    """A graph, who is available, and the weights of this round.
+
+    On two sides, whose couples across are all allowed, matchings are assignments, which are found
+    several times faster.
+    """
 
     graph: CoupleGraph
     worth: np.ndarray  # of a game of each couple, at most 1
@@ -39,11 +48,17 @@ class GraphMatcher(NamedTuple):
     available: np.ndarray
     order: np.ndarray  # workspace: numbers of couples
     workspace: SparseWorkspace
+    columns: np.ndarray  # which slots are columns; empty but on two sides
+    slots: np.ndarray  # those available on each side: rows, then columns
+    place: np.ndarray  # of each of them on its side
+    assignment: Assignment
 
 
-def new_graph_matcher(graph, worth):
+def new_graph_matcher(graph, worth, columns=None):
     """Nobody is available yet."""
     slots, couples = len(graph.start) - 1, len(graph.low)
+    columns = np.zeros(0, np.bool_) if columns is None else columns
+    width = int(columns.sum())
     matcher = GraphMatcher(
         graph=graph,
         worth=worth,
@@ -52,6 +67,10 @@ def new_graph_matcher(graph, worth):
         available=np.zeros(slots, np.bool_),
         order=np.zeros(couples, np.int64),
         workspace=new_sparse_workspace(slots, couples),
+        columns=columns,
+        slots=np.zeros((2, len(columns)), np.int64),
+        place=np.zeros(len(columns), np.int64),
+        assignment=new_assignment(len(columns) - width, width),
     )
     _fill_luck(matcher)
     return matcher
@@ -116,7 +135,43 @@ def match_by_weights(matcher):
     first = (len(matcher.available) // 2 + 1) * (greatest + 1.0)  # outweighs a matching of others
     for k in range(len(weights)):
         weights[k] = first + matcher.luck[k] if weights[k] == np.inf else weights[k]
-    solve_graph(matcher.workspace, matcher.graph, matcher.weights, matcher.available, False)
+    if len(matcher.columns):
+        _assign_by_weights(matcher)
+    else:
+        solve_graph(matcher.workspace, matcher.graph, matcher.weights, matcher.available, False)
+
+
+@outlined
+def _assign_by_weights(matcher):
+    """Find the matching of greatest weight between two sides."""
+    graph, columns, work, mate = (
+        matcher.graph,
+        matcher.columns,
+        matcher.assignment,
+        matcher.workspace.mate,
+    )
+    rows = width = 0
+    for i in range(len(mate)):
+        mate[i] = NOBODY
+        if matcher.available[i] and columns[i]:
+            matcher.place[i], matcher.slots[1, width] = width, i
+            width += 1
+        elif matcher.available[i]:
+            matcher.place[i], matcher.slots[0, rows] = rows, i
+            rows += 1
+    columns_seek = width < rows
+    for k in range(len(matcher.weights)):
+        i, j = graph.low[k], graph.high[k]
+        if matcher.available[i] and matcher.available[j]:
+            seeker, offer = (i, j) if columns[i] == columns_seek else (j, i)
+            work.weight[matcher.place[seeker], matcher.place[offer]] = matcher.weights[k]
+    assign_seekers(work, min(rows, width), max(rows, width))
+    for x in range(min(rows, width)):
+        if columns_seek:
+            i, j = matcher.slots[0, work.offer[x]], matcher.slots[1, x]
+        else:
+            i, j = matcher.slots[0, x], matcher.slots[1, work.offer[x]]
+        mate[i], mate[j] = j, i
 
 
 @kernel

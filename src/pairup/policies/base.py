@@ -207,7 +207,7 @@ class Policy(ABC):
         if self.needs_sides:
             return state
         assert context.columns is not None
-        matcher = new_graph_matcher(*side_graph(context.columns).compiled())
+        matcher = new_graph_matcher(*side_graph(context.columns).compiled(), context.columns)
         return self.on_graph(state, matcher, context)
 
     def check_sides(self, sides: tuple[int, int] | None) -> None:

@@ -1,5 +1,6 @@
 """Best matchings by trying them all, and a proof of optimality that needs no trying."""
 
+import itertools
 import math
 
 
@@ -119,3 +120,13 @@ def _members(workspace, blossom):
         yield player
         player = int(workspace.next_member[player])
     yield last
+
+
+def assignments(rows, columns):
+    """Yield every way to couple the smaller side with some players of the larger one."""
+    if rows <= columns:
+        for chosen in itertools.permutations(range(columns), rows):
+            yield list(zip(range(rows), chosen, strict=True))
+    else:
+        for chosen in itertools.permutations(range(rows), columns):
+            yield list(zip(chosen, range(columns), strict=True))
