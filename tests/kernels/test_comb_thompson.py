@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from pairup import CombThompson, Problem, simulate
+from pairup.errors import PolicyError
 from tests.support.twins import comb as naive_comb
 from tests.support.twins import streams
 from tests.support.twins.duel import ExactDuel
@@ -10,10 +11,10 @@ from tests.support.twins.rate_families import FAMILIES
 every_prior = pytest.mark.parametrize("prior", ["beta", "gaussian"])
 
 
-def duel(prior, rates, seed=0):
+def duel(prior, rates, seed=0, draws="independent"):
     key = streams.stream_key(seed, 0, streams.POLICY)
-    twin = naive_comb.CombThompson(len(rates), key, prior)
-    return ExactDuel(CombThompson(prior), twin, rates, seed)
+    twin = naive_comb.CombThompson(len(rates), key, prior, draws)
+    return ExactDuel(CombThompson(prior, draws), twin, rates, seed)
 
 
 @every_prior
@@ -21,6 +22,18 @@ def duel(prior, rates, seed=0):
 def test_plays_the_best_matching_by_its_twin_step_for_step(prior, family):
     for n in range(2, 10):
         duel(prior, FAMILIES[family](n), seed=n).play(60)
+
+
+@pytest.mark.parametrize("draws", ["independent", "common"])
+@pytest.mark.parametrize("prior", ["gaussian", "clipped", "boosted"])
+def test_reshaped_and_common_draws_are_those_of_the_twin(prior, draws):
+    for n in (4, 7, 8):
+        duel(prior, FAMILIES["random"](n), n, draws).play(80)
+
+
+def test_one_draw_for_all_couples_needs_a_normal_posterior():
+    with pytest.raises(PolicyError, match=r'take prior="gaussian"'):
+        CombThompson(draws="common")
 
 
 @every_prior

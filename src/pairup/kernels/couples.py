@@ -29,6 +29,12 @@ def set_members(state, players):
 
 
 @kernel
+def count_couples(players):
+    """The number of couples that `players` could form."""
+    return len(players) * (len(players) - 1) // 2
+
+
+@kernel
 def write_couple(couples, row, i, j):
     """Write the couple of `i` and `j`, in ascending order."""
     couples[row, 0], couples[row, 1] = min(i, j), max(i, j)

@@ -20,12 +20,14 @@ import numpy as np
     CLOCK_IS_ROUND,   # exploration grows with the rounds, not with how often the leader led
     PERIOD,
     DECAYS,           # epsilon-greedy: epsilon decays with the rounds
-    GAUSSIAN,         # CombThompson: normal posteriors, not Beta
+    POSTERIOR,        # CombThompson: one of its kinds of posteriors
+    COMMON,           # CombThompson: one draw for all couples
+    OLS,              # ESCB: the confidence of OLS-UCB
     HORIZON,          # rounds to come, 0 if not known
     # Neighbours of the leader.
     CELL,             # the leader's cell in the table of counts
     # OSUB.
-    ARMS,             # arms entered
+    ARMS,             # arms entered; ESCB: couples of the players available
     MAX_ARMS,
     TOP,              # the arm with the best mean
     # Round robins.
@@ -46,7 +48,7 @@ import numpy as np
     LAST_ROUND,       # in which the list of candidates holds
     RAREST,           # the least tried couple of the branch that is searched
     COUNTERS,         # how many counters there are
-) = range(29)
+) = range(31)
 
 (
     # Unimodal.

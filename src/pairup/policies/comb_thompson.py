@@ -5,14 +5,22 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from pairup.errors import PolicyError
 from pairup.kernels import comb_thompson as kernel
 from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.exact_matching.max_matching import new_matching_workspace
 from pairup.kernels.graph_matcher import GraphMatcher
-from pairup.kernels.state_layout import GAUSSIAN, new_counters
+from pairup.kernels.state_layout import COMMON, POSTERIOR, new_counters
 from pairup.policies.base import StartContext, register
 from pairup.policies.exact_matching import ExactMatchingPolicy
 from pairup.saved_arrays import Arrays
+
+_POSTERIORS = {
+    "beta": kernel.BETA,
+    "gaussian": kernel.GAUSSIAN,
+    "clipped": kernel.CLIPPED,
+    "boosted": kernel.BOOSTED,
+}
 
 
 @register
@@ -25,9 +33,16 @@ class CombThompson(ExactMatchingPolicy):
 
     Parameters
     ----------
-    prior : {"beta", "gaussian"}
-        Posterior of a couple that played S times of N: Beta(1 + S, 1 + N - S), or normal with mean
-        S/N and variance 1/(4N), where couples not seen yet come first.
+    prior : {"beta", "gaussian", "clipped", "boosted"}
+        Posterior of a couple that played S times of N. "beta": Beta(1 + S, 1 + N - S). "gaussian":
+        normal with mean S/N and variance 1/(4N); couples not seen yet come first. "clipped": the
+        same, but a draw below the mean counts as the mean, and one above the upper confidence
+        bound as that bound (Perrault et al., 2020). "boosted": the variance is larger by a factor
+        that falls towards 2 as rounds go by, which keeps the regret of early rounds polynomial in
+        the number of couples (BG-CTS; Zhang and Combes, 2024).
+    draws : {"independent", "common"}
+        "common" takes one standard normal draw per round for all couples, which then rise or fall
+        together (Jin et al., 2026). Not for "beta".
 
     Examples
     --------
@@ -37,10 +52,19 @@ class CombThompson(ExactMatchingPolicy):
     True
     """
 
-    prior: Literal["beta", "gaussian"] = "beta"
+    prior: Literal["beta", "gaussian", "clipped", "boosted"] = "beta"
+    draws: Literal["independent", "common"] = "independent"
 
     name: ClassVar[str] = "comb_thompson"
     nominal_ns: ClassVar[int] = 450
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.prior == "beta" and self.draws == "common":
+            raise PolicyError(
+                'one draw for all couples is for normal posteriors: with draws="common" take '
+                'prior="gaussian", "clipped" or "boosted"'
+            )
 
     def start(self, context: StartContext) -> kernel.CombThompsonState:
         shape, couples = (context.slots, context.slots), context.slots * (context.slots - 1) // 2
@@ -49,7 +73,7 @@ class CombThompson(ExactMatchingPolicy):
             stats=new_couple_statistics(context.slots),
             workspace=new_matching_workspace(context.slots),
             players=np.zeros(context.slots + 1, np.int64),
-            now=new_counters({GAUSSIAN: self.prior == "gaussian"}),
+            now=new_counters({POSTERIOR: _POSTERIORS[self.prior], COMMON: self.draws == "common"}),
             key=np.array([context.key]),
             first=np.full(shape, first),
             second=np.full(shape, second),

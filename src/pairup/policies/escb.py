@@ -32,7 +32,7 @@ class ESCB(CouplePolicy):
     """Play the matching with the best joint upper confidence bound (Combes et al., 2015).
 
     In round t the index of a matching is the sum of its couples' means plus one bonus for all of
-    them, ``sqrt(log(t) / 2 * sum(1 / tries))``, which is less than the sum of their own bonuses.
+    them, ``sqrt(f(t) / 2 * sum(1 / tries))``, which is less than the sum of their own bonuses.
     Couples never seen come first, as many as a turn of a round robin brings together.
 
     Parameters
@@ -41,6 +41,9 @@ class ESCB(CouplePolicy):
         "exact" finds the matching with the best index, by branch and bound, for at most 16 players
         at once. "approximate" is for any number: it takes the best of the matchings that are best
         for some weighting of the two sums, found exactly, and certifies how near that is.
+    confidence : {"log", "ols"}
+        "log": f(t) = log(t), as usual in practice. "ols": the larger f(t) with which OLS-UCB has
+        its bound for independent outcomes (Degenne and Perchet, 2016), very cautious.
 
     Notes
     -----
@@ -56,12 +59,13 @@ class ESCB(CouplePolicy):
     """
 
     search: Literal["exact", "approximate"] = "exact"
+    confidence: Literal["log", "ols"] = "log"
 
     name: ClassVar[str] = "escb"
     nominal_ns: ClassVar[int] = 200
 
     def start(self, context: StartContext) -> Any:
-        slots = context.slots
+        slots, by_least_squares = context.slots, int(self.confidence == "ols")
         shared = {
             "stats": new_couple_statistics(slots),
             "terms": kernel.IndexTerms(np.zeros(slots * slots), np.zeros(slots * slots)),
@@ -71,8 +75,10 @@ class ESCB(CouplePolicy):
         }
         if self.search == "exact":
             max_players = min(slots + slots % 2, MAX_PLAYERS)
-            return kernel.ExactState(**shared, candidates=new_candidates(slots, max_players))
-        return kernel.ApproximateState(**shared, search=approximation.new_approximate_search(slots))
+            candidates = new_candidates(slots, max_players, by_least_squares)
+            return kernel.ExactState(**shared, candidates=candidates)
+        search = approximation.new_approximate_search(slots, by_least_squares)
+        return kernel.ApproximateState(**shared, search=search)
 
     def check_players(self, count: int) -> None:
         if self.search == "exact" and count > MAX_PLAYERS:

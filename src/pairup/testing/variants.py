@@ -6,11 +6,13 @@ import dataclasses
 import itertools
 import typing
 from collections.abc import Callable, Hashable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from pairup.errors import PolicyError
 from pairup.learning.learner import Learner
 from pairup.policies.base import Policy
 
@@ -50,6 +52,8 @@ class Variant:
 def variants_of(policy: Policy | type[Policy]) -> list[Variant]:
     """List a policy class with every combination of its `Literal` options, or one policy alone.
 
+    Combinations that it refuses are left out.
+
     Examples
     --------
     >>> from pairup import CombUCB
@@ -64,4 +68,8 @@ def variants_of(policy: Policy | type[Policy]) -> list[Variant]:
         if typing.get_origin(hint) is typing.Literal
     }
     chosen = (zip(choices, values, strict=True) for values in itertools.product(*choices.values()))
-    return [Variant(policy(**dict(options))) for options in chosen]
+    variants = []
+    for options in chosen:
+        with suppress(PolicyError):
+            variants.append(Variant(policy(**dict(options))))
+    return variants

@@ -106,9 +106,9 @@ class CombThompson(Exact):
     couple of the available players, in lexicographic order, those with the phantom left out.
     """
 
-    def __init__(self, capacity, key, prior):
+    def __init__(self, capacity, key, prior, draws="independent"):
         super().__init__(capacity)
-        self.key, self.prior = key, prior
+        self.key, self.prior, self.draws = key, prior, draws
 
     def propose(self, available=None):
         players = sorted(self.present if available is None else available)
@@ -122,5 +122,18 @@ class CombThompson(Exact):
             return naive_sampling.beta(self.round_key, k, 1 + games, 1 + tries - games)
         if not tries:
             return math.inf
-        draw = naive_sampling.normal(streams.word(self.round_key, k))
-        return games / tries + 0.5 / math.sqrt(tries) * draw
+        number = 0 if self.draws == "common" else k
+        draw = naive_sampling.normal(streams.word(self.round_key, number))
+        return games / tries + 0.5 / math.sqrt(tries) * self._reshaped(draw)
+
+    def _reshaped(self, draw):
+        t = max(self.rounds, 3)
+        if self.prior == "clipped":
+            level = math.log(t) + 3 * math.log(math.log(t))
+            return min(max(draw, 0), math.sqrt(2 * level))
+        if self.prior == "boosted":
+            m, slack = len([i for i in self.available if i != self.phantom]) // 2, 0.01
+            level = math.log(t) + (m + 2) * math.log(math.log(t))
+            level += m / 2 * math.log(1 + math.e / slack)
+            return draw * math.sqrt(2 * (1 + slack) * level / math.log(t))
+        return draw

@@ -38,8 +38,8 @@ def matchings(players):
 class ESCB:
     """The matching with the best index, or one that is best for some weighting of its sums."""
 
-    def __init__(self, capacity, key, search="exact"):
-        self.search = search
+    def __init__(self, capacity, key, search="exact", confidence="log"):
+        self.search, self.confidence = search, confidence
         self.present = set(range(capacity))
         self.phantom = capacity
         self.order_key, self.luck_key = word(key, 0), word(key, 1)
@@ -64,10 +64,18 @@ class ESCB:
             matching = self.cover(available)
         else:
             everyone = available + [self.phantom] * (len(available) % 2)
-            scale = math.sqrt(math.log(self.rounds) / 2)
+            scale = self.scale(len(couples))
             choose = self.exact if self.search == "exact" else self.approximate
             matching = choose([self.sums(each) for each in matchings(everyone)], scale)
         return self._without_phantom(matching)
+
+    def scale(self, couples):
+        if self.confidence == "log":
+            return math.sqrt(math.log(self.rounds) / 2)
+        t, slack = max(self.rounds, 3), 1
+        level = math.log(t) + (couples + 2) * math.log(math.log(t))
+        level += couples / 2 * math.log(1 + math.e / slack)
+        return math.sqrt((1 + slack) * level / 2)
 
     def _without_phantom(self, matching):
         return sorted(couple for couple in matching if self.phantom not in couple)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pairup.kernels import state_layout as at
-from pairup.kernels.couples import fill_members
+from pairup.kernels.couples import count_couples, fill_members
 from pairup.kernels.exact_matching.max_matching import (
     MatchingWorkspace,
     new_matching_workspace,
@@ -44,12 +44,12 @@ class ApproximateSearch(NamedTuple):
     exact: MatchingWorkspace
 
 
-def new_approximate_search(slots):
+def new_approximate_search(slots, by_least_squares):
     """Nobody is available, nothing is known."""
     return ApproximateSearch(
         mates=np.full((4, slots), NOBODY, np.int64),
         players=np.zeros(slots + 1, np.int64),
-        now=new_counters(),
+        now=new_counters({at.OLS: by_least_squares}),
         figures=new_figures({at.WORST: 1.0}),
         exact=new_matching_workspace(slots),
     )
@@ -59,6 +59,7 @@ def new_approximate_search(slots):
 def set_players(search, players):
     """Match `players` from now on; what is known of others is dropped in the next search."""
     search.now[at.MEMBERS] = fill_members(search.players, players, search.mates.shape[1] - 1)
+    search.now[at.ARMS] = count_couples(players)
     search.now[at.CHANGED] = 1
 
 
@@ -83,10 +84,16 @@ def find_near_best(search, terms, scale):
         if bound <= best + _ROUNDING:
             break
     best = _climb(search, terms, scale)
-    ratio = min(best / bound, 1.0) if bound > 0.0 else 1.0  # to the best index of all, certified
-    search.figures[at.CERTIFIED] += ratio
-    search.figures[at.WORST] = min(search.figures[at.WORST], ratio)
-    search.figures[at.CERTIFICATES] += 1.0
+    certify(search.figures, best, bound)
+
+
+@kernel
+def certify(figures, index, bound):
+    """Note how near an index is to a bound on the best one."""
+    ratio = min(index / bound, 1.0) if bound > 0.0 else 1.0
+    figures[at.CERTIFIED] += ratio
+    figures[at.WORST] = min(figures[at.WORST], ratio)
+    figures[at.CERTIFICATES] += 1.0
 
 
 @kernel

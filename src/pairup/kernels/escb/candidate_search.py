@@ -17,9 +17,9 @@ from pairup.kernels.escb.candidates import (
     MAX_STRETCH,
     best_candidate,
     index_of,
+    scale_at,
 )
 from pairup.kernels.runtime.compilation import kernel, outlined
-from pairup.kernels.runtime.logarithm import log
 
 ENUMERATED = 8  # players up to whom bounds cost more than they save
 _MIN_CUSHION = 4e-12
@@ -30,14 +30,14 @@ _MIN_GAIN = 1e-9  # less is not a reason to swap
 def search_candidates(candidates, terms, clock):
     """List the candidates again; returns the best one."""
     now, figures = candidates.now, candidates.figures
-    figures[at.SCALE] = math.sqrt(0.5 * log(float(clock)))
+    figures[at.SCALE] = scale_at(candidates, clock)
     _load(candidates, terms)
     _, figures[at.BEST_INDEX] = best_candidate(candidates, terms, figures[at.SCALE])
     if now[at.COUNT] == 0:
         figures[at.BEST_INDEX] = _climb(candidates)
     while True:
         now[at.LAST_ROUND] = clock + np.int64(clock * figures[at.STRETCH])
-        figures[at.LATER] = math.sqrt(0.5 * log(float(now[at.LAST_ROUND])))
+        figures[at.LATER] = scale_at(candidates, now[at.LAST_ROUND])
         now[at.COUNT] = 0
         if _list(candidates, terms):
             break

@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pairup.kernels import state_layout as at
-from pairup.kernels.couples import fill_members
+from pairup.kernels.couples import count_couples, fill_members
 from pairup.kernels.escb.branch_bounds import SearchTree, new_search_tree
+from pairup.kernels.escb.confidence import bonus_scale
 from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.state_layout import new_counters, new_figures
 
@@ -37,11 +38,11 @@ class Candidates(NamedTuple):
     tree: SearchTree
 
 
-def new_candidates(slots, max_players):
+def new_candidates(slots, max_players, by_least_squares):
     """None yet, of at most `max_players` players, the phantom included."""
     return Candidates(
         couples=np.zeros((MAX_CANDIDATES, max_players // 2), np.int64),
-        now=new_counters({at.SLOTS: slots}),
+        now=new_counters({at.SLOTS: slots, at.OLS: by_least_squares}),
         figures=new_figures(),
         base=np.zeros(slots * slots),
         players=np.zeros(max_players, np.int64),
@@ -54,8 +55,15 @@ def set_players(candidates, players):
     """Match `players` from now on: nothing is known of their matchings."""
     phantom = candidates.now[at.SLOTS] - 1
     candidates.now[at.COUPLES] = fill_members(candidates.players, players, phantom) // 2
+    candidates.now[at.ARMS] = count_couples(players)
     candidates.now[at.COUNT] = 0
     candidates.figures[at.CUSHION], candidates.figures[at.STRETCH] = MAX_CUSHION, MAX_STRETCH
+
+
+@kernel
+def scale_at(candidates, clock):
+    """The factor of sqrt(B) in proposal number `clock`."""
+    return bonus_scale(candidates.now[at.OLS], candidates.now[at.ARMS], clock)
 
 
 @kernel

@@ -13,7 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pairup.kernels import state_layout as at
-from pairup.kernels.escb.steps import ApproximateState, bonus_scale
+from pairup.kernels.escb.approximation import certify
+from pairup.kernels.escb.confidence import bonus_scale
+from pairup.kernels.escb.steps import ApproximateState
 from pairup.kernels.graph_matcher import (
     GraphMatcher,
     can_meet,
@@ -45,7 +47,10 @@ def _propose_on_graph(state, couples):
     if _weigh_unseen(inner, matcher):
         match_by_weights(matcher)
     else:
-        _find_near_best(state, bonus_scale(inner.now[at.ROUND]))
+        couples_known = len(matcher.weights)
+        _find_near_best(
+            state, bonus_scale(inner.search.now[at.OLS], couples_known, inner.now[at.ROUND])
+        )
     write_matching(matcher, couples)
     return OK
 
@@ -73,7 +78,7 @@ def _weigh_unseen(state, matcher):
 @outlined
 def _find_near_best(state, scale):
     """Leave the matching with nearly the best index in the workspace, and certify its ratio."""
-    matcher, figures = state.matcher, state.inner.search.figures
+    matcher = state.matcher
     best, bound, c = -np.inf, np.inf, 0.5
     for _ in range(_MAX_STEPS):
         a, b = _match(state, scale * c)
@@ -86,10 +91,7 @@ def _find_near_best(state, scale):
             break
         c = 0.5 / math.sqrt(b)
     _copy(state.best, matcher.workspace.mate)
-    ratio = min(best / bound, 1.0) if bound > 0.0 else 1.0
-    figures[at.CERTIFIED] += ratio
-    figures[at.WORST] = min(figures[at.WORST], ratio)
-    figures[at.CERTIFICATES] += 1.0
+    certify(state.inner.search.figures, best, bound)
 
 
 @kernel

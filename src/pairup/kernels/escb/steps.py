@@ -1,12 +1,11 @@
 """ESCB: the matching with the best sum of means plus one joint bonus.
 
 The index of a matching is A + s sqrt(B), A the sum of its means, B the sum of 1 / tries over its
-couples and s = sqrt(log(t) / 2). A player who waits, coupled with the phantom, adds nothing to
+couples and s as in `confidence`. A player who waits, coupled with the phantom, adds nothing to
 either. To each mean its couple's *luck* is added, a random billionth drawn once per run, which
 breaks ties; so the best matching is a function of the statistics, the round and the key.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -17,13 +16,13 @@ from pairup.kernels.couples import write_mates
 from pairup.kernels.escb import approximation, candidates
 from pairup.kernels.escb.approximation import BEST, ApproximateSearch, find_near_best
 from pairup.kernels.escb.candidate_search import search_candidates
-from pairup.kernels.escb.candidates import Candidates, best_candidate, holds, note_value
+from pairup.kernels.escb.candidates import Candidates, best_candidate, holds, note_value, scale_at
+from pairup.kernels.escb.confidence import bonus_scale
 from pairup.kernels.round_robin import RoundRobin, note_seen, write_turn
 from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.dispatch import OK, provide
-from pairup.kernels.runtime.logarithm import log
 from pairup.kernels.runtime.randomness import MANTISSA, mantissa, word
-from pairup.kernels.state_layout import COUPLES, MEMBERS, ROUND, SLOTS, UNSEEN
+from pairup.kernels.state_layout import ARMS, COUPLES, MEMBERS, OLS, ROUND, SLOTS, UNSEEN
 
 _LUCK = 2.0**-30 / MANTISSA
 
@@ -70,7 +69,9 @@ def _set_available_approximate(state, players):
 def _propose_exact(state, couples):
     if not _explore(state, couples):
         clock = state.now[ROUND]
-        best, index = best_candidate(state.candidates, state.terms, bonus_scale(clock))
+        best, index = best_candidate(
+            state.candidates, state.terms, scale_at(state.candidates, clock)
+        )
         if not holds(state.candidates, index, clock):
             best = search_candidates(state.candidates, state.terms, clock)
         _write_candidate(state.candidates, best, couples)
@@ -79,9 +80,10 @@ def _propose_exact(state, couples):
 
 def _propose_approximate(state, couples):
     if not _explore(state, couples):
-        find_near_best(state.search, state.terms, bonus_scale(state.now[ROUND]))
-        players = state.search.players[: state.search.now[MEMBERS]]
-        write_mates(state.search.mates[BEST], players, couples)
+        search = state.search
+        scale = bonus_scale(search.now[OLS], search.now[ARMS], state.now[ROUND])
+        find_near_best(search, state.terms, scale)
+        write_mates(search.mates[BEST], search.players[: search.now[MEMBERS]], couples)
     return OK
 
 
@@ -139,12 +141,6 @@ def luck(key, i, j):
     """What tells couples of equal means apart, in [0, 2**-30)."""
     pair = (np.uint64(i) << np.uint64(32)) | np.uint64(j)
     return np.float64(mantissa(word(key, pair))) * _LUCK
-
-
-@kernel
-def bonus_scale(clock):
-    """The factor s of sqrt(B) in proposal number `clock`; never 0, for we divide by it."""
-    return math.sqrt(0.5 * log(float(max(clock, 2))))
 
 
 @kernel
