@@ -9,8 +9,17 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import pairup.simulation.environment
-from pairup import Matching, MatchingError, PolicyError, Problem, SimulationError, simulate
+from pairup import (
+    Matching,
+    MatchingError,
+    PolicyError,
+    Problem,
+    SimulationError,
+    Uniform,
+    simulate,
+)
 from pairup.simulation.environment import ID, MatchingEnvironment
+from pairup.simulation.playthrough import Playthrough
 from pairup.simulation.replication import new_replication
 from tests.support.policy_variants import variants
 
@@ -226,3 +235,54 @@ def test_runs_side_by_side():
 def test_problems_on_graphs_are_refused():
     with pytest.raises(SimulationError, match="not all couples may meet"):
         MatchingEnvironment(Problem.groups(6, 2))
+
+
+SIDES = {
+    "more rows": Problem.two_sided([15 / 16, 9 / 16, 5 / 16, 1 / 16], [1, 0.75, 0.25]),
+    "more columns": Problem.two_sided([0.75, 0.25], [1, 0.75, 0.5], draws="common"),
+    "equal": Problem.two_sided([0.75, 0.25], [1, 0.75]),
+}
+SIZES = {"more rows": [4, 3, 2], "more columns": [3, 2], "equal": [2, 1]}
+
+
+@pytest.mark.parametrize("kind", SIDES)
+def test_on_two_sides_each_action_is_a_matching_and_each_matching_an_action(kind):
+    env = gymnasium.make(ID, problem=SIDES[kind]).unwrapped
+    columns = env.reset(seed=4)[1]["columns"]
+    assert env.action_space.nvec.tolist() == SIZES[kind]
+    actions = [*itertools.product(*(range(choices) for choices in env.action_space.nvec))]
+    matchings = {env.decode(np.array(action)) for action in actions}
+    assert len(matchings) == len(actions) == np.prod(SIZES[kind])
+    for action in actions:
+        matching = env.decode(np.array(action))
+        assert all(columns[i] != columns[j] for i, j in matching)
+        assert sorted(matching.players) == list(range(len(columns)))
+        assert env.encode(matching).tolist() == list(action)
+    with warnings.catch_warnings(action="error"):
+        check_env(env)
+
+
+@pytest.mark.parametrize("kind", SIDES)
+def test_an_agent_gets_what_the_simulator_gives_on_two_sides(kind):
+    problem = SIDES[kind]
+    env = gymnasium.make(ID, problem=problem, rounds=100)
+    _, info = env.reset(seed=7)
+    playthrough = Playthrough(problem, Uniform(), 100, 7, 0)
+    regret = games = 0.0
+    for t in range(100):
+        playthrough.play_to(t + 1)
+        couples = [couple for couple in playthrough.totals.couples.tolist() if couple[0] >= 0]
+        _, reward, _, _, info = env.step(env.unwrapped.encode(couples))
+        regret, games = regret + info["regret"], games + reward
+    assert regret == playthrough.totals.regret[0]
+    assert games == playthrough.totals.games[0]
+
+
+def test_couples_of_one_side_are_refused():
+    env = MatchingEnvironment(SIDES["equal"])
+    columns = env.reset(seed=4)[1]["columns"]
+    rows, others = np.flatnonzero(~columns).tolist(), np.flatnonzero(columns).tolist()
+    with pytest.raises(MatchingError, match="on the same side: couple rows with columns"):
+        env.encode([rows, others])
+    with pytest.raises(MatchingError, match="has 2 couples, got 1: only the rest waits"):
+        env.encode([(rows[0], others[0])])

@@ -26,7 +26,8 @@ from pairup.errors import MatchingError, SimulationError
 from pairup.kernels.simulation_loop import Replication, play_couples
 from pairup.matching import Matching
 from pairup.problem import Problem
-from pairup.simulation.replication import new_replication
+from pairup.simulation.actions import Actions, OneSidedActions, TwoSidedActions
+from pairup.simulation.replication import new_replication, replicated_columns
 
 ID = "pairup/Matching-v0"
 
@@ -45,14 +46,17 @@ class MatchingEnvironment(gymnasium.Env[Observation, Action]):
     more, numbered n, whose partner waits): entry k says whom the lowest player who has no partner
     yet gets, counting the other players without a partner from 0. Each action is a matching and
     each full matching is one action, so that nothing an agent can sample is invalid; `encode` and
-    `decode` translate.
+    `decode` translate. On two sides it is ``MultiDiscrete([m, m - 1, ...])`` with an entry for each
+    player of the smaller side, m the size of the larger one: entry k says whom the k-th of them
+    gets, counting the players of the other side without a partner from 0.
 
     **Observation**, ``MultiBinary(n)``: for each player, whether it played in the last round. Both
     players of a couple show the same; that is all that a policy sees.
 
     **Reward**: the games played. **Info**: ``regret`` and ``expected_games`` of the round's
     matching, and how many rounds were played, ``round``; after a reset ``seed`` and
-    ``replication``. Rounds are truncated after `rounds`, and never terminate.
+    ``replication``, and on two sides ``columns``, which players are columns: labels are shuffled.
+    Rounds are truncated after `rounds`, and never terminate.
 
     Parameters
     ----------
@@ -85,15 +89,17 @@ class MatchingEnvironment(gymnasium.Env[Observation, Action]):
         if problem is None:
             problem = Problem.from_zero(4, 0.1)
         self.problem = problem if isinstance(problem, Problem) else Problem(problem)
-        if not self.problem.is_complete:
+        if self.problem.sides is None and not self.problem.is_complete:
             raise SimulationError(
                 f"an action of the environment couples all players, but in {self.problem!r} not "
                 "all couples may meet, or games differ in worth: play it with simulate"
             )
         self.rounds = checked_integer("rounds", rounds, SimulationError, minimum=1)
-        self._rows = (self.problem.players + 1) // 2  # couples, the phantom's included
-        self._choices = 2 * np.arange(self._rows, 0, -1) - 1
-        self.action_space = gymnasium.spaces.MultiDiscrete(self._choices)
+        players, sides = self.problem.players, self.problem.sides
+        self._actions: Actions = OneSidedActions(players)
+        if sides is not None:
+            self._actions = TwoSidedActions(np.arange(players) >= sides[0])
+        self.action_space = gymnasium.spaces.MultiDiscrete(self._actions.limits)
         self.observation_space = gymnasium.spaces.MultiBinary(self.problem.players)
         self._round = self.rounds  # nothing is left to play before the first reset
         self._seed = self._next = -1
@@ -139,7 +145,12 @@ class MatchingEnvironment(gymnasium.Env[Observation, Action]):
         ]
         self._round = 0
         played = np.zeros(self.problem.players, np.int8)
-        return played, {"seed": self._seed, "replication": replication}
+        info: dict[str, Any] = {"seed": self._seed, "replication": replication}
+        columns = replicated_columns(self.problem, self._seed, replication)
+        if columns is not None:
+            self._actions = TwoSidedActions(columns)
+            info["columns"] = columns
+        return played, info
 
     def step(self, action: Action) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Propose the matching of `action` for one round.
@@ -164,7 +175,7 @@ class MatchingEnvironment(gymnasium.Env[Observation, Action]):
         return played, float(games), False, self._round == self.rounds, info
 
     def encode(self, matching: Matching | Iterable[Iterable[Hashable]]) -> Action:
-        """Turn a full matching of the players 0 to n - 1 into its action.
+        """Turn a full matching of the players 0 to n - 1 into its action, in this episode.
 
         Examples
         --------
@@ -172,19 +183,20 @@ class MatchingEnvironment(gymnasium.Env[Observation, Action]):
         array([2, 0])
         """
         matching = matching if isinstance(matching, Matching) else Matching(matching)
-        self.problem.at(0).games(matching)  # refuses other players
+        self._check_players(matching)
         if len(matching) != self.problem.pairs:
+            waiting = "an odd player waits" if self.problem.sides is None else "the rest waits"
             raise MatchingError(
                 f"a full matching of {self.problem.players} players has {self.problem.pairs} "
-                f"couples, got {len(matching)}: only an odd player waits"
+                f"couples, got {len(matching)}: only {waiting}"
             )
-        partner = dict(matching) | {other: one for one, other in matching}
-        action, alone = [], list(range(2 * self._rows))
-        while alone:
-            one = alone.pop(0)
-            action.append(alone.index(partner.get(one, self.problem.players)))
-            alone.pop(action[-1])
-        return np.array(action)
+        return np.array(self._actions.choices(matching))
+
+    def _check_players(self, matching: Matching) -> None:
+        """Refuse players who are unknown, and couples of one side."""
+        Problem(np.ones(self.problem.players)).games(matching)
+        if isinstance(self._actions, TwoSidedActions):
+            self._actions.check_sides(matching)
 
     def decode(self, action: Action) -> Matching:
         """Turn an action into its matching.
@@ -201,24 +213,22 @@ class MatchingEnvironment(gymnasium.Env[Observation, Action]):
 
     def _decoded(self, action: Action) -> list[list[int]]:
         """Check an action; returns its couples, but for the phantom's."""
-        if not self._is_valid(action):
+        limits = self._actions.limits
+        if not _is_valid(action, limits):
             raise MatchingError(
-                f"an action is {self._rows} integers, each at least 0 and below "
-                f"{self._choices.tolist()}, got {action!r}: encode(matching) makes one"
+                f"an action is {len(limits)} integers, each at least 0 and below "
+                f"{limits.tolist()}, got {action!r}: encode(matching) makes one"
             )
-        couples, alone = [], list(range(2 * self._rows))
-        for choice in np.asarray(action).tolist():
-            one = alone.pop(0)
-            couples.append([one, alone.pop(choice)])
-        return [couple for couple in couples if couple[1] < self.problem.players]
+        return self._actions.couples(np.asarray(action).tolist())
 
-    def _is_valid(self, action: Action) -> bool:
-        try:
-            choices = np.asarray(action)
-        except ValueError:  # ragged
-            return False
-        whole = choices.dtype.kind in "iu" and choices.shape == self._choices.shape
-        return whole and bool(np.all((choices >= 0) & (choices < self._choices)))
+
+def _is_valid(action: Action, limits: NDArray[np.int64]) -> bool:
+    try:
+        choices = np.asarray(action)
+    except ValueError:  # ragged
+        return False
+    whole = choices.dtype.kind in "iu" and choices.shape == limits.shape
+    return whole and bool(np.all((choices >= 0) & (choices < limits)))
 
 
 def _expected_games(replication: Replication, couples: Action) -> NDArray[np.float64]:
