@@ -30,7 +30,10 @@ def history(request, tmp_path):
 
 def test_what_an_earlier_version_served_is_served(history):
     api, served = history
-    assert {pool: facts(api, pool) for pool in served} == served
+    for pool, then in served.items():
+        now = facts(api, pool)
+        now["rules"] = {rule: now["rules"][rule] for rule in then["rules"]}  # others are newer
+        assert now == then
     assert [verdict.error for verdict in verify(api.service.store)] == [""] * (len(served) + 1)
 
 

@@ -48,6 +48,7 @@ class Pool:
     def __init__(self, id: str) -> None:
         self.id = id
         self.seq = 0
+        self.items = 0  # players and games that the log told of
         self.at: Moment = 0
         self.name = ""
         self.deleted = False
@@ -122,6 +123,7 @@ class Pool:
                 f"happened before it, {said}: the log is damaged, see `pairup repair`"
             ) from error
         self.seq, self.at = recorded.seq, recorded.at
+        self.items += recorded.event.items
 
     def _created(self, event: events.Created) -> None:
         self.name, self.rules = event.name, Rules(**event.rules)
@@ -269,6 +271,7 @@ class Pool:
         state = {
             "format": _FORMAT,
             "seq": self.seq,
+            "items": self.items,
             "at": self.at,
             "name": self.name,
             "deleted": self.deleted,
@@ -308,7 +311,7 @@ class Pool:
         if state["format"] != _FORMAT:
             raise ValueError(f"format {state['format']}")
         self.version = state["version"]
-        self.seq, self.at = state["seq"], state["at"]
+        self.seq, self.items, self.at = state["seq"], state["items"], state["at"]
         self.name, self.deleted = state["name"], state["deleted"]
         self.rules = Rules(**state["rules"])
         self.games = OpenGames.from_json(state["games"])

@@ -27,6 +27,7 @@ class ExpectedRecords:
     def __init__(self, pool_id: str, database: sqlite3.Connection) -> None:
         self._pool_id, self._database = pool_id, database
         self._games: dict[str, GameRecord] = {}
+        self._places: dict[str, int] = {}  # of open games in their matchings
         for table in _TABLES:
             database.execute(f"CREATE TABLE {table} (id PRIMARY KEY, place, record, seen)")
 
@@ -39,16 +40,15 @@ class ExpectedRecords:
         if isinstance(recorded.event, Proposed):
             matching = MatchingRecord.of(self._pool_id, recorded)
             self._write("matchings", matching.id, recorded.seq, matching)
-            for place, game in enumerate(recorded.event.games):
-                self._write("games", game["id"], place, self._games[game["id"]])
+            self._places |= {game["id"]: x for x, game in enumerate(recorded.event.games)}
         for id in changed_games(recorded.event):
             if self._games[id].state != OPEN:
-                self._update(self._games.pop(id))
+                self._close(self._games.pop(id))
 
     def finish(self) -> None:
         """Write the games that are open in the end."""
         for game in self._games.values():
-            self._update(game)
+            self._close(game)
 
     def differs(self, table: str, place: int | None, record: GameRecord | MatchingRecord) -> bool:
         """Whether a stored record is not what it must be; one that is, has been seen."""
@@ -94,7 +94,11 @@ class ExpectedRecords:
         row = (id, place, dumps(record._asdict()))
         self._database.execute(f"INSERT INTO {table} VALUES (?, ?, ?, 0)", row)
 
-    def _update(self, game: GameRecord) -> None:
+    def _close(self, game: GameRecord) -> None:
+        """Write a game that has ended, or has changed after its end."""
+        if game.id in self._places:
+            self._write("games", game.id, self._places.pop(game.id), game)
+            return
         row = (dumps(game._asdict()), game.id)
         self._database.execute("UPDATE games SET record = ? WHERE id = ?", row)
 

@@ -176,7 +176,12 @@ class Settings(BaseSettings):
         "counted together as the pool `_other`",
         ge=0,
     )
-    snapshot_every: int = Field(500, ge=1, description="Events between two snapshots of a pool.")
+    snapshot_every: int = Field(
+        500,
+        ge=1,
+        description="Minimum number of changes of players and games between two snapshots of a "
+        "pool; a pool with more players is saved after as many changes as it has players.",
+    )
     threads: int = Field(
         200,
         ge=2,

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
     Connection,
+    CursorResult,
     Executable,
     Select,
+    bindparam,
     delete,
     func,
     insert,
@@ -31,6 +33,14 @@ from pairup.service.store.event_bodies import RawEvent, decode_body, encode_body
 _PAGE = 1_000  # events
 
 
+_APPEND = insert(tables.events)
+_ADVANCE = (
+    update(tables.pools)
+    .where(tables.pools.c.number == bindparam("pool"))
+    .values(deleted_at=bindparam("deleted"), seq=bindparam("last"))
+)
+
+
 class SnapshotRow(NamedTuple):
     """A snapshot as it is stored: after which event, when that was, and the bytes."""
 
@@ -47,16 +57,19 @@ class EventLog:
         self._folder = archive_folder  # of archives that are beside the database
         self._numbers: dict[str, int] = {}  # of pools, by id
 
-    def _execute_rows(self, statement: Executable, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Execute a statement for many rows, whose values are in the order of its parameters.
+    def _run(self, statement: Executable, *rows: tuple[Any, ...]) -> CursorResult[Any]:
+        """Execute a statement for each row of values, in the order of the table's columns.
 
-        Without the work that SQLAlchemy does for each row, which costs more than the database's.
+        Without what SQLAlchemy does for each statement and row, which costs more than the
+        database does. The statement must be a constant; it is compiled once.
         """
         compiled = _compiled(statement, self._connection.dialect)
-        given: Any = list(rows)
+        given: Any = rows
         if not compiled.positional:
             given = [dict(zip(compiled.params, row, strict=True)) for row in rows]
-        self._connection.exec_driver_sql(str(compiled), given)
+        return self._connection.exec_driver_sql(
+            str(compiled), given[0] if len(rows) == 1 else list(given)
+        )
 
     def _number(self, pool_id: str) -> int | None:
         """Return the number by which other tables refer to a pool, None if there is none."""
@@ -79,12 +92,9 @@ class EventLog:
             (number, seq, at, event.kind, body)
             for (seq, at, event), body in zip(recorded, given, strict=True)
         ]
-        names = tables.events.c.keys()
-        self._execute(insert(tables.events), [dict(zip(names, row, strict=True)) for row in rows])
-        values: dict[str, Any] = {"seq": recorded[-1].seq}
-        if isinstance(recorded[-1].event, Deleted):
-            values["deleted_at"] = recorded[-1].at
-        self._execute(update(tables.pools).where(tables.pools.c.id == pool_id).values(values))
+        self._run(_APPEND, *rows)
+        seq, at, event = recorded[-1]
+        self._run(_ADVANCE, (at if isinstance(event, Deleted) else None, seq, number))
 
     def events(self, pool_id: str, after: int = 0) -> Iterator[Recorded]:
         """Read the log after event `after`, in order, by pages: it may be longer than memory."""

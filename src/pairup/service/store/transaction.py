@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Row, Select, bindparam, delete, func, insert, select, update
+from sqlalchemy import Row, Select, String, bindparam, delete, func, insert, select, update
 
 from pairup.service.domain.clock import Moment
 from pairup.service.domain.events import dumps
@@ -23,6 +23,17 @@ T = TypeVar("T")
 _CHUNK = 500  # ids in a statement
 _PAGE = 1_000  # rows read at once
 _CHANGEABLE = ("state", "played", "cause", "answers", "learnt", "late", "closed_at")  # by events
+_ALIVE: Select[Any] = select(tables.pools).where(tables.pools.c.deleted_at.is_(None))
+_POOL_NAMED = _ALIVE.where(tables.pools.c.name == bindparam("wanted", type_=String))
+_POOL = _ALIVE.where(tables.pools.c.id == bindparam("wanted", type_=String))
+# SQLite has no rows to lock, and ignores this: its writers are alone anyway.
+_LOCKED_POOL = _POOL.with_for_update()
+_NEW_MATCHING = ("id", "pool", "at", "expires_at", "waiting")
+_ADD_MATCHING = (
+    insert(tables.matchings)
+    .values({name: bindparam(name) for name in _NEW_MATCHING})
+    .returning(tables.matchings.c.number)
+)
 _ADD_GAMES = insert(tables.games)
 _UPDATE_GAMES = (
     update(tables.games)
@@ -60,20 +71,18 @@ class Transaction(Retention):
 
     def pool_named(self, name: str) -> PoolRow | None:
         """Find the pool of this name that is not deleted."""
-        return self._pool(tables.pools.c.name == name)
+        return self._pool(_POOL_NAMED, name)
 
     def pool(self, id: str, lock: bool = False) -> PoolRow | None:
         """Find a pool that is not deleted; `lock` keeps other writers out until the end."""
-        return self._pool(tables.pools.c.id == id, lock)
+        return self._pool(_LOCKED_POOL if lock else _POOL, id)
 
-    def _pool(self, condition: Any, lock: bool = False) -> PoolRow | None:
-        query = select(tables.pools).where(condition, tables.pools.c.deleted_at.is_(None))
-        # SQLite has no rows to lock, and ignores this: its writers are alone anyway.
-        row = self._execute(query.with_for_update() if lock else query).first()
+    def _pool(self, query: Select[Any], wanted: str) -> PoolRow | None:
+        row = self._run(query, (wanted,)).first()
         if row is None:
             return None
         self._numbers[row.id] = row.number
-        return PoolRow(*row)
+        return PoolRow._make(row)
 
     def lock_pool(self, id: str) -> None:
         """Keep other writers of a pool, deleted or not, out until the end."""
@@ -111,20 +120,17 @@ class Transaction(Retention):
 
     def add_matching(self, matching: MatchingRecord, games: Sequence[GameRecord]) -> None:
         """Enter a matching with its games, in their order."""
-        row = {**matching._asdict(), "waiting": dumps(matching.waiting)}
-        row["pool"] = self._number(row.pop("pool_id"))
-        added = self._execute(insert(tables.matchings).values(row)).inserted_primary_key
-        assert added is not None
+        id, pool_id, at, expires_at, waiting = matching
+        row = (id, self._number(pool_id), at, expires_at, dumps(waiting))
+        number = self._run(_ADD_MATCHING, row).scalar_one()
         if games:
-            self._execute_rows(
-                _ADD_GAMES,
-                [_new_row(game, added.number, place) for place, game in enumerate(games)],
-            )
+            rows = [_new_row(game, number, place) for place, game in enumerate(games)]
+            self._run(_ADD_GAMES, *rows)
 
     def update_games(self, games: Iterable[GameRecord]) -> None:
         """Update the records of games, all at once."""
         if rows := [(*_changeable(game), game.id) for game in games]:
-            self._execute_rows(_UPDATE_GAMES, rows)
+            self._run(_UPDATE_GAMES, *rows)
 
     def matching(self, id: str) -> MatchingRecord | None:
         """Find a matching."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from functools import wraps
+from functools import cache, wraps
 from typing import Any, ParamSpec, TypeVar
 
 from pairup.errors import ServiceError
@@ -131,7 +131,7 @@ class PoolAccess:
                     "max_pools allows: delete one, or raise it",
                 )
             pool = Pool(self._new_ids(1)[0])
-            work = UnitOfWork(pool, transaction, self._clock.now(), self._new_ids)
+            work = UnitOfWork(pool, lambda: transaction, self._clock.now(), self._new_ids)
             transaction.add_pool(work.pool.id, name, work.now)
             version = current_version(rules.make_policy())
             work.add(events.Created(name, rules.as_json(), version))
@@ -182,20 +182,33 @@ class PoolAccess:
     ) -> Any:
         """Decide on a change before the only writer of SQLite is taken from the other pools."""
         self._store.check_room()
-        with self._store.reading() as transaction:
-            row = self._row(transaction, cached)
-            if request and (stored := request.stored_reply(transaction)):
+        with ExitStack() as opened:
+            read = cache(lambda: opened.enter_context(self._store.reading()))
+            if request and (stored := request.stored_reply(read())):
                 return stored
-            change = self._decide(cached, row, transaction, command, request)
-        if change.empty:
-            return self._finish(cached, change)
+            pool = cached.pool or cached.bring_up_to(self._row(read(), cached), read())
+            seq = pool.seq
+            change = self._decide(pool, cached, read, command, request)
+            if change.empty:
+                self._check_seq(read(), cached, seq)
+                return self._finish(cached, change)
         with self._store.writing() as transaction:
-            answered = request.stored_reply(transaction) if request else None
-            if answered or self._row(transaction, cached, lock=True).seq != row.seq:
-                cached.pool = None  # it is ahead of a log that another process went on with
-                raise _OvertakenError
+            if request and request.stored_reply(transaction):
+                raise self._overtaken(cached)
+            self._check_seq(transaction, cached, seq, lock=True)
             change.write(transaction)
         return self._finish(cached, change)
+
+    def _check_seq(
+        self, transaction: Transaction, cached: CachedPool, seq: int, lock: bool = False
+    ) -> None:
+        """Give up if the log of a pool does not end with the event after which was decided."""
+        if self._row(transaction, cached, lock).seq != seq:
+            raise self._overtaken(cached)
+
+    def _overtaken(self, cached: CachedPool) -> _OvertakenError:
+        cached.pool = None  # it is ahead of a log that another process went on with
+        return _OvertakenError()
 
     def _change_locked(
         self,
@@ -209,21 +222,21 @@ class PoolAccess:
             row = self._row(transaction, cached, lock=True)
             if request and (stored := request.stored_reply(transaction)):
                 return stored
-            change = self._decide(cached, row, transaction, command, request)
+            pool = cached.bring_up_to(row, transaction)
+            change = self._decide(pool, cached, lambda: transaction, command, request)
             change.write(transaction)
         return self._finish(cached, change)
 
     def _decide(
         self,
+        pool: Pool,
         cached: CachedPool,
-        row: PoolRow,
-        transaction: Transaction,
+        read: Callable[[], Transaction],
         command: Command[Any],
         request: KeyedRequest | None,
     ) -> _Change:
         self._check_quota(request)
-        pool = cached.bring_up_to(row, transaction)
-        change = _Change(UnitOfWork(pool, transaction, self._clock.now(), self._new_ids), request)
+        change = _Change(UnitOfWork(pool, read, self._clock.now(), self._new_ids), request)
         try:
             change.result = command(change.work)
         except RefusalError as problem:
@@ -317,7 +330,7 @@ class PoolAccess:
     def save(self, cached: CachedPool) -> None:
         """Save a pool in memory that has changed since it was saved."""
         with cached.lock:
-            pool, snapshot = cached.pool, cached.make_snapshot(every=1)
+            pool, snapshot = cached.pool, cached.make_snapshot()
             if pool is None or snapshot is None:
                 return
             with self._store.writing(into_reserve=True) as transaction:

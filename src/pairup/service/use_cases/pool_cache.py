@@ -21,7 +21,7 @@ from pairup.service.store import PoolRow, Store, Transaction
 from pairup.service.store.failures import StoreError
 
 _RETRY_S = 10  # until a pool that could not be read is tried again
-_PAUSE = 20  # times as long as it took to save a pool, it is not saved again
+_MAX_REPLAYED = 250_000  # changes since a snapshot, so that a start takes seconds
 log = structlog.get_logger()
 
 
@@ -49,8 +49,7 @@ class CachedPool:
     pool: Pool | None = None  # None: to be read
     waiting: int = 0  # requests that wait for the lock
     saved_seq: int = 0  # event of the latest snapshot
-    saved_at: float = 0.0  # by the monotonic clock
-    saving_s: float = 0.0  # how long it took
+    saved_items: int = 0  # players and games that the log told of until then
     failure: _Failure | None = None  # to read it
 
     def bring_up_to(self, row: PoolRow, transaction: Transaction) -> Pool:
@@ -107,22 +106,30 @@ class CachedPool:
                 self.metrics.snapshots_refused.inc()
                 continue
             if pool.seq <= row.seq:
-                self.saved_seq = pool.seq
+                self._note_saved(pool)
                 return pool
-        self.saved_seq = 0
-        return Pool(row.id)
+        pool = Pool(row.id)
+        self._note_saved(pool)
+        return pool
 
-    def make_snapshot(self, every: int) -> bytes | None:
-        """Make a snapshot after `every` events or more; of a pool that takes long, less often."""
-        pool, began = self.pool, time.monotonic()
-        if pool is None or pool.seq - self.saved_seq < every:
+    def make_snapshot(self, every: int | None = None) -> bytes | None:
+        """Make a snapshot of a pool that has changed, or that has changed much.
+
+        With `every`, after so many changes of players and games, and not before there were as many
+        as the pool has players: then to read them again costs about what a snapshot costs.
+        """
+        pool = self.pool
+        if pool is None or pool.seq == self.saved_seq:
             return None
-        if every > 1 and began - self.saved_at < _PAUSE * self.saving_s:
+        enough = 0 if every is None else max(every, min(len(pool.players), _MAX_REPLAYED))
+        if pool.items - self.saved_items < enough:
             return None
         made = write_snapshot(pool)
-        self.saved_seq, self.saved_at = pool.seq, time.monotonic()
-        self.saving_s = self.saved_at - began
+        self._note_saved(pool)
         return made
+
+    def _note_saved(self, pool: Pool) -> None:
+        self.saved_seq, self.saved_items = pool.seq, pool.items
 
 
 class PoolCache:

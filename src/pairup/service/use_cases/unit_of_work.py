@@ -23,14 +23,17 @@ class UnitOfWork:
     dated no earlier than those before them. When games expire is decided by the clock alone:
     otherwise one clock that was ahead would keep games open until the others have caught up. Games
     that are due expire first. The pool is changed in place, ahead of its log: if the events cannot
-    be committed, it must be thrown away.
+    be committed, it must be thrown away. What is not in memory is read by the transaction that
+    `read` returns, which may be opened for it.
     """
 
-    def __init__(self, pool: Pool, transaction: Transaction, now: Moment, new_ids: DrawIds) -> None:
+    def __init__(
+        self, pool: Pool, read: Callable[[], Transaction], now: Moment, new_ids: DrawIds
+    ) -> None:
         self.pool, self.now = pool, now
         self.log: list[Recorded] = []
         self._at = max(now, pool.at)
-        self._transaction, self._new_ids = transaction, new_ids
+        self._read, self._new_ids = read, new_ids
         self._stored: dict[str, GameRecord] = {}
         self._changed: dict[str, GameRecord] = {}
         self._proposed: dict[str, MatchingRecord] = {}
@@ -71,7 +74,8 @@ class UnitOfWork:
 
     def load_games(self, ids: Iterable[str]) -> None:
         """Read the records of games that are not in memory, all at once."""
-        self._stored |= self._transaction.games(id for id in ids if id not in self.pool.games)
+        if wanted := [id for id in ids if id not in self.pool.games]:
+            self._stored |= self._read().games(wanted)
 
     def game(self, id: str) -> GameRecord | None:
         """Return the record of a game as it is now, None if there is none."""
@@ -84,16 +88,16 @@ class UnitOfWork:
     @cached_property
     def archived_before(self) -> Moment | None:
         """The moment before which games of the pool were archived, None if none were."""
-        return self._transaction.archived_before(self.pool.id)
+        return self._read().archived_before(self.pool.id)
 
     def matching(self, id: str) -> tuple[MatchingRecord, list[GameRecord]] | None:
         """Return a matching with its games as they are now, None if the pool has no such one."""
         if id in self._proposed:
             return self._proposed[id], self._games_of(id)
-        record = self._transaction.matching(id)
+        record = self._read().matching(id)
         if record is None or record.pool_id != self.pool.id:
             return None
-        stored = self._transaction.games_of(id)
+        stored = self._read().games_of(id)
         return record, [self._changed.get(game.id, game) for game in stored]
 
     def flush(self, transaction: Transaction) -> None:
