@@ -10,6 +10,7 @@ import difflib
 from collections.abc import Iterable
 
 _MAX_NAMES = 12  # beyond that a list of names hides the message it ends
+_MAX_COMPARED = 2_000  # names, of which one may be meant: to compare takes microseconds each
 
 
 class PairupError(Exception):
@@ -83,7 +84,8 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     names = list(known)
     if isinstance(name, str):
         # Case is the most common slip, and difflib counts it as a difference.
-        by_folded = {each.casefold(): each for each in reversed(names) if isinstance(each, str)}
+        compared = reversed(names[:_MAX_COMPARED])
+        by_folded = {each.casefold(): each for each in compared if isinstance(each, str)}
         near = difflib.get_close_matches(name.casefold(), by_folded, n=1)
         if near:
             return f"; did you mean {_quoted(by_folded[near[0]])}?"

@@ -65,6 +65,17 @@ class Matching(Sequence[Couple]):
         for player in self._waiting:
             self._add(player, None)
 
+    @classmethod
+    def of_distinct(cls, couples: Iterable[Couple], waiting: Iterable[Any] = ()) -> Matching:
+        """Make a matching of tuples of players who are known to be distinct, without checks."""
+        matching = cls.__new__(cls)
+        matching._couples, matching._waiting = tuple(couples), tuple(waiting)
+        matching._partners = partners = {}
+        for one, other in matching._couples:
+            partners[one], partners[other] = other, one
+        partners.update(dict.fromkeys(matching._waiting))
+        return matching
+
     def _add(self, player: Hashable, partner: Hashable | None) -> None:
         if player is None:
             raise MatchingError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from pairup.learning.running_policy import RunningPolicy
 from pairup.matching import Couple
 from pairup.policies.couple_counts import CoupleCounts, Integers
 
-Names = Mapping[int, Hashable]  # of the player in each slot
+Names = Mapping[int, Hashable] | Sequence[Hashable]  # of the player in each slot
 
 
 class Estimate(NamedTuple):
@@ -51,13 +51,13 @@ def couple_estimates(
     return [Estimate((names[i], names[j]), tries, games) for i, j, tries, games in rows]
 
 
-def player_estimates(running: RunningPolicy, names: Names) -> list[Rate]:
-    """List the players present with their estimated rates, the best first, if there are any."""
-    estimated = running.player_rates(running.present)
+def player_estimates(running: RunningPolicy, slots: Integers, names: Names) -> list[Rate]:
+    """List players with their estimated rates, the best first, if there are any."""
+    estimated = running.player_rates(slots)
     if estimated is None:
         return []
     best_first = np.argsort(-estimated[0], kind="stable")
-    columns = (each[best_first].tolist() for each in (running.present, *estimated))
+    columns = (each[best_first].tolist() for each in (slots, *estimated))
     return [Rate(names[slot], rate, wide) for slot, rate, wide in zip(*columns, strict=True)]
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,11 @@ from pairup.best_matching import best_matching
 from pairup.learning.roster import SlotCouple
 
 Worth = Callable[[NDArray[np.int64]], NDArray[np.float64]]  # of couples among some slots
+Barred = dict[int, set[int]]  # the players whom each player must not meet
+
 _FIRST_BREAKS = 4  # couples to break first; each time that is not enough, twice as many
+_GROUP = 64  # players who are matched again at once, where there are many
+_MAX_AGAIN = 256  # players for whom couples are broken
 
 
 def replace_forbidden(
@@ -24,6 +28,10 @@ def replace_forbidden(
     the couples proposed, and among those one of greatest worth. To find it, the players of
     forbidden couples and the players who wait are matched again. Only if some of them are left
     over, couples that were allowed are broken, in their order.
+
+    Where more than 64 players are to be matched again, they are so in groups, in the order in which
+    they were proposed, and where more than 256 would be, no more couples are broken: the time it
+    takes is proportional to the number of players, at the price of a player who waits now and then.
 
     `players` are the slots of all available players; `worth` is in [0, 1]. The couples kept come
     first, in their order, then the new ones.
@@ -38,24 +46,55 @@ def replace_forbidden(
     kept = [couple for couple in couples if couple not in forbidden]
     if len(kept) == len(couples):
         return couples
-    coupled = {slot for couple in kept for slot in couple}
-    present = set(players)
-    barred = Counter(slot for couple in forbidden if present.issuperset(couple) for slot in couple)
+    barred, coupled = _barred(forbidden, players), {slot for couple in kept for slot in couple}
+    in_order = dict.fromkeys([*(slot for couple in couples for slot in couple), *players])
     # Players who may meet nobody at all must wait.
-    loose = [i for i in players if i not in coupled and barred[i] < len(players) - 1]
+    free = [i for i in in_order if i not in coupled and len(barred[i]) < len(players) - 1]
+    new = list[SlotCouple]()
+    if len(free) > _GROUP:
+        new, free = _matched_in_groups(free, barred, worth)
     broken = 0
     while True:
-        again = sorted([*loose, *(slot for couple in kept[:broken] for slot in couple)])
-        made = _matched(again, set(kept[:broken]), forbidden, worth)
-        if len(made) == len(again) // 2 or broken >= len(kept):
-            new = [couple for couple in made if couple not in kept[:broken]]
-            still = set(made) | set(kept[broken:])
+        opened = kept[:broken]
+        again = sorted([*free, *(slot for couple in opened for slot in couple)])
+        made = _matched(again, set(opened), barred, worth)
+        enough = len(made) == len(again) // 2 or broken >= len(kept)
+        if enough or len(again) + 2 * max(_FIRST_BREAKS, broken) > _MAX_AGAIN:
+            still = {*made, *kept[broken:]}
+            new += [couple for couple in made if couple not in set(opened)]
             return [couple for couple in kept if couple in still] + new
         broken = max(_FIRST_BREAKS, 2 * broken)
 
 
+def _barred(forbidden: Iterable[SlotCouple], players: Iterable[int]) -> Barred:
+    """List for each player which of the others it must not meet."""
+    present, barred = set(players), defaultdict[int, set[int]](set)
+    for i, j in forbidden:
+        if i in present and j in present:
+            barred[i].add(j)
+            barred[j].add(i)
+    return barred
+
+
+def _matched_in_groups(
+    slots: list[int], barred: Barred, worth: Worth
+) -> tuple[list[SlotCouple], list[int]]:
+    """Match many players group by group; those left over by one group go into the next.
+
+    Returns the couples and at most `_GROUP` of the players left over.
+    """
+    made, left = list[SlotCouple](), list[int]()
+    for start in range(0, len(slots), _GROUP):
+        group = [*left, *slots[start : start + _GROUP]]
+        new = _matched(sorted(group), set(), barred, worth)
+        coupled = {slot for couple in new for slot in couple}
+        left = [slot for slot in group if slot not in coupled][:_GROUP]
+        made += new
+    return made, left
+
+
 def _matched(
-    slots: list[int], proposed: set[SlotCouple], forbidden: set[SlotCouple], worth: Worth
+    slots: list[int], proposed: set[SlotCouple], barred: Barred, worth: Worth
 ) -> list[SlotCouple]:
     """Match `slots`: most couples first, then most of those proposed, then most worth."""
     count = len(slots)
@@ -63,10 +102,10 @@ def _matched(
         return []
     weights = worth(np.array(slots, np.int64)) + float(count * count)
     place = {slot: x for x, slot in enumerate(slots)}
-    for couples, extra in ((proposed, float(count)), (forbidden, -np.inf)):
-        for i, j in couples:
-            if i in place and j in place:
-                x, y = place[i], place[j]
-                weights[x, y] = weights[y, x] = weights[x, y] + extra
+    for i, j in proposed:
+        x, y = place[i], place[j]
+        weights[x, y] = weights[y, x] = weights[x, y] + count
+    for x, slot in enumerate(slots):
+        weights[x, [place[other] for other in barred.get(slot, ()) if other in place]] = -np.inf
     matching = best_matching(weights, perfect=False)
-    return [(min(slots[x], slots[y]), max(slots[x], slots[y])) for x, y in matching]
+    return [(slots[x], slots[y]) for x, y in matching]

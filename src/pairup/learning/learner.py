@@ -6,24 +6,33 @@ in the modules beside it.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.errors import ObservationError
+from pairup.checks import check_choice, checked_list, is_number
+from pairup.errors import ObservationError, PlayerError, PolicyError
 from pairup.learning import estimates, serialization
 from pairup.learning.estimates import Estimate, Rate
 from pairup.learning.exclusions import replace_forbidden
+from pairup.learning.history import AcceptedGiven, CouplesGiven, History, PlayedGiven, read_history
 from pairup.learning.learner_html import learner_html
 from pairup.learning.meetings import AllowedMeetings, Worth, in_slots, read_meetings
 from pairup.learning.observation import Accepted, Played, read_observation
-from pairup.learning.roster import Roster, SlotCouple
+from pairup.learning.pending_outcomes import PendingOutcomes
+from pairup.learning.roster import Couples, Roster, SlotCouple
 from pairup.learning.running_policy import RunningPolicy
 from pairup.matching import Couple, Matching
 from pairup.meeting_graph import MeetingGraph
 from pairup.policies.base import Policy, Slots
+from pairup.policies.couple_counts import CoupleCounts
+
+GivenRate: TypeAlias = float | Literal["estimated"] | None
+
+_NOBODY: Couples = np.zeros((0, 2), np.int64)
 
 
 class Learner:
@@ -62,13 +71,13 @@ class Learner:
 
     def __init__(self, policy: Policy, players: Iterable[Hashable], seed: int = 0) -> None:
         self._roster = Roster(players)
-        self._pending = Counter[SlotCouple]()
+        self._pending = PendingOutcomes()
         self.wanted = None
-        self._running = RunningPolicy(policy, seed, capacity=len(self._roster.players))
+        self._running = RunningPolicy(policy, seed, capacity=len(self._roster))
         self._running.set_present(self._roster.slots)
 
     @classmethod
-    def _of(cls, roster: Roster, pending: Counter[SlotCouple], running: RunningPolicy) -> Learner:
+    def _of(cls, roster: Roster, pending: PendingOutcomes, running: RunningPolicy) -> Learner:
         learner = cls.__new__(cls)
         learner.wanted = None
         learner._roster, learner._pending, learner._running = roster, pending, running
@@ -83,6 +92,11 @@ class Learner:
     def players(self) -> tuple[Hashable, ...]:
         """The players present, in the order of their slots."""
         return self._roster.players
+
+    @property
+    def kept(self) -> tuple[Hashable, ...]:
+        """The players who left and are kept, in the order of their slots; see `leave`."""
+        return self._roster.kept
 
     def propose(
         self,
@@ -127,8 +141,8 @@ class Learner:
         >>> learner.propose(allowed=[("ann", "bob"), ("bob", "cyd"), ("cyd", "dan")])
         Matching(ann-bob, cyd-dan)
         """
-        matching = self.suggest(available, apart, allowed=allowed, worth=worth)
-        self.record(matching)
+        matching, couples = self._suggest(available, apart, allowed, worth)
+        self._record(matching, couples)
         return matching
 
     def suggest(
@@ -151,20 +165,30 @@ class Learner:
         >>> learner.pending
         {}
         """
+        return self._suggest(available, apart, allowed, worth)[0]
+
+    def _suggest(
+        self,
+        available: Iterable[Hashable] | None,
+        apart: Iterable[Iterable[Hashable]],
+        allowed: AllowedMeetings,
+        worth: Worth,
+    ) -> tuple[Matching, Couples]:
+        """Ask the policy for a matching, and return its couples by their slots too."""
         order = self._slots_in_order(available)
         slots = np.sort(order)
         excluded = set(self._roster.slot_couples("apart", apart))
         graph = self._graph(order, excluded, allowed, worth)
         if len(slots) < 2:
-            return self._matching([], slots)
+            return self._matching(_NOBODY, slots), _NOBODY
         if graph is not None:
             couples = wanted = self._running.propose_on_graph(slots, graph)
         else:
-            couples = wanted = self._running.propose(slots)
-            if excluded:
-                couples = replace_forbidden(couples, slots.tolist(), excluded, self._worth)
-        self.wanted = self._matching(wanted, slots)
-        return self._matching(couples, slots)
+            wanted = self._running.propose(slots)
+            couples = self._without(excluded, wanted, slots)
+        matching = self._matching(couples, slots)
+        self.wanted = matching if couples is wanted else self._matching(wanted, slots)
+        return matching, couples
 
     def record(self, matching: Matching) -> None:
         """Note that a matching was proposed, whoever made it; its outcomes are pending.
@@ -180,10 +204,13 @@ class Learner:
         >>> learner.pending
         {('ann', 'cyd'): 1}
         """
-        couples = self._roster.slot_couples("a matching", matching)
+        couples = self._roster.couples("a matching", matching)
         self._roster.slots_of(matching.waiting)  # refuses players who are not present
-        self._pending.update(couples)
-        self._running.rounds += len(matching.players) > 1
+        self._record(matching, couples)
+
+    def _record(self, matching: Matching, couples: Couples) -> None:
+        self._pending.add(couples)
+        self._running.rounds += 2 * len(couples) + len(matching.waiting) > 1
 
     def _graph(
         self, order: Slots, excluded: set[SlotCouple], allowed: AllowedMeetings, worth: Worth
@@ -237,22 +264,22 @@ class Learner:
         if graph is not None:
             return self._leader_on_graph(graph, slots)
         couples = self._running.leader(slots)
-        if couples is not None and excluded:
-            couples = replace_forbidden(couples, slots.tolist(), excluded, self._worth)
-        return None if couples is None else self._matching(couples, slots)
+        if couples is None:
+            return None
+        return self._matching(self._without(excluded, couples, slots), slots)
 
     def _leader_on_graph(self, graph: MeetingGraph, slots: Slots) -> Matching | None:
         chances = estimates.play_probabilities(self._running, graph.low, graph.high)
         if chances is None:
             return None
         best = graph.best_matching(chances)
-        return self._matching([(int(i), int(j)) for i, j in best], slots)
+        return self._matching(np.array(best.couples, np.int64).reshape(-1, 2), slots)
 
     @property
     def pending(self) -> dict[Couple, int]:
         """The couples proposed whose outcomes are not known yet, and how many are to come."""
         names = self._roster.names
-        return {(names[i], names[j]): count for (i, j), count in self._pending.items()}
+        return {(names[i], names[j]): count for (i, j), count in self._pending.counts.items()}
 
     def withdraw(self, matching: Iterable[Iterable[Hashable]]) -> None:
         """Take back couples that were proposed: nothing is learnt, no outcome stays pending.
@@ -265,21 +292,17 @@ class Learner:
         >>> learner.pending
         {}
         """
-        self._settle(self._roster.slot_couples("a matching", matching))
+        self._settle(self._roster.couples("a matching", matching))
 
-    def _settle(self, couples: Iterable[SlotCouple]) -> None:
+    def _settle(self, couples: Couples) -> None:
         """Strike off couples whose outcomes are known or withdrawn, all of them or none."""
-        settled = Counter(couples)
-        for couple, times in settled.items():
-            if self._pending[couple] < times:
-                raise ObservationError(
-                    f"no outcome of {self._roster.describe(couple)} is pending: observe a couple "
-                    "once for each time it was proposed"
-                )
-        for couple, times in settled.items():
-            self._pending[couple] -= times
-            if not self._pending[couple]:
-                del self._pending[couple]
+        missing = self._pending.first_missing(couples)
+        if missing is not None:
+            raise ObservationError(
+                f"no outcome of {self._roster.describe(missing)} is pending: observe a couple once "
+                "for each time it was proposed, or `learn` what was never proposed"
+            )
+        self._pending.settle(couples)
 
     def observe(
         self,
@@ -311,11 +334,86 @@ class Learner:
         0.0
         """
         observed = read_observation(self._roster, matching, played, accepted)
-        self._settle(couple for couple, _ in observed)
+        self._settle(observed.couples)
         self._running.observe(observed)
 
+    def learn(
+        self,
+        couples: CouplesGiven,
+        played: PlayedGiven = None,
+        *,
+        accepted: AcceptedGiven = None,
+        unknown: Literal["refuse", "join", "keep"] = "refuse",
+    ) -> int:
+        """Learn outcomes that were never proposed here, in bulk: a history of games.
+
+        What is learnt is the same as if each couple had been proposed and its outcome observed, but
+        no round is counted.
+
+        Parameters
+        ----------
+        couples
+            Two players per row: pairs of names, an array of shape (rows, 2), or a tuple of two
+            arrays or Series, one for each player. A couple may have any number of rows.
+        played
+            For each row whether the couple played; None where that is not known.
+        accepted
+            For each row whether each of the two accepted, in the order of `couples` and in the same
+            forms; None where that is not known. Rows from which it does not follow whether the
+            couple played are left out.
+        unknown
+            What becomes of players who are neither present nor kept: the history is refused, or
+            they join, or their record is kept until they `join`.
+
+        Returns
+        -------
+        int
+            Number of rows that were learnt.
+
+        Examples
+        --------
+        >>> from pairup import RankOneThompson
+        >>> learner = RankOneThompson().learner(["ann", "bob"])
+        >>> history = [("ann", "bob"), ("ann", "bob"), ("bob", "cyd")]
+        >>> learner.learn(history, [True, False, False], unknown="keep")
+        3
+        >>> learner.players, learner.kept
+        (('ann', 'bob'), ('cyd',))
+        >>> learner.estimates()
+        [Estimate(couple=('ann', 'bob'), proposed=2, played=1)]
+        """
+        check_choice("unknown", unknown, ("refuse", "join", "keep"), PlayerError)
+        history = read_history(couples, played, accepted)
+        with self._admitted(history, unknown):
+            observed = history.observed(self._roster)
+            self._running.observe(observed)
+        return len(observed.couples)
+
+    @contextmanager
+    def _admitted(self, history: History, unknown: str) -> Iterator[None]:
+        """Let in, or keep, the players of a history who are not known, unless an error comes."""
+        new = [name for name in history.players if not self._roster.knows(name)]
+        if new and unknown == "refuse":
+            raise PlayerError(
+                f"{len(new)} of the players are not known, {new[0]!r} first: let them join with "
+                "unknown='join', or keep what is learnt of them with unknown='keep'"
+            )
+        roster = self._roster.copy() if new else self._roster
+        with self._running.unless_error():
+            for name in new:
+                if unknown == "join":
+                    self._running.enter(roster.join(name))
+                else:
+                    self._running.provide_for(roster.keep(name))
+            self._roster, before = roster, self._roster
+            try:
+                yield
+            except BaseException:
+                self._roster = before
+                raise
+
     def join(self, player: Hashable) -> None:
-        """Let a player in.
+        """Let a player in; one who left and was kept finds its record again.
 
         Parameters
         ----------
@@ -330,35 +428,98 @@ class Learner:
         >>> learner.players
         ('ann', 'bob', 'cyd')
         """
-        self._roster.join(player)
+        was_kept = self._roster.is_kept(player)
+        slot = self._roster.join(player)
         try:
-            self._running.set_present(self._roster.slots)
+            self._running.enter(slot)
         except BaseException:
-            self._roster.leave(player)
+            self._roster.leave(player, keep=was_kept)
             raise
 
-    def leave(self, player: Hashable) -> None:
-        """Let a player go: what was learnt about the player is forgotten, pending outcomes lapse.
+    def leave(
+        self, player: Hashable, *, forget: bool = True, rate: GivenRate = "estimated"
+    ) -> None:
+        """Let a player go; outcomes pending for the player lapse.
 
         Parameters
         ----------
         player
             Name of a player who is present.
+        forget
+            Whether the player's own record is erased; otherwise it is kept until the player joins
+            again, or `forget` erases it.
+        rate
+            Acceptance rate of the player who is forgotten, against which partners keep what they
+            learnt in common games: by default what the policy estimates now. With None, or if the
+            policy estimates no rates, those games are forgotten too.
 
         Examples
         --------
         >>> from pairup import Unimodal
         >>> learner = Unimodal().learner(["ann", "bob", "cyd"])
         >>> learner.leave("bob")
-        >>> learner.players
-        ('ann', 'cyd')
+        >>> learner.leave("cyd", forget=False)
+        >>> learner.players, learner.kept
+        (('ann',), ('cyd',))
         """
         slot = self._roster.slot(player)
-        self._running.forget(slot)
-        self._roster.leave(player)
-        for couple in [couple for couple in self._pending if slot in couple]:
-            del self._pending[couple]
-        self._running.set_present(self._roster.slots)
+        if forget:
+            self._running.forget(slot, self._rate(slot, rate))
+        self._roster.leave(player, keep=not forget)
+        self._pending.drop(slot)
+        self._running.leave(slot)
+
+    def forget(self, player: Hashable, *, rate: GivenRate = "estimated") -> None:
+        """Erase the record of a player who left and was kept.
+
+        Parameters
+        ----------
+        player
+            Name of a player in `kept`.
+        rate
+            As for `leave`.
+
+        Examples
+        --------
+        >>> from pairup import Unimodal
+        >>> learner = Unimodal().learner(["ann", "bob"])
+        >>> learner.leave("bob", forget=False)
+        >>> learner.forget("bob")
+        >>> learner.kept
+        ()
+        """
+        slot = self._roster.kept_slot(player)
+        self._running.forget(slot, self._rate(slot, rate))
+        self._roster.drop(player)
+
+    def _rate(self, slot: int, rate: GivenRate) -> float | None:
+        """Return the rate of a player who is forgotten, as given or estimated."""
+        if isinstance(rate, str) and rate == "estimated":
+            estimated = self._running.player_rates(np.array([slot]))
+            return None if estimated is None else float(estimated[0][0])
+        if rate is None or (is_number(rate) and 0 <= rate <= 1):
+            return rate
+        raise PlayerError(
+            f"the rate of a player is a number from 0 to 1, got {rate!r}: leave it out to take "
+            "what the policy estimates"
+        )
+
+    def fade(self, half_lives: float) -> None:
+        """Let what was observed fade: it weighs half as much after each half-life.
+
+        For policies that can, such as `RankOneThompson`; others refuse it.
+
+        Parameters
+        ----------
+        half_lives
+            Number of half-lives that have passed, at least 0.
+        """
+        if not is_number(half_lives) or not 0 <= half_lives < np.inf:
+            raise PolicyError(
+                f"half_lives must be a number of at least 0, got {half_lives!r}: give the time "
+                "that has passed, divided by the half-life"
+            )
+        self.policy.fade(self._running.state, float(half_lives))
 
     def estimates(self, limit: int | None = None) -> list[Estimate]:
         """List what is known of each couple with a known outcome, the best rate first.
@@ -368,19 +529,31 @@ class Learner:
         limit
             Number of couples to list at most, those proposed most often; all by default.
         """
+        counts = self._present_counts()
+        if counts is None:
+            return []
+        return estimates.couple_estimates(counts, self._roster.names, limit)
+
+    def _present_counts(self) -> CoupleCounts | None:
+        """Return the counts of couples whose players are both present."""
         counts = self._running.statistics
-        return (
-            [] if counts is None else estimates.couple_estimates(counts, self._roster.names, limit)
-        )
+        if counts is None or not len(self._roster.kept_slots):
+            return counts
+        return counts.among(self._running.present)
 
     @property
     def observed_couple_count(self) -> int:
-        """Number of couples with a known outcome."""
-        counts = self._running.statistics
+        """Number of couples with a known outcome, whose players are both present."""
+        counts = self._present_counts()
         return 0 if counts is None else len(counts.tries)
 
-    def rates(self) -> list[Rate]:
+    def rates(self, players: Iterable[Hashable] | None = None) -> list[Rate]:
         """List each player's estimated rate, the best first; empty if only couples have one.
+
+        Parameters
+        ----------
+        players
+            Players who are present or kept; all who are present by default.
 
         Examples
         --------
@@ -390,7 +563,11 @@ class Learner:
         >>> [rate.player for rate in learner.rates()]
         ['ann', 'bob']
         """
-        return estimates.player_estimates(self._running, self._roster.names)
+        slots = self._running.present
+        if players is not None:
+            names = checked_list("players", players, PlayerError, items="players")
+            slots = np.array([self._roster.known_slot(name) for name in names], np.int64)
+        return estimates.player_estimates(self._running, slots, self._roster.names)
 
     def play_probabilities(self, couples: Iterable[Iterable[Hashable]]) -> list[float | None]:
         """Estimate how likely each couple is to play.
@@ -407,7 +584,7 @@ class Learner:
         >>> learner.play_probabilities([("bob", "ann"), ("ann", "cyd")])
         [0.6666666666666666, 0.5]
         """
-        slots = np.array(self._roster.slot_couples("couples", couples), np.int64).reshape(-1, 2)
+        slots = self._roster.couples("couples", couples)
         estimated = estimates.play_probabilities(self._running, slots[:, 0], slots[:, 1])
         return [None] * len(slots) if estimated is None else estimated.tolist()
 
@@ -514,15 +691,25 @@ class Learner:
         estimated = estimates.play_probabilities(self._running, slots[:, None], slots[None, :])
         return np.zeros((len(slots),) * 2) if estimated is None else estimated
 
-    def _matching(self, couples: list[SlotCouple], slots: Slots) -> Matching:
+    def _without(self, excluded: set[SlotCouple], couples: Couples, slots: Slots) -> Couples:
+        """Replace couples that are excluded; returns the same couples if there are none."""
+        if not excluded:
+            return couples
+        proposed = [(i, j) for i, j in couples.tolist()]
+        repaired = replace_forbidden(proposed, slots.tolist(), excluded, self._worth)
+        return np.array(repaired, np.int64).reshape(-1, 2)
+
+    def _matching(self, couples: Couples, slots: Slots) -> Matching:
         """Name the players of `couples`; the other players of `slots` wait."""
-        names = self._roster.names
-        coupled = {slot for couple in couples for slot in couple}
-        waiting = [names[slot] for slot in slots.tolist() if slot not in coupled]
-        return Matching([(names[i], names[j]) for i, j in couples], waiting)
+        low, high = (self._roster.named(each) for each in couples.T)
+        waiting = slots[:0]
+        if 2 * len(couples) < len(slots):
+            waiting = np.setdiff1d(slots, couples, assume_unique=True)
+        return Matching.of_distinct(zip(low, high, strict=True), self._roster.named(waiting))
 
     def _counts(self) -> str:
-        counts = f"{len(self.players)} players, {self._pending.total()} outcomes pending"
+        pending = self._pending.total
+        counts = f"{len(self._roster)} players, {pending} outcomes pending"
         known = self._running.statistics
         return counts if known is None else f"{counts}, {known.tries.sum()} learnt"
 

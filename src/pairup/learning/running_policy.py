@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -21,21 +23,20 @@ from pairup.kernels.runtime.dispatch import (
 from pairup.kernels.runtime.foreign_steps import for_state
 from pairup.kernels.runtime.proposal_check import explain_broken_rule
 from pairup.kernels.runtime.randomness import POLICY, stream_key
-from pairup.learning.observation import ObservedCouples
-from pairup.learning.roster import SlotCouple
+from pairup.learning.observed_couples import ObservedCouples
+from pairup.learning.roster import Couples
 from pairup.meeting_graph import MeetingGraph
 from pairup.policies.base import Policy, Slots, StartContext
 from pairup.policies.couple_counts import CoupleCounts, Integers, observe_counts
 from pairup.policies.growth import Growth
 
 _MIN_CAPACITY = 4
-_ANSWER_CODES = {True: 1, False: 0, None: -1}  # of the compiled steps
 
 
 class RunningPolicy:
     """A policy at work on the players in some slots. It knows slots, not names.
 
-    `capacity`, the number of slots there is room for, grows with the players present.
+    `capacity`, the number of slots there is room for, grows with the players known.
     """
 
     def __init__(self, policy: Policy, seed: int, capacity: int) -> None:
@@ -43,8 +44,10 @@ class RunningPolicy:
         self.seed = checked_seed(seed)
         self.capacity = capacity
         self._state = self._started(capacity)
-        self.present: Slots = np.zeros(0, np.int64)
-        self._is_told_present = True  # of who is present now
+        self._is_present = np.zeros(capacity, np.bool_)  # by slot
+        self._count = 0  # players present
+        self._present: Slots | None = None  # their slots, None if those changed
+        self._is_told_present = True  # whether the state knows them
         self.rounds = 0  # matchings proposed so far, by this policy or by others
         self.rounds_seen = 0  # ... that are in the state
         self._available: Slots | None = None
@@ -61,19 +64,73 @@ class RunningPolicy:
     def state(self, state: Any) -> None:
         self._state = state
 
-    def set_present(self, present: Slots) -> None:
-        """Note which slots have a player, ascending; an error leaves everything as it was.
+    @property
+    def present(self) -> Slots:
+        """The slots of the players present, ascending."""
+        if self._present is None:
+            self._present = np.flatnonzero(self._is_present)
+        return self._present
+
+    def enter(self, slot: int) -> None:
+        """Let the player in a slot in; an error leaves everything as it was.
 
         The policy is told when its state is used next, once for all who came and went.
         """
+        self.policy.check_players(self._count + 1)
+        self.provide_for(slot)
+        self._is_present[slot] = True
+        self._note_present(self._count + 1)
+
+    def leave(self, slot: int) -> None:
+        """Let the player in a slot go, who may come back; see `forget`."""
+        self._is_present[slot] = False
+        self._note_present(self._count - 1)
+
+    def forget(self, slot: int, rate: float | None = None) -> None:
+        """Erase what was learnt of the player in a slot, before it goes; a policy may refuse."""
+        if rate is None:
+            self.policy.forget(self._state, slot)
+        else:
+            self.policy.forget(self._state, slot, rate)
+        self._available = None
+
+    def set_present(self, present: Slots) -> None:
+        """Let all players in some slots in, and all others go."""
         self.policy.check_players(len(present))
-        if len(present) and present[-1] >= self.capacity:
-            self._enlarge()
-        self.present, self._available = present, None
+        self.provide_for(int(present.max(initial=-1)))
+        self._is_present[:] = False
+        self._is_present[present] = True
+        self._note_present(len(present))
+
+    def provide_for(self, slot: int) -> None:
+        """Make room for a slot: capacity doubles, so that growth costs little per player."""
+        capacity = self.capacity
+        while slot >= capacity:
+            capacity = max(2 * capacity, _MIN_CAPACITY)
+        if capacity > self.capacity:
+            larger = self._started(capacity)
+            self.policy.set_present(larger, self.present)
+            self.state = self.policy.load(larger, self.policy.saved(self.state))
+            self._is_present = np.pad(self._is_present, (0, capacity - self.capacity))
+            self.capacity, self._available = capacity, None
+
+    @contextmanager
+    def unless_error(self) -> Iterator[None]:
+        """Take back who came, and the room that was made for them, if an error comes."""
+        before = vars(self) | {"_is_present": self._is_present.copy()}
+        try:
+            yield
+        except BaseException:
+            vars(self).update(before)
+            self._note_present(self._count)
+            raise
+
+    def _note_present(self, count: int) -> None:
+        self._count, self._present, self._available = count, None, None
         # Most policies do not ask.
         self._is_told_present = type(self.policy).set_present is Policy.set_present
 
-    def propose(self, available: Slots) -> list[SlotCouple]:
+    def propose(self, available: Slots) -> Couples:
         """Couple the players in the slots `available`, at least two, but for an odd one out.
 
         Whether the matching is proposed, which counts as a round, is for the caller to decide.
@@ -87,9 +144,9 @@ class RunningPolicy:
         if not is_ours(type(self.policy)):
             self._check(status, couples, available)
         self.rounds_seen = self.rounds + 1
-        return [(i, j) for i, j in couples.tolist()]
+        return couples
 
-    def propose_on_graph(self, available: Slots, graph: MeetingGraph) -> list[SlotCouple]:
+    def propose_on_graph(self, available: Slots, graph: MeetingGraph) -> Couples:
         """Couple players in the slots `available` who may meet; others wait."""
         self.policy.check_graph()
         self._catch_up()
@@ -100,7 +157,7 @@ class RunningPolicy:
         couples = np.full((len(available) // 2, 2), NOBODY, np.int64)
         propose_step(state, couples)
         self.rounds_seen = self.rounds + 1
-        return [(i, j) for i, j in couples.tolist() if i != NOBODY]
+        return couples[couples[:, 0] != NOBODY]
 
     def _check(self, status: int, couples: NDArray[np.int64], available: Slots) -> None:
         """Refuse a proposal that is not a matching of the players available."""
@@ -108,43 +165,34 @@ class RunningPolicy:
         if broken:
             raise PolicyError(f"{self.policy.name} broke a rule: {broken}")
 
-    def leader(self, available: Slots) -> list[SlotCouple] | None:
+    def leader(self, available: Slots) -> Couples | None:
         """List the couples that look best among the slots `available`, best first, if known."""
         self._catch_up()
         self._set_available(available)
         couples = self.policy.leader(self.state)
         if couples is None:
             return None
-        return [(i, j) for i, j in couples.tolist() if j < self.capacity]  # not the phantom's
+        return couples[couples[:, 1] < self.capacity]  # not the phantom's
 
     def observe(self, observed: ObservedCouples) -> None:
         """Learn from feedback: from answers if the policy can, else from outcomes."""
-        by_answers = ObservedCouples()
-        by_outcome = ObservedCouples()
-        for couple, feedback in observed:
-            answered = self.policy.learns_from_answers and feedback.accepted != (None, None)
-            (by_answers if answered else by_outcome).append((couple, feedback))
-        if by_outcome:
-            couples = np.array([couple for couple, _ in by_outcome], np.int64)
-            played = np.array([feedback.decision for _, feedback in by_outcome], np.bool_)
-            self.state = self.policy.reserve(self.state, couples)
-            for_state(observe_step, self.state)(self.state, couples, played)
-        if by_answers:
-            couples = np.array([couple for couple, _ in by_answers], np.int64)
-            answers = [feedback.completed.accepted for _, feedback in by_answers]
-            codes = [[_ANSWER_CODES[one], _ANSWER_CODES[other]] for one, other in answers]
-            self.state = self.policy.reserve(self.state, couples)
-            step = for_state(observe_answers_step, self.state)
-            step(self.state, couples, np.array(codes, np.int64))
+        couples, told = observed.couples, observed.told
+        if not len(couples):
+            return
+        self.state = self.policy.reserve(self.state, couples)
+        if not self.policy.learns_from_answers or not told.any():
+            for_state(observe_step, self.state)(self.state, couples, observed.played)
+            return
+        if not told.all():
+            step = for_state(observe_step, self.state)
+            step(self.state, couples[~told], observed.played[~told])
+        answers = observed.answers[told].astype(np.int64)
+        for_state(observe_answers_step, self.state)(self.state, couples[told], answers)
 
     def observe_counts(self, counts: CoupleCounts) -> None:
         """Learn outcomes that were counted elsewhere, couple by couple, games first."""
         self.state = self.policy.reserve(self.state, counts.couples)
         observe_counts(self.state, counts)
-
-    def forget(self, slot: int) -> None:
-        """Erase what was learnt of the player in a slot; a policy may refuse."""
-        self.policy.forget(self._state, slot)
 
     @property
     def statistics(self) -> CoupleCounts | None:
@@ -175,11 +223,3 @@ class RunningPolicy:
         if self._available is None or not np.array_equal(available, self._available):
             self._available = available
             for_state(set_available_step, self.state)(self.state, available)
-
-    def _enlarge(self) -> None:
-        """Double the capacity, so that growth costs little per player who joins."""
-        capacity = max(2 * self.capacity, _MIN_CAPACITY)
-        larger = self._started(capacity)
-        self.policy.set_present(larger, self.present)
-        self.state = self.policy.load(larger, self.policy.saved(self.state))
-        self.capacity = capacity

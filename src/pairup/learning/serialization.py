@@ -14,7 +14,6 @@ import math
 import struct
 import sys
 import zlib
-from collections import Counter
 from collections.abc import Hashable
 from typing import Any
 
@@ -23,7 +22,8 @@ from numpy.typing import NDArray
 
 from pairup.checks import is_integer
 from pairup.errors import ArchiveError
-from pairup.learning.roster import Roster, SlotCouple
+from pairup.learning.pending_outcomes import PendingOutcomes
+from pairup.learning.roster import Roster
 from pairup.learning.running_policy import RunningPolicy
 from pairup.policies.base import get_known_policy
 from pairup.saved_arrays import Arrays, numbers, reading, require
@@ -34,16 +34,16 @@ _EVIDENCE = b"pairup evidence 1\n"
 _PREFIX = struct.Struct("<HQQ")  # version, bytes of the header, bytes of the whole body
 _DIGEST = 32
 
-Parts = tuple[Roster, Counter[SlotCouple], RunningPolicy]
+Parts = tuple[Roster, PendingOutcomes, RunningPolicy]
 
 
-def save(roster: Roster, pending: Counter[SlotCouple], running: RunningPolicy) -> bytes:
+def save(roster: Roster, pending: PendingOutcomes, running: RunningPolicy) -> bytes:
     """Make the bytes of a learner from its players, the outcomes pending and its policy."""
     header = _header(roster, pending, running) | {"rounds_seen": running.rounds_seen}
     return pack(header, running.policy.saved(running.state))
 
 
-def save_evidence(roster: Roster, pending: Counter[SlotCouple], running: RunningPolicy) -> bytes:
+def save_evidence(roster: Roster, pending: PendingOutcomes, running: RunningPolicy) -> bytes:
     """Make the bytes of what a learner was told: the same for the same facts, on every machine."""
     body = _body(_header(roster, pending, running), running.policy.evidence(running.state))
     return _EVIDENCE + body
@@ -64,7 +64,7 @@ def load(data: bytes) -> Parts:
         roster, pending, running = _started(header)
         running.state = running.policy.load(running.state, arrays)
         running.rounds_seen = _count(header, "rounds_seen")
-        _check_players(pending, running)
+        _check_players(roster, pending, running)
         return roster, pending, running
 
 
@@ -81,28 +81,37 @@ def load_evidence(data: bytes, cache: bytes | None) -> Parts:
             saved, rest = unpack(cache)
             running.state = running.policy.load(running.state, arrays | rest)
             running.rounds_seen = _count(saved, "rounds_seen")
-        _check_players(pending, running)
+        _check_players(roster, pending, running)
         return roster, pending, running
 
 
-def _header(roster: Roster, pending: Counter[SlotCouple], running: RunningPolicy) -> dict[str, Any]:
-    return {
+def _header(roster: Roster, pending: PendingOutcomes, running: RunningPolicy) -> dict[str, Any]:
+    header = {
         "policy": running.policy.known_as,
         "options": running.policy.options,
         "seed": running.seed,
         "capacity": running.capacity,
-        "players": [[slot, _pack_name(name)] for slot, name in sorted(roster.names.items())],
-        "awaited": [[*couple, count] for couple, count in sorted(pending.items())],
+        "players": _listed(roster, roster.slots),
+        "awaited": [[*couple, count] for couple, count in sorted(pending.counts.items())],
         "rounds": running.rounds,
     }
+    # As in versions that kept nobody: the same facts have the same bytes.
+    kept = _listed(roster, roster.kept_slots)
+    return header | {"kept": kept} if kept else header
+
+
+def _listed(roster: Roster, slots: NDArray[np.int64]) -> list[tuple[int, Any]]:
+    names = zip(slots.tolist(), roster.named(slots), strict=True)
+    # Most names are strings, which are what they are in JSON.
+    return [(i, name if type(name) is str else _pack_name(name)) for i, name in names]
 
 
 def _started(header: dict[str, Any]) -> Parts:
     """Start the policy of a saved learner with the same players present."""
     # Bytes that are not trusted never decide what is imported.
     policy = get_known_policy(header["policy"], **header["options"])
-    roster = _roster(header["players"], header["capacity"])
-    pending = Counter({(i, j): count for i, j, count in header["awaited"]})
+    roster = _roster(header["players"], header.get("kept", []), header["capacity"])
+    pending = PendingOutcomes({(i, j): count for i, j, count in header["awaited"]})
     running = RunningPolicy(policy, header["seed"], header["capacity"])
     running.set_present(roster.slots)
     running.rounds = _count(header, "rounds")
@@ -120,28 +129,27 @@ def _same(array: NDArray[Any], other: NDArray[Any] | None) -> bool:
     return other is not None and array.dtype == other.dtype and np.array_equal(array, other)
 
 
-def _roster(players: list[list[Any]], capacity: int) -> Roster:
-    roster = Roster(())
-    for slot, stored in players:
-        fits = isinstance(slot, int) and 0 <= slot < capacity
-        require(fits, f"slot {slot} is not one of its {capacity}")
-        require(slot not in roster.names, f"two players have slot {slot}")
-        roster.enter(_unpack_name(stored), slot)
-    return roster
+def _roster(players: list[list[Any]], kept: list[list[Any]], capacity: int) -> Roster:
+    slots = [slot for slot, _ in (*players, *kept)]
+    for slot in slots:
+        require(type(slot) is int and 0 <= slot < capacity, f"slot {slot} is not one of {capacity}")
+    require(len(set(slots)) == len(slots), "two players have the same slot")
+    groups = ([(slot, _unpack_name(name)) for slot, name in group] for group in (players, kept))
+    return Roster.restored(*groups)
 
 
-def _check_players(pending: Counter[SlotCouple], running: RunningPolicy) -> None:
-    """Refuse a saved learner that knows players who are not present."""
-    present = set(running.present.tolist())
-    for (i, j), count in pending.items():
-        fits = i < j and {i, j} <= present and count > 0
+def _check_players(roster: Roster, pending: PendingOutcomes, running: RunningPolicy) -> None:
+    """Refuse a saved learner that knows players who are neither present nor kept."""
+    is_known = np.zeros(running.capacity, np.bool_)
+    is_known[running.present] = True
+    for (i, j), count in pending.counts.items():
+        fits = 0 <= i < j < running.capacity and is_known[i] and is_known[j] and count > 0
         require(fits, f"it has {count} outcomes pending for slots {i} and {j}")
+    is_known[roster.kept_slots] = True
     counts = running.statistics
     if counts is not None:
-        met = np.zeros(running.capacity, np.bool_)
-        met[counts.low] = met[counts.high] = True
-        met[running.present] = False
-        require(not met.any(), "it knows players who are not present")
+        met = np.concatenate([counts.low, counts.high])
+        require(np.all(is_known[met]), "it knows players who are not present")
 
 
 def _check_slots(arrays: Arrays, capacity: int) -> None:

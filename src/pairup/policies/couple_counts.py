@@ -39,6 +39,11 @@ class CoupleCounts(NamedTuple):
         """The couples as rows of two slots."""
         return np.stack([self.low, self.high], axis=1).astype(np.int64)
 
+    def among(self, slots: Integers) -> CoupleCounts:
+        """Pick the couples whose players are both in `slots`."""
+        both = np.isin(self.low, slots) & np.isin(self.high, slots)
+        return CoupleCounts(*(each[both] for each in self))
+
     def between(self, one: Integers, other: Integers) -> tuple[Integers, Integers]:
         """Look up tries and games of couples in any order; 0 for couples that have not met."""
         low, high = np.broadcast_arrays(np.minimum(one, other), np.maximum(one, other))

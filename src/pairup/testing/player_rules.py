@@ -111,17 +111,45 @@ def gives_a_newcomer_no_record(variant: Variant) -> None:
 
 
 def forgets_players_who_left(variant: Variant) -> None:
-    """Of players who left nothing stays: learners with one player in common go on alike."""
+    """Of players who left nothing stays, if their partners are to forget them too.
+
+    Learners with one player in common go on alike.
+    """
     futures = []
     for seed in (0, 1):
         learner = variant.learner("abcdef")
         play(learner, 30, seed)
         for gone, new in zip("bcdef", "vwxyz", strict=True):
-            learner.leave(gone)
+            learner.leave(gone, rate=None)
             learner.join(new)
         expect_equal(learner.estimates(), [], "estimates of couples with a player who left")
         futures.append(learner)
     expect_same_future(futures[0], futures[1])
+
+
+def keeps_players_who_may_return(variant: Variant) -> None:
+    """A player who left and was kept finds its record again, and may be forgotten."""
+    learner = variant.learner("abcdef")
+    play(learner, 30)
+    known = sorted(learner.estimates())
+    for player in "eb":
+        learner.leave(player, forget=False)
+    expect_equal((set(learner.players), learner.kept), (set("acdf"), ("b", "e")), "players")
+    named = {player for each in learner.estimates() for player in each.couple}
+    expect(named <= set("acdf"), "estimates name players who are away")
+    expect_full(learner.propose(), "acdf")
+    expect_same_future(learner, Learner.from_bytes(learner.to_bytes()), rounds=0)
+    expect_equal(Learner.from_evidence(learner.evidence()).kept, ("b", "e"), "players kept")
+    for player in "be":
+        learner.join(player)
+    expect_equal(learner.kept, (), "players kept")
+    expect_equal(sorted(learner.estimates()), known, "estimates after the return")
+    learner.leave("b", forget=False)
+    learner.forget("b")
+    learner.join("b")
+    named = {player for each in learner.estimates() for player in each.couple}
+    expect("b" not in named, "a player who was forgotten has estimates")
+    expect_full(play(learner, 5)[-1], "abcdef")
 
 
 def takes_any_hashable_name(variant: Variant) -> None:
@@ -145,5 +173,6 @@ RULES = (
     lets_all_leave_and_others_come,
     gives_a_newcomer_no_record,
     forgets_players_who_left,
+    keeps_players_who_may_return,
     takes_any_hashable_name,
 )
