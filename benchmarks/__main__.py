@@ -23,6 +23,8 @@ SUBJECTS = (
     "memory",
     "storage",
     "service",
+    "pool_sizes",
+    "pool_logs",
 )
 
 

@@ -121,9 +121,13 @@ class Operations:
         return Request("PUT", path, PlayerView, {"status": status})
 
     @operation
-    def leave(self, pool: str, player: str) -> Request[None]:
-        """Let a player leave; what was learnt about it is forgotten."""
-        return Request("DELETE", _path("pools", pool, "players", player), type(None))
+    def leave(self, pool: str, player: str, forget: bool | None = None) -> Request[None]:
+        """Let a player leave; whether what was learnt is forgotten, the pool's rules say.
+
+        With `forget` it is, also if the player left before and was kept; otherwise it is not.
+        """
+        query = {"forget": None if forget is None else str(forget).lower()}
+        return Request("DELETE", _path("pools", pool, "players", player), type(None), query=query)
 
     @operation
     def put_players(self, pool: str, wishes: Mapping[str, BatchWish]) -> Request[PlayerResults]:

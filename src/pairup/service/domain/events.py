@@ -99,10 +99,14 @@ class Moved(Event):
 
 @dataclass(frozen=True)
 class Left(Event):
-    """A player left; what was learnt about them is forgotten."""
+    """A player left; what was learnt about them is forgotten, or kept until they return."""
 
     kind: ClassVar[str] = "left"
     player: str
+    forget: bool = True
+    # As estimated for a player who is forgotten: against it partners keep what they learnt in
+    # common games. None: they forget it.
+    rate: float | None = None
 
 
 @dataclass(frozen=True)
@@ -125,10 +129,21 @@ class PlayersMoved(Event):
 
 @dataclass(frozen=True)
 class PlayersLeft(Event):
-    """Players of a batch left; what was learnt about them is forgotten."""
+    """Players of a batch left; what was learnt about them is forgotten, or kept."""
 
     kind: ClassVar[str] = "players_left"
     players: list[str]
+    forget: bool = True
+    rates: list[float] | None = None  # of players who are forgotten; see the event `left`
+
+
+@dataclass(frozen=True)
+class Erased(Event):
+    """The record of a player who had left was erased."""
+
+    kind: ClassVar[str] = "erased"
+    player: str
+    rate: float | None  # see the event `left`
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ class Players:
         self.wishes: dict[str, str] = {}  # waiting, away or playing, if no game is proposed
         self.games: dict[str, str] = {}  # the open game of each player who has one
         self.met: dict[str, int] = {}  # number of learnt outcomes
+        self.kept: dict[str, int] = {}  # the same of players who left and may return
         self.waiting: dict[str, None] = {}  # those who can be proposed a game
         self._free = {WAITING: 0, PLAYING: 0, AWAY: 0}  # number without an open game
 
@@ -46,9 +47,9 @@ class Players:
             AWAY: free[AWAY],
         }
 
-    def join(self, player: str, status: str, met: int = 0) -> None:
-        """Let a player in."""
-        self.wishes[player], self.met[player] = status, met
+    def join(self, player: str, status: str) -> None:
+        """Let a player in, or in again."""
+        self.wishes[player], self.met[player] = status, self.kept.pop(player, 0)
         self._add_free(player, status)
 
     def move(self, player: str, status: str) -> None:
@@ -58,10 +59,12 @@ class Players:
             self._take_free(player, before)
             self._add_free(player, status)
 
-    def leave(self, player: str) -> None:
+    def leave(self, player: str, forget: bool) -> None:
         """Let a player go who is not in an open game."""
         self._take_free(player, self.wishes.pop(player))
-        del self.met[player]
+        met = self.met.pop(player)
+        if not forget:
+            self.kept[player] = met
 
     def begin_game(self, player: str, game: str) -> None:
         """Note the open game of a player who has none."""
@@ -84,14 +87,17 @@ class Players:
 
     def as_json(self) -> list[Any]:
         """Return names, wishes and numbers of outcomes, in the order in which they came."""
-        return [list(self.wishes), list(self.wishes.values()), list(self.met.values())]
+        present = [list(self.wishes), list(self.wishes.values()), list(self.met.values())]
+        return [present, list(self.kept.items())]
 
     @classmethod
     def from_json(cls, stored: list[Any], games: Mapping[str, OpenGame]) -> Players:
         """Read players back, with the open games that there are."""
-        players = cls()
-        for player, status, met in zip(*stored, strict=True):
-            players.join(player, status, met)
+        players, (present, kept) = cls(), stored
+        for player, status, met in zip(*present, strict=True):
+            players.join(player, status)
+            players.met[player] = met
+        players.kept = dict(kept)
         for game in games.values():
             for player in game.players:
                 players.begin_game(player, game.id)

@@ -18,7 +18,7 @@ from pairup.errors import PairupError, ServiceError
 from pairup.learning import Learner
 from pairup.matching import Matching
 from pairup.service.domain import events
-from pairup.service.domain.clock import Moment
+from pairup.service.domain.clock import SECOND, Moment
 from pairup.service.domain.counters import Counters, count
 from pairup.service.domain.events import Recorded, Version, dumps
 from pairup.service.domain.forecast import forecast_pairings
@@ -28,7 +28,8 @@ from pairup.service.domain.pool_rules import Rules
 from pairup.service.domain.version import current_version
 
 _FORMAT = 6
-_DECIMALS = 6  # of chances: more would be stored, and mean nothing
+_DECIMALS = 6  # of chances and rates: more would be stored, and mean nothing
+_MIN_HALF_LIVES = 1 / 64  # by which what was learnt fades at once
 
 
 class Pool:
@@ -50,6 +51,7 @@ class Pool:
         self.seq = 0
         self.items = 0  # players and games that the log told of
         self.at: Moment = 0
+        self.faded_at: Moment = 0  # until when what was learnt has faded
         self.name = ""
         self.deleted = False
         self.version: Version | None = None  # that wrote the log last
@@ -107,6 +109,11 @@ class Pool:
         self.apply(recorded)
         return recorded
 
+    def rates(self, players: Sequence[str]) -> list[float] | None:
+        """Return the estimated rates of players, also of kept ones; None if there are none."""
+        found = {each.player: each.rate for each in self.learner.rates(players)}
+        return [round(found[player], _DECIMALS) for player in players] if found else None
+
     def apply(self, recorded: Recorded) -> None:
         """Take in an event, which must be the next one."""
         if recorded.seq != self.seq + 1:
@@ -115,6 +122,7 @@ class Pool:
                 "the log is damaged, restore a copy of the database"
             )
         try:
+            self._fade(recorded.at)
             _APPLY[type(recorded.event)](self, recorded.event)
         except Exception as error:  # whatever a damaged event leads to, only this pool is lost
             said = str(error) if isinstance(error, PairupError) else repr(error)
@@ -124,6 +132,19 @@ class Pool:
             ) from error
         self.seq, self.at = recorded.seq, recorded.at
         self.items += recorded.event.items
+
+    def _fade(self, now: Moment) -> None:
+        """Let what was learnt fade by the time since it last did, if the rules say so.
+
+        By the dates of events alone, and not before it makes a difference.
+        """
+        if self.rules.memory_s is None:
+            self.faded_at = now
+            return
+        half_lives = (now - self.faded_at) / (self.rules.memory_s * SECOND)
+        if half_lives >= _MIN_HALF_LIVES:
+            self.learner.fade(half_lives)
+            self.faded_at = now
 
     def _created(self, event: events.Created) -> None:
         self.name, self.rules = event.name, Rules(**event.rules)
@@ -157,12 +178,17 @@ class Pool:
             self.players.move(player, event.status)
 
     def _left(self, event: events.Left) -> None:
-        self.learner.leave(event.player)
-        self.players.leave(event.player)
+        self.learner.leave(event.player, forget=event.forget, rate=event.rate)
+        self.players.leave(event.player, event.forget)
 
     def _players_left(self, event: events.PlayersLeft) -> None:
-        for player in event.players:
-            self._left(events.Left(player))
+        rates: Sequence[float | None] = event.rates or [None] * len(event.players)
+        for player, rate in zip(event.players, rates, strict=True):
+            self._left(events.Left(player, event.forget, rate))
+
+    def _erased(self, event: events.Erased) -> None:
+        self.learner.forget(event.player, rate=event.rate)
+        del self.players.kept[event.player]
 
     def _proposed(self, event: events.Proposed) -> None:
         matching = Matching([game["players"] for game in event.games], event.waiting)
@@ -273,6 +299,7 @@ class Pool:
             "seq": self.seq,
             "items": self.items,
             "at": self.at,
+            "faded_at": self.faded_at,
             "name": self.name,
             "deleted": self.deleted,
             "version": self.version,
@@ -312,6 +339,7 @@ class Pool:
             raise ValueError(f"format {state['format']}")
         self.version = state["version"]
         self.seq, self.items, self.at = state["seq"], state["items"], state["at"]
+        self.faded_at = state["faded_at"]
         self.name, self.deleted = state["name"], state["deleted"]
         self.rules = Rules(**state["rules"])
         self.games = OpenGames.from_json(state["games"])

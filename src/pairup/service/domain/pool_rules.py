@@ -35,6 +35,8 @@ class Rules:
     unreported: Literal["discard", "cancelled"] = "discard"
     timeout_declines: bool = False
     after_game: Literal["waiting", "playing"] = "waiting"
+    keep_records: bool = False  # of players who leave, until they return or ask for erasure
+    memory_s: float | None = None  # half-life of what was learnt; None: it does not fade
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Rules:
@@ -60,7 +62,10 @@ class Rules:
                 f"{policy.name} cannot serve a pool, whose players come and go: "
                 f"serve {DEFAULT_POLICY}"
             )
-        policy.learner(())  # a policy that needs something else, such as a horizon, refuses
+        # A policy that needs something else, such as a horizon, or that cannot fade, refuses.
+        learner = policy.learner(())
+        if self.memory_s is not None:
+            learner.fade(0.0)
         return policy
 
     def check_options(self) -> None:

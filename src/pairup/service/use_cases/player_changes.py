@@ -21,19 +21,34 @@ def put_player(
     """Let a player join, wait or be away; returns the player, and whether they joined."""
     known = work.pool.players.wishes.get(player)
     if known is None:
-        check_room(work.pool, max_players)
+        if player not in work.pool.players.kept:
+            check_room(work.pool, max_players)
         work.add(events.Joined(player, status))
     elif known != status:
         work.add(events.Moved(player, status))
     return views.player(work.pool, player), known is None
 
 
-def remove_player(work: UnitOfWork, player: str) -> None:
-    """Let a player leave: what was learnt about them is forgotten, an open game is released."""
-    check_known(work.pool, player)
-    if player in work.pool.players.games:
-        work.add(events.Released([work.pool.players.games[player]], "left"))
-    work.add(events.Left(player))
+def remove_player(work: UnitOfWork, player: str, forget: bool | None = None) -> None:
+    """Let a player leave, whose open game is released.
+
+    Whether what was learnt about them is forgotten, the pool's rules say if `forget` does not. To
+    forget a player who left before erases the record that was kept.
+    """
+    pool = work.pool
+    if forget and player in pool.players.kept:
+        work.add(events.Erased(player, _rate(pool, player)))
+        return
+    check_known(pool, player)
+    if player in pool.players.games:
+        work.add(events.Released([pool.players.games[player]], "left"))
+    forget = not pool.rules.keep_records if forget is None else forget
+    work.add(events.Left(player, forget, _rate(pool, player) if forget else None))
+
+
+def _rate(pool: Pool, player: str) -> float | None:
+    rates = pool.rates([player])
+    return rates[0] if rates else None
 
 
 def put_players(
@@ -68,7 +83,9 @@ class _Batch:
         if games:
             self._work.add(events.Released(list(games), "left"))
         if players:
-            self._work.add(events.PlayersLeft(players))
+            forget = not self._work.pool.rules.keep_records
+            rates = self._work.pool.rates(players) if forget else None
+            self._work.add(events.PlayersLeft(players, forget, rates))
         self._left = set(players)
 
     def _busy(self, player: str) -> bool:
@@ -98,8 +115,9 @@ class _Batch:
         if known is not None:
             self._moved[status].append(player)
             return "moved"
-        check_room(self._work.pool, self._max_players, self._joining)
-        self._joining += 1
+        if player not in self._players.kept:
+            check_room(self._work.pool, self._max_players, self._joining)
+            self._joining += 1
         self._joined[status].append(player)
         return "joined"
 
@@ -116,11 +134,12 @@ class _Batch:
 def check_room(pool: Pool, max_players: int, joining: int = 0) -> None:
     """Refuse one more player than a pool takes, where some are `joining` already."""
     players = len(pool.players) + joining
-    if players >= max_players:
+    known = players + len(pool.players.kept)
+    if known >= max_players:
         raise RefusalError(
             "pool-full",
-            f"pool {pool.name!r} has {players} players, the most that the setting "
-            "max_players allows: let someone leave, raise it, or create another pool",
+            f"pool {pool.name!r} knows {known} players, the most that the setting max_players "
+            "allows: let someone leave and be forgotten, raise it, or create another pool",
         )
     try:
         pool.learner.policy.check_players(players + 1)

@@ -153,9 +153,10 @@ class Service:
         command = partial(player_changes.put_players, wanted=wanted, max_players=most)
         return self.pools.change_once(pool, command, request)
 
-    def remove_player(self, pool: str, player: str) -> None:
-        """Let a player leave: what was learnt about them is forgotten, an open game is released."""
-        self.pools.change(pool, partial(player_changes.remove_player, player=player))
+    def remove_player(self, pool: str, player: str, forget: bool | None = None) -> None:
+        """Let a player leave; what was learnt about them is forgotten, or kept for a return."""
+        command = partial(player_changes.remove_player, player=player, forget=forget)
+        self.pools.change(pool, command)
 
     def show_player(self, pool: str, player: str) -> View:
         """Show a player."""

@@ -32,6 +32,13 @@ _JOINED = {"model": PlayerView, "description": "The player joined."}
 StatusFilter = Annotated[
     PlayerStatus | None, Query(alias="status", description="Status of the players to list.")
 ]
+Forget = Annotated[
+    bool | None,
+    Query(
+        description="Whether the player's record is erased; by default unless the pool's rule "
+        "`keep_records` says otherwise."
+    ),
+]
 
 
 @router.get("", response_model=PlayerPage, responses=refusals(404))
@@ -87,8 +94,14 @@ def put_player(
 
 
 @router.delete("/{player:path}", status_code=204, responses=refusals(404, 409))
-def remove_player(caller: CurrentCaller, pool: PoolName, player: PlayerPath) -> Response:
-    """Let a player leave: what was learnt about them is forgotten, an open game is released."""
+def remove_player(
+    caller: CurrentCaller, pool: PoolName, player: PlayerPath, forget: Forget = None
+) -> Response:
+    """Let a player leave, and forget what was learnt about them; an open game is released.
+
+    With `forget=false`, or by the pool's rule `keep_records`, their record is kept until they join
+    again; `forget=true` erases the record of a player who left before, too.
+    """
     caller.require("write", pool)
-    caller.service.remove_player(pool, player)
+    caller.service.remove_player(pool, player, forget)
     return Response(status_code=204)

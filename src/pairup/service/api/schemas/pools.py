@@ -27,7 +27,8 @@ from pairup.service.domain.states import (
 
 _Number = Annotated[float, Field(gt=-MAX_INTEGER, lt=MAX_INTEGER, allow_inf_nan=False)]
 _Integer = Annotated[int, Field(gt=-MAX_INTEGER, lt=MAX_INTEGER)]
-Option = bool | _Integer | _Number | Annotated[str, Field(max_length=256)] | None
+_Numbers = Annotated[list[_Number], Field(max_length=8)]
+Option = bool | _Integer | _Number | Annotated[str, Field(max_length=256)] | _Numbers | None
 _OptionName = Annotated[str, Field(max_length=64)]
 Options = Annotated[dict[_OptionName, Option], Field(max_length=32, examples=[{"period": 2}])]
 Seed = Annotated[
@@ -36,6 +37,17 @@ Seed = Annotated[
 Lifetime = Annotated[
     float,
     Field(gt=0, le=31 * 86_400, allow_inf_nan=False, description="Seconds until a game expires."),
+]
+
+
+Memory = Annotated[
+    float,
+    Field(
+        ge=60,
+        le=100 * 366 * 86_400,
+        allow_inf_nan=False,
+        description="Half-life in seconds of what was learnt; null: it does not fade.",
+    ),
 ]
 
 
@@ -56,9 +68,17 @@ class RulesChange(Body):
         None, description="Status of players after a game, until they are said to wait again."
     )
 
+    keep_records: bool | None = Field(
+        None, description="Whether records of players who leave are kept until they return."
+    )
+    memory_s: Memory | None = None
+
     def given(self) -> dict[str, Any]:
         """Return the rules that were sent."""
-        return self.model_dump(exclude_none=True, exclude={"name"})
+        given = self.model_dump(exclude_none=True, exclude={"name"})
+        if "memory_s" in self.model_fields_set:  # where null has a meaning
+            given["memory_s"] = self.memory_s
+        return given
 
 
 class NewPool(RulesChange):
@@ -83,12 +103,14 @@ class PoolView(BaseModel):
 
     name: PoolName
     policy: str
-    options: dict[str, bool | int | float | str | None]
+    options: dict[str, bool | int | float | str | list[float] | None]
     seed: int
     lifetime_s: float
     unreported: Unreported
     timeout_declines: bool
     after_game: AfterGame
+    keep_records: bool
+    memory_s: float | None
     players: PlayerCounts
     open_games: int
     seq: int = Field(description="Number of the last event.")
