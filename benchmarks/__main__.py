@@ -14,6 +14,7 @@ from rich.table import Table
 SUBJECTS = (
     "rounds",
     "rivals",
+    "rankings",
     "foreign",
     "sparse_matchings",
     "limit",

@@ -58,8 +58,9 @@ def play(policy: Policy, pairs: int, rounds: int, replication: int = 0) -> objec
 class Compiled:
     """Replication 0 of seed 0 in the compiled loop, to be played on in steps."""
 
-    def __init__(self, policy: Policy, pairs: int, rounds: int) -> None:
-        self.playthrough = Playthrough(problem_of(pairs), policy, rounds, 0, 0)
+    def __init__(self, policy: Policy, problem: int | Problem, rounds: int) -> None:
+        problem = problem_of(problem) if isinstance(problem, int) else problem
+        self.playthrough = Playthrough(problem, policy, rounds, 0, 0)
 
     def __call__(self, until: int) -> tuple[int, float]:
         self.playthrough.play_to(until)

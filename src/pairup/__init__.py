@@ -51,6 +51,7 @@ from pairup.learning import Estimate, Learner, Rate
 from pairup.matching import Matching
 from pairup.policies import (
     ESCB,
+    GRAB,
     OSUB,
     SAM,
     CombThompson,
@@ -63,6 +64,7 @@ from pairup.policies import (
     Uniform,
     Unimodal,
     UnimodalThompson,
+    UniRank,
     get_policy,
     policy_names,
 )
@@ -72,6 +74,7 @@ from pairup.simulation.simulate import simulate
 
 __all__ = [
     "ESCB",
+    "GRAB",
     "OSUB",
     "SAM",
     "ArchiveError",
@@ -100,6 +103,7 @@ __all__ = [
     "Run",
     "ServiceError",
     "SimulationError",
+    "UniRank",
     "Uniform",
     "Unimodal",
     "UnimodalThompson",

@@ -8,18 +8,24 @@ import pytest
 from pairup import (
     SAM,
     ExperimentError,
+    PolicyError,
     Problem,
     Unimodal,
+    get_policy,
     load_experiment,
     policy_names,
     shipped_experiments,
 )
+from pairup.experiments.click_models import click_model_settings
 from pairup.experiments.experiment import Entry, Experiment
 from pairup.experiments.experiment_file import copy_experiment
 from pairup.experiments.families import FAMILIES, PosedProblem
 from pairup.experiments.figure_spec import FigureSpec
+from pairup.experiments.race import build_race
 from pairup.experiments.work_units import split_into_units
+from pairup.policies.base import check_fit
 from tests.support.paths import DOCS
+from tests.support.policy_variants import two_sided_variants, variants
 
 GOOD = """
 name = "race"
@@ -498,10 +504,40 @@ def test_the_field_is_every_policy_on_two_problems():
     names = [posed.problem.name for posed in field.problems]
     assert names == ["from_zero(4, 0.1)", "around(0.5, 4, 0.1)"]
     raced = {entry.policy.name for entry in field.entries}
-    assert raced == set(policy_names()) - {"oracle"}  # a policy that knows the rates runs no race
+    able = {name for name in policy_names() if not get_policy(name).needs_sides}
+    assert raced == able - {"oracle"}  # a policy that knows the rates runs no race
     for other in PAPER:  # the same policies under the same names
         assert set(load_experiment(other).entries) <= set(field.entries)
     assert all(len(entry.label) <= 10 for entry in field.entries)
+
+
+def test_the_field_on_two_sides_is_every_policy_that_plays_there():
+    field = load_experiment("field-two-sided")
+    able = set()
+    for variant in [*variants(), *two_sided_variants()]:
+        try:
+            check_fit(variant.policy([0.5]), field.problems[0].problem)
+        except PolicyError:
+            continue
+        able.add(variant.policy_class.name)
+    assert {entry.policy.name for entry in field.entries} == able - {"oracle"}
+    race = build_race((), "click_model:setting=kdd-2", 10, 1, everyone=True)
+    assert race.experiment.entries == field.entries
+    assert not race.left_out
+
+
+@pytest.mark.parametrize("name", ["rankings", "rankings-kdd"])
+def test_shipped_rankings_have_all_click_models(name):
+    experiment = load_experiment(name)
+    assert (experiment.rounds, experiment.replications) == (100_000, 20)
+    settings = [posed.parameters["setting"] for posed in experiment.problems]
+    queries = name == "rankings-kdd"
+    known = [each for each in click_model_settings() if each.startswith("kdd-") == queries]
+    assert settings == known
+    assert {figure.name for figure in experiment.figures} == set(known)
+    for posed in experiment.problems:
+        rows, columns = posed.problem.sides
+        assert (5 <= rows <= 11 and columns == 3) if queries else (rows, columns) == (10, 5)
 
 
 def test_shipped_problems_are_the_papers():

@@ -2,11 +2,16 @@
 
 import pytest
 
-from pairup.testing.check_policy import RULES
-from tests.support.policy_variants import variants
+from pairup.testing.check_policy import rules_for
+from tests.support.policy_variants import two_sided_variants, variants
+
+CASES = [
+    pytest.param(variant, rule, id=f"{variant}-{rule.__name__}")
+    for variant in [*variants(), *two_sided_variants()]
+    for rule in rules_for(variant.policy_class)
+]
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
-@pytest.mark.parametrize("variant", variants(), ids=str)
+@pytest.mark.parametrize(("variant", "rule"), CASES)
 def test_contract(variant, rule):
     rule(variant)

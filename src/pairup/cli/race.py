@@ -25,7 +25,8 @@ def race(  # noqa: PLR0913 - a parameter is an option
         bool,
         typer.Option(
             "--all",
-            help="Race every policy, on the two problems of the shipped experiment `field`.",
+            help="Race every policy, on the two problems of the shipped experiment `field`; on a "
+            "problem of two sides those of `field-two-sided`.",
         ),
     ] = False,
     problem: Annotated[
@@ -52,7 +53,8 @@ def race(  # noqa: PLR0913 - a parameter is an option
     rounds: Annotated[
         int | None,
         typer.Option(
-            help="Rounds of each replication.", show_default="100,000; with --all 1,000,000"
+            help="Rounds of each replication.",
+            show_default="100,000; with --all the field's",
         ),
     ] = None,
     replications: Annotated[int, typer.Option(help="Replications of each policy.")] = 20,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pairup.checks import is_integer, is_number
+from pairup.experiments.click_models import click_model
 from pairup.experiments.toml_table import Table
 from pairup.problem import Problem
 
@@ -146,6 +147,7 @@ FAMILIES: dict[str, tuple[Callable[..., Problem], dict[str, str], tuple[str, ...
         {"rows": "rates", "columns": "rates", "draws": "word"},
         ("rows", "columns"),
     ),
+    "click_model": (click_model, {"setting": "word"}, ("setting",)),
     "random_graph": (
         Problem.random_graph,
         {"players": "count", "density": "number", "seed": "count", "random_worth": "switch"},
@@ -173,6 +175,7 @@ _ABOUT = {
     "matrix": "the probability that each couple plays, as a symmetric matrix",
     "piecewise": "acceptance rates that change after given numbers of rounds",
     "two_sided": "rates of rows and columns, who meet only the other side, as items and positions",
+    "click_model": "items and positions of a public click model, by the name of its setting",
     "random_graph": "uniform rates, and each couple may meet with the probability `density`",
     "line": "players on a line who meet within a window, worth less with their distance",
     "groups": "uniform rates of players in groups who meet their own group only",

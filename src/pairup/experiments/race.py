@@ -46,7 +46,7 @@ def build_race(
     their rival), those of your own as ``module:Class`` or ``module:Class:option=value,...``, whose
     module may be a file in the current folder; the problem as ``family:parameter=value,...``.
     `everyone` races every policy: the shipped experiment ``field``, on its problems or on
-    `problem`, and for its rounds by default.
+    `problem`, and for its rounds by default; on a problem of two sides ``field-two-sided``.
 
     Examples
     --------
@@ -63,10 +63,12 @@ def build_race(
         return Race(experiment.scaled(_ROUNDS if rounds is None else rounds, replications), {})
     if policies:
         raise ExperimentError(f"--all races every policy: leave it out, or {policies[0]!r}")
-    field = load_experiment("field").scaled(rounds, replications)
-    field = dataclasses.replace(field, seed=seed)
-    if problem:
-        field = _on_one_problem(field, _one_problem(problem))
+    posed = _one_problem(problem) if problem else None
+    two_sided = posed is not None and posed.problem.sides is not None
+    field = load_experiment("field-two-sided" if two_sided else "field")
+    field = dataclasses.replace(field.scaled(rounds, replications), seed=seed)
+    if posed is not None:
+        field = _on_one_problem(field, posed)
     left_out = _left_out(field)
     able = tuple(entry for entry in field.entries if entry.label not in left_out)
     return Race(dataclasses.replace(field, entries=able), left_out)

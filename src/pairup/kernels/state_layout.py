@@ -40,6 +40,11 @@ import numpy as np
     # RankOneThompson.
     USED,             # columns of a row that are in use: the rest has no couples
     ANSWERED,         # whether any player's answer was ever observed
+    # UniRank.
+    ITEMS,            # items available
+    POSITIONS,        # positions available
+    BLOCKS,           # of the leader
+    LISTED,           # items in the blocks that were proposed
     # ESCB.
     CHANGED,          # the players available changed since the last search
     SLOTS,
@@ -48,7 +53,7 @@ import numpy as np
     LAST_ROUND,       # in which the list of candidates holds
     RAREST,           # the least tried couple of the branch that is searched
     COUNTERS,         # how many counters there are
-) = range(31)
+) = range(35)
 
 (
     # Unimodal.

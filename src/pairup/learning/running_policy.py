@@ -40,6 +40,7 @@ class RunningPolicy:
     """
 
     def __init__(self, policy: Policy, seed: int, capacity: int) -> None:
+        policy.check_sides(None)  # live players are on one side
         self.policy = policy
         self.seed = checked_seed(seed)
         self.capacity = capacity

@@ -14,6 +14,7 @@ from pairup.policies.comb_ucb import CombUCB
 from pairup.policies.epsilon_greedy import EpsilonGreedy
 from pairup.policies.escb import ESCB
 from pairup.policies.explore_then_commit import ExploreThenCommit
+from pairup.policies.grab import GRAB
 from pairup.policies.oracle import Oracle
 from pairup.policies.osub import OSUB
 from pairup.policies.rank_one_thompson import RankOneThompson
@@ -21,9 +22,11 @@ from pairup.policies.sam import SAM
 from pairup.policies.uniform import Uniform
 from pairup.policies.unimodal import Unimodal
 from pairup.policies.unimodal_thompson import UnimodalThompson
+from pairup.policies.unirank import UniRank
 
 __all__ = [
     "ESCB",
+    "GRAB",
     "OSUB",
     "SAM",
     "CombThompson",
@@ -33,6 +36,7 @@ __all__ = [
     "Oracle",
     "Policy",
     "RankOneThompson",
+    "UniRank",
     "Uniform",
     "Unimodal",
     "UnimodalThompson",

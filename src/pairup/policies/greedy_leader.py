@@ -5,11 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.kernels import greedy_leader, leader_counts, neighbours
-from pairup.kernels.state_layout import PRESENT
-from pairup.policies.base import Slots
+from pairup.kernels import greedy_leader, neighbours
 from pairup.policies.couples import CouplePolicy, couples_of
-from pairup.saved_arrays import Arrays, numbers, require
+from pairup.policies.leader_counting import LeaderCountingPolicy
 
 
 class GreedyLeaderPolicy(CouplePolicy):
@@ -24,32 +22,8 @@ class GreedyLeaderPolicy(CouplePolicy):
         return couples_of(state.leader)
 
 
-class LeaderCountingPolicy(GreedyLeaderPolicy):
-    """A policy whose state also counts how often each leader has led; see `kernels.neighbours`."""
-
-    def set_present(self, state: Any, present: Slots) -> None:
-        # Leaders of other players no longer count.
-        state.now[PRESENT] = len(present)
-        leader_counts.clear(state.counts)
+class GreedyNeighbourPolicy(LeaderCountingPolicy, GreedyLeaderPolicy):
+    """A policy that looks around its greedy leader; see `kernels.neighbours`."""
 
     def _update_leader(self, state: Any) -> None:
         neighbours.update_leader(state)
-
-    def grow(self, state: Any) -> Any:
-        return state._replace(counts=leader_counts.grown(state.counts))
-
-    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        counts = {"leaders": state.counts.keys, "leader_counts": state.counts.counts}
-        return super().saved(state) | counts
-
-    def load(self, state: Any, arrays: Arrays) -> Any:
-        super().load(state, arrays)
-        leaders, counts = arrays["leaders"], numbers(arrays, "leader_counts")
-        used = np.count_nonzero(leaders)
-        require(leaders.dtype == np.uint64, "its leaders are not fingerprints")
-        require(leaders.shape == counts.shape, "its leaders have no counts")
-        require(np.all(counts < 2**62), "some of its leaders have led too often")
-        sized = len(leaders).bit_count() == 1 and 2 * used <= len(leaders)
-        require(sized, "its table of leaders has a wrong size")
-        table = leader_counts.LeaderCounts(leaders.copy(), counts.copy(), np.array([used]))
-        return state._replace(counts=table)

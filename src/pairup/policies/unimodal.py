@@ -12,13 +12,13 @@ from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.greedy_leader import new_leader
 from pairup.kernels.state_layout import BY_PLAYERS, CLOCK_IS_ROUND, KL, new_counters, new_figures
 from pairup.policies.base import StartContext, register
-from pairup.policies.greedy_leader import LeaderCountingPolicy
+from pairup.policies.greedy_leader import GreedyNeighbourPolicy
 from pairup.problem import Problem
 
 
 @register
 @dataclass(frozen=True)
-class Unimodal(LeaderCountingPolicy):
+class Unimodal(GreedyNeighbourPolicy):
     """Play the leader or the most promising of its neighbours (Section 5 of the paper).
 
     The leader is the greedy matching by empirical means, its couples in the order of their choice.

@@ -12,12 +12,12 @@ from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.greedy_leader import new_leader
 from pairup.kernels.state_layout import BY_PLAYERS, PERIOD, new_counters
 from pairup.policies.base import StartContext, check_integer_option, register
-from pairup.policies.greedy_leader import LeaderCountingPolicy
+from pairup.policies.greedy_leader import GreedyNeighbourPolicy
 
 
 @register
 @dataclass(frozen=True)
-class UnimodalThompson(LeaderCountingPolicy):
+class UnimodalThompson(GreedyNeighbourPolicy):
     """Play the leader or the neighbour that is best in a draw from the posterior.
 
     As `Unimodal`, but with draws in place of optimistic indices (after Trinh et al., 2020): each

@@ -13,6 +13,7 @@ from pairup.testing import (
     proposal_rules,
     refusal_rules,
     saving_rules,
+    side_rules,
 )
 from pairup.testing.bounds_rule import stays_within_its_arrays
 from pairup.testing.expectation import BrokenContractError
@@ -27,6 +28,11 @@ RULES: tuple[Rule, ...] = (
     *player_rules.RULES,
     *refusal_rules.RULES,
 )
+
+
+def rules_for(policy_class: type[Policy]) -> tuple[Rule, ...]:
+    """Return the rules of a policy; one that is for two sides only has rules of its own."""
+    return side_rules.RULES if policy_class.needs_sides else RULES
 
 
 def check_policy(policy: Policy | type[Policy]) -> None:
@@ -59,10 +65,13 @@ def check_policy(policy: Policy | type[Policy]) -> None:
     if not is_class and not isinstance(policy, Policy):
         raise PolicyError(f"check_policy takes a policy or its class, got {policy!r}: try SAM")
     variants = variants_of(policy)
+    policy_class = variants[0].policy_class
     broken: list[str] = []
-    if not is_ours(variants[0].policy_class):  # other rules would do harm beyond an array
-        broken = _all_broken((stays_within_its_arrays,), variants)
-    broken = broken or _all_broken(RULES, variants)
+    if not is_ours(policy_class):  # other rules would do harm beyond an array
+        on_sides = side_rules.stays_within_its_arrays_on_sides
+        bounds: Rule = on_sides if policy_class.needs_sides else stays_within_its_arrays
+        broken = _all_broken((bounds,), variants)
+    broken = broken or _all_broken(rules_for(policy_class), variants)
     if broken:
         name = policy.__name__ if isinstance(policy, type) else str(policy)
         rules = "1 rule is" if len(broken) == 1 else f"{len(broken)} rules are"

@@ -9,10 +9,16 @@ from pairup.policies.base import StartContext
 class Compiled:
     """The compiled steps of a policy, behind the methods of its slow twin."""
 
-    def __init__(self, policy, capacity, key=0, horizon=None, rates=None):
+    def __init__(self, policy, capacity, key=0, horizon=None, rates=None, column_order=None):
         rates = None if rates is None else np.array(rates, float)
         self.policy = policy
-        self.state = policy.start(StartContext(capacity, np.uint64(key), horizon, rates))
+        columns = None
+        if column_order is not None:  # two sides: the slots of the columns, best first
+            column_order = np.array(column_order, np.int64)
+            columns = np.isin(np.arange(capacity), column_order)
+        key = np.uint64(key)
+        context = StartContext(capacity, key, horizon, rates, None, columns, column_order)
+        self.state = policy.start(context)
         self.growths = 0
         self.set_present(range(capacity))
 
@@ -31,7 +37,7 @@ class Compiled:
         while propose_step(self.state, couples) == FULL:
             self.state = self.policy.grow(self.state)
             self.growths += 1
-        return sorted((i, j) for i, j in couples.tolist())
+        return sorted((i, j) for i, j in couples.tolist() if i >= 0)
 
     def observe(self, couples, played):
         couples = np.array(couples, np.int64).reshape(-1, 2)
