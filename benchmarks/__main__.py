@@ -17,6 +17,7 @@ SUBJECTS = (
     "rankings",
     "foreign",
     "sparse_matchings",
+    "two_sides",
     "limit",
     "twins",
     "threads",

@@ -107,3 +107,13 @@ def test_it_shows_itself_as_it_was_made():
     assert repr(problem) == "Problem.two_sided([0.5], [0.25, 1.0], name='mine', draws='common')"
     assert Problem([0.5, 0.25]).sides is None
     assert not problem.is_complete
+
+
+def test_a_notebook_shows_the_couples_and_who_waits():
+    shown = Problem.two_sided([0.5, 0.25, 0.125], [1.0], "mine")._repr_html_()
+    assert "mine: 3 rows, 1 columns" in shown
+    assert "best column" in shown
+    assert shown.count("waits") == 2
+    many = Problem.two_sided(np.full(40, 0.5), np.full(3, 0.5))._repr_html_()
+    assert many.count("waits") == 17
+    assert "20 more" in many

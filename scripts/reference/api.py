@@ -29,6 +29,7 @@ PAGES = {
         "of any weights.",
         (
             "problem",
+            "problem_families",
             "gaps",
             "couple_weights",
             "meeting_graph",

@@ -18,6 +18,8 @@ _MAX_MATCHED = 200  # players of a matrix whose best matching is found in no tim
 def problem_html(problem: Problem) -> str:
     """Write a problem as a table: its pieces, its rates, or the rates of its couples."""
     title = f"{problem.name or 'Problem'}: {problem.players} players"
+    if problem.sides is not None:
+        title = f"{problem.name or 'Problem'}: {problem.sides[0]} rows, {problem.sides[1]} columns"
     if len(problem.starts) > 1:
         return html_table(
             title, ("from round", "best matching", "games per round"), _pieces(problem)
@@ -25,6 +27,9 @@ def problem_html(problem: Problem) -> str:
     if problem.players > _MAX_MATCHED and not problem.has_player_rates:
         return html_table(f"{title}\nEach couple has a rate of its own.", (), ())
     title += f"\nThe best matching plays {problem.best_games:.4g} games per round."
+    if problem.sides is not None:
+        heads = ("row", "acceptance rate", "best column", "its acceptance rate")
+        return html_table(title, heads, _sides(problem))
     if problem.has_player_rates:
         return html_table(title, ("player", "acceptance rate", "best partner"), _rates(problem))
     if problem.players <= _MAX_COLUMNS:
@@ -48,6 +53,20 @@ def _rates(problem: Problem) -> Iterator[tuple[object, ...]]:
         yield player, f"{rate:.4g}", "waits" if partner is None else partner
     if problem.players > _MAX_PLAYERS:
         yield "...", f"{problem.players - _MAX_PLAYERS} more players", ""
+
+
+def _sides(problem: Problem) -> Iterator[tuple[object, ...]]:
+    """Write the couples of the optimum, then who waits, on either side."""
+    rates, (rows, _) = problem.rates.tolist(), problem.sides or (0, 0)
+    shown = problem.optimum[:_MAX_PLAYERS]
+    for row, column in shown:
+        yield row, f"{rates[row]:.4g}", column, f"{rates[column]:.4g}"
+    for player in problem.optimum.waiting[: _MAX_PLAYERS - len(shown)]:
+        waits = player, f"{rates[player]:.4g}"
+        yield (*waits, "waits", "") if player < rows else ("waits", "", *waits)
+    left = problem.players - problem.pairs - _MAX_PLAYERS
+    if left > 0:
+        yield "...", f"{left} more", "", ""
 
 
 def _matrix(problem: Problem) -> Iterator[tuple[object, ...]]:

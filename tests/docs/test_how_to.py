@@ -50,6 +50,12 @@ def test_a_report_is_written(tmp_path):
     assert (tmp_path / "results" / "report.html").exists()
 
 
+def test_a_ranking_is_learnt(tmp_path):
+    reader = Reader(tmp_path, {"10_000": "100"})
+    reader.follow("how-to/learn-a-ranking.md", {"pairup race": lambda: None})
+    assert len(reader.names["page"]) == 2
+
+
 def test_the_environment_is_used(tmp_path):
     reader = Reader(tmp_path)
     reader.follow("how-to/use-the-gymnasium-environment.md")
