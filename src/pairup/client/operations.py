@@ -16,6 +16,7 @@ from pairup.service.api.schemas.games import (
     ReceiptBatch,
     ReceiptView,
 )
+from pairup.service.api.schemas.imports import ImportedRows, ImportView
 from pairup.service.api.schemas.insight import EstimatesView, StatsView
 from pairup.service.api.schemas.pools import (
     PlayerPage,
@@ -187,6 +188,34 @@ class Operations:
         """Report several games at once; each report has its result, in order."""
         body = {"outcomes": list(reports)}
         return Request("POST", _path("pools", pool, "outcomes"), ReceiptBatch, body)
+
+    # Imports
+
+    @operation
+    def import_rows(
+        self, pool: str, id: str, first: int, rows: ImportedRows
+    ) -> Request[ImportView]:
+        """Let a pool learn games of the past, the rows of a source from row `first` on, once.
+
+        `pairup.client.history.import_history` sends a whole file.
+        """
+        path = _path("pools", pool, "imports", id, "rows", str(first))
+        return Request("PUT", path, ImportView, rows.model_dump(exclude_none=True))
+
+    @operation
+    def import_progress(self, pool: str, id: str) -> Request[ImportView]:
+        """Show how far an import has come."""
+        return Request("GET", _path("pools", pool, "imports", id), ImportView)
+
+    @operation
+    def save_learner(self, pool: str) -> Request[bytes]:
+        """Take a copy of the learner of a pool, which `Learner.from_bytes` reads."""
+        return Request("GET", _path("pools", pool, "learner"), bytes)
+
+    @operation
+    def load_learner(self, pool: str, learner: bytes) -> Request[PoolView]:
+        """Let a learner that `Learner.to_bytes` saved take the place of the pool's."""
+        return Request("PUT", _path("pools", pool, "learner"), PoolView, learner)
 
     # Insight
 

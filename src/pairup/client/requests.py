@@ -56,7 +56,10 @@ class RefusedError(ClientError):
 
 @dataclass(frozen=True)
 class Request(Generic[T]):
-    """A request and the type of its answer: a schema of the service, or the type of None."""
+    """A request and the type of its answer: a schema of the service, bytes, or the type of None.
+
+    A body of bytes is sent as it is, any other as JSON.
+    """
 
     method: str
     path: str
@@ -68,10 +71,13 @@ class Request(Generic[T]):
         self, client: httpx.Client | httpx.AsyncClient, accept: str = "application/json"
     ) -> httpx.Request:
         """Return the request as HTTP; a POST has an idempotency key, so that it is done once."""
+        accept = "*/*" if self.answer is bytes else accept
         headers, content = {"Accept": accept}, None
         if self.method == "POST":
             headers["Idempotency-Key"] = secrets.token_hex(16)
-        if self.body is not None:
+        if isinstance(self.body, bytes):
+            headers["Content-Type"], content = "application/octet-stream", self.body
+        elif self.body is not None:
             headers["Content-Type"], content = "application/json", to_json(self.body)
         params = {name: str(value) for name, value in self.query.items() if value is not None}
         return client.build_request(
@@ -86,6 +92,8 @@ class Request(Generic[T]):
         lost = self.method == "DELETE" and response.status_code == 404 and attempt > 1
         if not (response.is_success or lost):
             raise refusal(response)
+        if self.answer is bytes:
+            return cast(T, response.content)
         return self.parse(response.content)
 
     def parse(self, text: str | bytes) -> T:

@@ -208,6 +208,27 @@ def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         return header, _arrays(header.pop("arrays"), body[header_size:])
 
 
+def check_size(data: bytes, max_bytes: int, max_slots: int) -> None:
+    """Refuse a saved learner that would take much more memory than its bytes; see `load`.
+
+    Bytes that are not a saved learner at all pass: `load` refuses them.
+    """
+    start = len(_MAGIC) + _PREFIX.size
+    if not data.startswith(_MAGIC) or len(data) < start + _DIGEST:
+        return
+    _, header_size, size = _PREFIX.unpack(data[len(_MAGIC) : start])
+    if size > max_bytes:
+        raise ArchiveError(
+            f"the saved learner has {size} bytes when it is unpacked, at most {max_bytes} are "
+            "taken: save one with fewer players"
+        )
+    with reading():
+        require(0 < header_size <= size, f"its header has {header_size} bytes")
+        text = zlib.decompressobj().decompress(data[start:-_DIGEST], header_size)
+        slots = json.loads(text).get("capacity", 0)
+        require(is_integer(slots) and slots <= max_slots, f"it has room for {slots} players")
+
+
 def _decompressed(data: bytes, size: int) -> bytes:
     """Decompress to the size that the bytes declare, and not a byte further."""
     stream = zlib.decompressobj()

@@ -22,6 +22,20 @@ from tests.support.service.pools import Api
 
 NAMES = st.sampled_from("abcdef")
 SAID = st.sampled_from(["accepted", "declined", "timed_out", "unknown"])
+# What may be known of a game of the past: who accepted, and whether it was played.
+PAST = st.sampled_from(
+    [
+        ((None, None), True),
+        ((None, None), False),
+        ((True, True), None),
+        ((True, None), True),
+        ((True, False), None),
+        ((True, None), False),
+        ((False, None), None),
+        ((None, False), False),
+        ((False, False), None),
+    ]
+)
 OUTCOMES = st.sampled_from([None, "played", "cancelled"])
 
 
@@ -193,6 +207,30 @@ class Machine(RuleBasedStateMachine):
             assert game["state"] == self.model.games[game["id"]].state
 
     @rule(
+        source=st.sampled_from(["one", "other"]),
+        games=st.lists(st.tuples(st.permutations("abcdefgh"), PAST), min_size=1, max_size=4),
+        ahead=st.sampled_from([0, 0, 0, -1, 1]),
+    )
+    def import_rows(self, source, games, ahead):
+        self.tick()
+        first = max(0, self.model.imports.get(source, 0) + ahead)
+        rows = [(one, other, *said) for (one, other, *_), said in games]
+        taken = self.model.import_rows(source, first, rows)
+        players = sorted({player for row in rows for player in row[:2]})
+        sent = {
+            "rows": len(rows),
+            "players": players,
+            "player_a": [players.index(row[0]) for row in rows],
+            "player_b": [players.index(row[1]) for row in rows],
+            "accepted_a": [row[2][0] for row in rows],
+            "accepted_b": [row[2][1] for row in rows],
+            "played": [row[3] for row in rows],
+        }
+        path = f"/v1/pools/chess/imports/{source}/rows/{first}"
+        told = self.api.json("PUT", path, 409 if first > taken else 200, json=sent)
+        assert told["next"] == taken
+
+    @rule(
         changes=st.fixed_dictionaries(
             {},
             optional={
@@ -241,6 +279,7 @@ class Machine(RuleBasedStateMachine):
         for name in ("proposed", "played", "expired", "learnt"):
             assert games[name] == model.counts[name], name
         assert stats["matchings"] == model.counts["matchings"]
+        assert stats["imported"] == model.counts["imported"]
         assert stats["reports"] == model.counts["reports"]
         assert {c: n for c, n in games["cancelled"].items() if n} == dict(model.causes)
         assert {c: n for c, n in games["released"].items() if n} == dict(model.taken_back)

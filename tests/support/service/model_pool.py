@@ -56,7 +56,7 @@ class ModelPool:
             "timeout_declines": False,
             "after_game": "waiting",
         }
-        self.players, self.games = {}, {}
+        self.players, self.games, self.imports = {}, {}, {}
         self.evidence = []  # (player, partner, accepted, by its own answer)
         self.couples = {}
         self.feedback = Counter()
@@ -188,6 +188,33 @@ class ModelPool:
                 self.evidence.append((player, partner, True, own))
             elif player in declined or (declined and accepted):
                 self.evidence.append((player, partner, accepted, True))
+
+    def import_rows(self, source, first, rows):
+        """Take in rows of a source, (player, player, answers, played); returns the next row."""
+        taken = self.imports.get(source, 0)
+        if first == taken:
+            for one, other, answers, played in rows:
+                for player in (one, other):
+                    self.players.setdefault(player, "away")
+                accepted = {one: answers[0], other: answers[1]}
+                self._learn_past(tuple(sorted((one, other))), accepted, played)
+            self.imports[source] = taken + len(rows)
+            self.counts["imported"] += len(rows)
+        return self.imports.get(source, 0)
+
+    def _learn_past(self, couple, accepted, played):
+        """Learn a game of the past; one who accepted in vain tells that the other declined."""
+        told = {player: said for player, said in accepted.items() if said is not None}
+        played = all(accepted.values()) if played is None else played
+        tried, games = self.couples.get(couple, (0, 0))
+        self.couples[couple] = tried + 1, games + played
+        if not played and list(told.values()) == [True]:
+            told |= {player: False for player in couple if player not in told}
+        for player, partner in itertools.permutations(couple):
+            if played:
+                self.evidence.append((player, partner, True, bool(told)))
+            elif player in told:
+                self.evidence.append((player, partner, told[player], True))
 
     def answers_of(self, player):
         mine = [accepted for who, _, accepted, _ in self.evidence if who == player]

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
 from pairup.service.api.dependencies import KEY_SCHEME
-from pairup.service.api.routes import games, health, insight, matchings, players, pools
+from pairup.service.api.routes import games, health, imports, insight, matchings, players, pools
 from pairup.service.problem_details import MEDIA_TYPE
 
 _ABOUT = """Learns who to pair with whom, live.
@@ -27,6 +27,7 @@ _TAGS = {
     players: "Players of a pool, who wait or are away.",
     matchings: "Proposals of the next games.",
     games: "Games, and reports of what became of them.",
+    imports: "Games of the past, and saved learners, from which a pool starts.",
     insight: "What a pool learnt, what it counted, and its log.",
     health: "The state of the service itself.",
 }

@@ -258,6 +258,30 @@ class Expired(Event):
     counts_as: Unreported
 
 
+@dataclass(frozen=True)
+class Imported(Event):
+    """Games of the past were learnt, the next ones of an import; unknown players joined, away."""
+
+    kind: ClassVar[str] = "imported"
+    source: str  # id of the import
+    first: int  # row of the source at which these begin; the first row of all is 0
+    rows: int  # number of rows of the source, those that were left out included
+    players: list[str]
+    player_a: list[int]  # of each game the place of a player in `players`
+    player_b: list[int]
+    played: list[bool | None] | None  # of each game; None: not known, of one or of any
+    accepted_a: list[bool | None] | None
+    accepted_b: list[bool | None] | None
+
+
+@dataclass(frozen=True)
+class Loaded(Event):
+    """A saved learner took the place of the pool's; unknown players of it joined, away."""
+
+    kind: ClassVar[str] = "loaded"
+    evidence: str  # what it was told, as `Learner.evidence` saves it, compressed, in base64
+
+
 _KINDS = {each.kind: each for each in Event.__subclasses__()}
 KINDS = tuple(_KINDS)
 UNKNOWN = "unknown"  # kind of an event as it is shown, never as it is stored

@@ -22,9 +22,12 @@ from pairup.service.domain.clock import SECOND, Moment
 from pairup.service.domain.counters import Counters, count
 from pairup.service.domain.events import Recorded, Version, dumps
 from pairup.service.domain.forecast import forecast_pairings
+from pairup.service.domain.import_progress import ImportProgress
 from pairup.service.domain.open_games import OpenGame, OpenGames, open_matching
-from pairup.service.domain.players import WAITING, Players
+from pairup.service.domain.past_games import PastGames
+from pairup.service.domain.players import AWAY, WAITING, Players
 from pairup.service.domain.pool_rules import Rules
+from pairup.service.domain.saved_learner import loaded
 from pairup.service.domain.version import current_version
 
 _FORMAT = 6
@@ -59,8 +62,14 @@ class Pool:
         self.players = Players()
         self.games = OpenGames()
         self.matching: str | None = None  # the latest one
+        self.imports: dict[str, ImportProgress] = {}  # by id
         self.counters = Counters()
         self.learner = Rules().make_policy().learner(())
+
+    @property
+    def imported(self) -> int:
+        """Number of games of the past that were imported."""
+        return sum(progress.games for progress in self.imports.values())
 
     @property
     def digest(self) -> str:
@@ -277,6 +286,34 @@ class Pool:
         count(self.counters.cancelled, "unreported", len(games))
         self._count_learnt(games, [False] * len(games))
 
+    def _imported(self, event: events.Imported) -> None:
+        games = PastGames.of(event)
+        for player in event.players:
+            if player not in self.players:
+                self._joined(events.Joined(player, "away"))
+        games.teach(self.learner)
+        for player, outcomes in games.outcomes_of_players().items():
+            self.players.met[player] += outcomes
+        before = self.imports.get(event.source, ImportProgress())
+        self.imports[event.source] = before.after(event)
+
+    def _loaded(self, event: events.Loaded) -> None:
+        self.learner = loaded(event)
+        known = dict.fromkeys(str(player) for player in self.learner.players)
+        for player in self.players:
+            if player not in known:
+                self.learner.join(player)
+        for player in known:
+            if player not in self.players:
+                self.players.join(player, AWAY)
+        self.players.kept = {str(player): 0 for player in self.learner.kept}
+        self.players.met = dict.fromkeys(self.players, 0)
+        for estimate in self.learner.estimates():
+            for name in estimate.couple:
+                self.players.met[str(name)] += estimate.proposed
+        if self.games:
+            self.learner.record(Matching([game.players for game in self.games.values()]))
+
     def _close(self, id: str) -> OpenGame:
         game = self.games.close(id)
         for player in game.players:
@@ -310,6 +347,8 @@ class Pool:
             "matching": self.matching,
             "tally": asdict(self.counters),
         }
+        if self.imports:  # pools without any are saved as they were before there were imports
+            state["imports"] = list(self.imports.items())
         return dumps(state).encode() + b"\n" + self.learner.evidence()
 
     @classmethod
@@ -345,6 +384,8 @@ class Pool:
         self.games = OpenGames.from_json(state["games"])
         self.players = Players.from_json(state["players"], self.games)
         self.matching = state["matching"]
+        imports = state.get("imports", ())
+        self.imports = {source: ImportProgress(*progress) for source, progress in imports}
         self.counters = Counters.from_json(state["tally"])
 
 

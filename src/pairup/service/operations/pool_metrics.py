@@ -18,6 +18,7 @@ from pairup.service.domain.events import (
     Event,
     Expired,
     GamesDecided,
+    Imported,
     Late,
     Proposed,
     Recorded,
@@ -92,6 +93,9 @@ class PoolMetrics:
         self._late = counter(
             "pairup_pool_games_late", "Games reported after they expired or were taken back.", pool
         )
+        self._imported = counter(
+            "pairup_pool_games_imported", "Games of the past that were imported.", pool
+        )
         self._seconds = Histogram(
             "pairup_pool_proposal_seconds",
             "Time to propose a matching, from the request to the commit.",
@@ -143,6 +147,8 @@ class PoolMetrics:
                 self._expired.labels(label).inc(len(event.games))
                 if event.counts_as == "cancelled":
                     self._cancelled.labels(label, "unreported").inc(len(event.games))
+            case Imported():
+                self._imported.labels(label).inc(len(event.player_a))
             case Late(first=True):
                 self._late.labels(label).inc()
 
@@ -175,6 +181,6 @@ class PoolMetrics:
 
     def _remove(self, pool: str) -> None:
         self._shown.discard(pool)
-        counters = (self._proposed, self._played, self._cancelled, self._released)
-        for each in (*counters, self._expired, self._late, self._seconds, *self._gauges):
+        counters = (self._proposed, self._played, self._cancelled, self._released, self._expired)
+        for each in (*counters, self._late, self._imported, self._seconds, *self._gauges):
             each.remove_by_labels({LABEL: pool})

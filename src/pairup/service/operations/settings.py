@@ -19,7 +19,7 @@ from pairup.policies import import_policy
 
 PREFIX = "PAIRUP_"
 # Variables with this prefix that are not settings of the service.
-OTHER_VARIABLES = {"PAIRUP_KEY": "API key of `pairup simulate-players`."}
+OTHER_VARIABLES = {"PAIRUP_KEY": "API key of `pairup simulate-players`, `import` and `learner`."}
 
 
 def _bound(default: Any, description: str, exceeded: str, **rules: Any) -> Any:
@@ -83,6 +83,12 @@ class Settings(BaseSettings):
         "Maximum number of couples to keep apart in a proposal.",
         "413 `too-large`",
         ge=0,
+    )
+    max_import_rows: int = _bound(
+        100_000,
+        "Maximum number of games of the past that are imported at once.",
+        "413 `too-large`",
+        ge=1,
     )
     max_page_items: int = _bound(
         1_000, "Maximum number of items on a page.", "422 `invalid-request`", ge=1

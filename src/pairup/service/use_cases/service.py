@@ -19,6 +19,7 @@ from pairup.service.domain import events
 from pairup.service.domain.clock import SECOND, Clock, WallClock
 from pairup.service.domain.game_record import GameRecord, MatchingRecord
 from pairup.service.domain.game_report import Report
+from pairup.service.domain.past_games import PastGames
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.pool_rules import Rules
 from pairup.service.domain.states import BatchWish, PlayerWish
@@ -29,7 +30,7 @@ from pairup.service.operations.warmup import warm_up
 from pairup.service.problem_details import RefusalError
 from pairup.service.store import PoolRow, Store, Transaction
 from pairup.service.store.failures import StoreFullError
-from pairup.service.use_cases import player_changes, proposals, report_handling, views
+from pairup.service.use_cases import imports, player_changes, proposals, report_handling, views
 from pairup.service.use_cases.idempotency import KeyedRequest, Reply
 from pairup.service.use_cases.ids import check_not_archived, draw_ids
 from pairup.service.use_cases.pool_access import PoolAccess
@@ -257,6 +258,39 @@ class Service:
                 return None
             row = transaction.pool(record.pool_id)
         return row.name if row else None
+
+    # Imports
+
+    def import_games(self, pool: str, source: str, first: int, rows: int, games: PastGames) -> View:
+        """Learn the next games of a source; those that were learnt before change nothing."""
+        imports.check_rows(rows, games)
+        command = partial(imports.import_games, source=source, first=first, rows=rows, games=games)
+        return self.pools.change(pool, partial(command, max_players=self.settings.max_players))
+
+    def show_import(self, pool: str, source: str) -> View:
+        """Show how far an import has come."""
+
+        def show(found: Pool, _: Transaction) -> View:
+            if source not in found.imports:
+                raise imports.unknown_import(found, source)
+            return views.import_progress(found, source)
+
+        return self.read(pool, show)
+
+    def save_learner(self, pool: str) -> bytes:
+        """Return the learner of a pool as `Learner.to_bytes` saves it."""
+        return self.read(pool, lambda found, _: found.learner.to_bytes())
+
+    def load_learner(self, pool: str, data: bytes) -> View:
+        """Let a saved learner take the place of the pool's."""
+        most = self.settings.max_players
+        learner = imports.read_learner(data, most)
+
+        def load(work: UnitOfWork) -> View:
+            imports.load_learner(work, learner, most)
+            return views.pool(work.pool)
+
+        return self.pools.change(pool, load)
 
     # Insight
 

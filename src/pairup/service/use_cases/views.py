@@ -13,6 +13,7 @@ from pairup.service.domain.counters import Counters
 from pairup.service.domain.events import Event, show_unknown
 from pairup.service.domain.game_record import GameRecord, MatchingRecord
 from pairup.service.domain.game_report import outcome_of
+from pairup.service.domain.import_progress import ImportProgress
 from pairup.service.domain.pool import Pool
 from pairup.service.store import PoolRow
 
@@ -100,6 +101,7 @@ def stats(of: Pool, max_games: int) -> dict[str, Any]:
         "matchings": counters.matchings,
         "players": of.players.counts(),
         "games": _games(counters, len(of.games)),
+        "imported": of.imported,
         "reports": counters.reports,
         "feedback": {
             name: getattr(counters, name)
@@ -112,6 +114,11 @@ def stats(of: Pool, max_games: int) -> dict[str, Any]:
         "course": {"width": counters.width, "buckets": _course(counters)},
         "open_games": [game(each.record(of.id)) for each in islice(of.games.values(), max_games)],
     }
+
+
+def import_progress(of: Pool, source: str) -> dict[str, Any]:
+    """Show how far an import has come."""
+    return {"id": source, **of.imports.get(source, ImportProgress())._asdict()}
 
 
 def _games(counters: Counters, open_games: int) -> dict[str, Any]:

@@ -163,6 +163,7 @@ class StatsView(BaseModel):
     matchings: int
     players: PlayerCounts
     games: GameCounts
+    imported: int = Field(description="Number of games of the past that were imported.")
     reports: int = Field(description="Number of reports that could be read, each about one game.")
     feedback: ReportCounts
     exploration: Exploration

@@ -1,0 +1,155 @@
+"""Commands that let a pool start from what is known: import, learner."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from pairup.cli.app import AsJson, app
+from pairup.cli.output import show
+from pairup.errors import ClientError
+
+if TYPE_CHECKING:
+    from pairup.client import Client
+
+Pool = Annotated[str, typer.Option(help="Name of the pool.")]
+Url = Annotated[str, typer.Option(help="Address of the service.")]
+Key = Annotated[
+    str | None, typer.Option(envvar="PAIRUP_KEY", help="API key, where the service needs one.")
+]
+_URL = "http://localhost:8000"
+_INTERRUPTED = 130
+
+learner_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(learner_app, name="learner", help="Save the learner of a pool, or load one into it.")
+
+
+@app.command("import")
+def import_file(
+    file: Annotated[Path, typer.Argument(help="History: .csv, .parquet, .jsonl or .ndjson.")],
+    pool: Annotated[str, typer.Option(help="Name of the pool; it is created if it is missing.")],
+    url: Url = _URL,
+    key: Key = None,
+    id: Annotated[
+        str | None,
+        typer.Option(help="Id of the import, which is done once.", show_default="digest of FILE"),
+    ] = None,
+    skip_bad_rows: Annotated[
+        bool, typer.Option("--skip-bad-rows", help="Leave out bad rows instead of stopping.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let a pool learn from games of the past: its players are then known before they meet.
+
+    A row is a game. Columns: player_a, player_b, and played, or accepted_a and accepted_b, which
+    may be empty where the others tell. Bad rows are listed by line, and then nothing is imported
+    unless they are to be skipped. Each row is learnt exactly once: after Ctrl-C or a crash, the
+    same command goes on where it stopped.
+
+    Example: pairup import history.csv --pool chess
+    """
+    with _client(url, key) as client:
+        from pairup.client.history import import_history
+
+        with _bar(f"importing {file.name}", as_json) as advance:
+            found = import_history(
+                client,
+                pool,
+                file,
+                id,
+                skip_bad_rows=skip_bad_rows,
+                create_pool=True,
+                progress=advance,
+            )
+    if as_json:
+        shown = asdict(found) | {"listed": [row._asdict() for row in found.listed]}
+        typer.echo(json.dumps({"pool": pool, **shown}, indent=1))
+        return
+    if found.bad_rows:
+        show(f"{found.bad_rows:,} bad rows were left out:", highlight=False)
+        show(found.describe_bad_rows(), markup=False, highlight=False, soft_wrap=True)
+    show(
+        f"pool {pool!r} has learnt {found.games:,} games of {found.rows:,} rows, import {found.id}",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+@learner_app.command("save")
+def save_learner(
+    file: Annotated[Path, typer.Argument(help="File to write, which must not exist yet.")],
+    pool: Pool,
+    url: Url = _URL,
+    key: Key = None,
+) -> None:
+    """Save what a pool has learnt in a file that Learner.from_bytes reads.
+
+    Example: pairup learner save chess.learner --pool chess
+    """
+    with _client(url, key) as client:
+        data = client.save_learner(pool)
+    try:
+        with file.open("xb") as written:
+            written.write(data)
+    except OSError as error:
+        raise ClientError(
+            f"{file} cannot be written, {error.strerror}: give another name"
+        ) from error
+    show(f"{file}: {len(data):,} bytes", highlight=False, soft_wrap=True)
+
+
+@learner_app.command("load")
+def load_learner(
+    file: Annotated[Path, typer.Argument(help="Learner, as Learner.to_bytes saved it.")],
+    pool: Pool,
+    url: Url = _URL,
+    key: Key = None,
+) -> None:
+    """Let a saved learner take the place of that of a pool with the same policy.
+
+    What the pool has learnt so far is replaced. Players who are not in the pool join it, away.
+
+    Example: pairup learner load chess.learner --pool chess
+    """
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise ClientError(f"{file} cannot be read, {error.strerror}: correct the name") from error
+    with _client(url, key) as client:
+        loaded = client.load_learner(pool, data)
+    players = sum(loaded.players.model_dump().values())
+    show(f"pool {pool!r} has {players:,} players now", highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def _client(url: str, key: str | None) -> Iterator[Client]:
+    try:
+        from pairup.client import Client, Patience
+    except ModuleNotFoundError as error:
+        raise ClientError(str(error)) from None
+    with Client(url, key, Patience(tries=8)) as client:  # outlasts a restart of the service
+        yield client
+
+
+@contextmanager
+def _bar(what: str, hidden: bool) -> Iterator[Callable[[int, int], None]]:
+    """Show how far something has come while the block runs; Ctrl-C ends it with one line."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    console = Console(stderr=True)
+    hidden = hidden or not console.is_terminal
+    with Progress(*columns, TimeRemainingColumn(), console=console, disable=hidden) as bar:
+        task = bar.add_task(what, total=None)
+        try:
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+        except KeyboardInterrupt:
+            bar.stop()
+            console.print("interrupted: the same command goes on where it stopped")
+            raise typer.Exit(_INTERRUPTED) from None

@@ -1,0 +1,79 @@
+"""Routes of imports: games of the past, and saved learners."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Request, Response
+
+from pairup.service.api.dependencies import CurrentCaller
+from pairup.service.api.paging import check_length
+from pairup.service.api.responses import refusals, send
+from pairup.service.api.schemas.fields import PoolName
+from pairup.service.api.schemas.imports import ImportedRows, ImportId, ImportView, Row
+from pairup.service.api.schemas.pools import PoolView
+from pairup.service.domain.past_games import PastGames
+
+router = APIRouter(prefix="/v1/pools/{pool}", tags=["imports"])
+BYTES = "application/octet-stream"
+_SCHEMA = {"schema": {"type": "string", "format": "binary"}}
+_LEARNER: dict[str, Any] = {
+    "description": "The learner, as `Learner.to_bytes` saves it.",
+    "content": {BYTES: _SCHEMA},
+}
+FirstRow = Annotated[Row, Path(description="Row of the source that is the first of these.")]
+
+
+@router.put(
+    "/imports/{source}/rows/{first}",
+    response_model=ImportView,
+    responses=refusals(404, 409),
+)
+def import_rows(
+    caller: CurrentCaller, pool: PoolName, source: ImportId, first: FirstRow, body: ImportedRows
+) -> Response:
+    """Learn the next games of the past from a source, a file of history for example.
+
+    Rows are sent in order and learnt exactly once: those that were taken before change nothing, and
+    the answer says which row is next. Players who are not in the pool join it, away.
+    """
+    caller.require("write", pool)
+    most = caller.service.settings.max_import_rows
+    check_length("games", body.player_a, most, "max_import_rows")
+    games = PastGames(**body.model_dump(exclude={"rows"}))
+    return send(caller.service.import_games(pool, source, first, body.rows, games))
+
+
+@router.get("/imports/{source}", response_model=ImportView, responses=refusals(404))
+def get_import(caller: CurrentCaller, pool: PoolName, source: ImportId) -> Response:
+    """Show how far an import has come."""
+    caller.require("read", pool)
+    return send(caller.service.show_import(pool, source))
+
+
+async def _sent_bytes(request: Request) -> bytes:
+    return await request.body()
+
+
+@router.get("/learner", response_class=Response, responses={200: _LEARNER, **refusals(404)})
+def save_learner(caller: CurrentCaller, pool: PoolName) -> Response:
+    """Take a copy of the pool's learner, which `Learner.from_bytes` reads."""
+    caller.require("read", pool)
+    return Response(caller.service.save_learner(pool), media_type=BYTES)
+
+
+@router.put(
+    "/learner",
+    response_model=PoolView,
+    responses=refusals(404, 409),
+    openapi_extra={"requestBody": {"required": True, "content": {BYTES: _SCHEMA}}},
+)
+def load_learner(
+    caller: CurrentCaller, pool: PoolName, data: Annotated[bytes, Depends(_sent_bytes)]
+) -> Response:
+    """Let a saved learner, of the same policy, take the place of the pool's.
+
+    Its players who are not in the pool join it, away. Open games stay open.
+    """
+    caller.require("admin", pool)
+    return send(caller.service.load_learner(pool, data))
