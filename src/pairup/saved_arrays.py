@@ -53,3 +53,14 @@ def numbers(arrays: Arrays, name: str, minimum: int = 0) -> NDArray[np.int64]:
     require(array.dtype == np.int64 and array.ndim == 1, f"{name} is not a flat array of integers")
     require(np.all(array >= minimum), f"some of {name} are below {minimum}")
     return array
+
+
+def real_numbers(
+    arrays: Arrays, name: str, minimum: float = 0.0, maximum: float = np.inf
+) -> NDArray[np.float64]:
+    """Return a flat saved array of finite real numbers between `minimum` and `maximum`."""
+    array = arrays[name]
+    require(array.dtype == np.float64 and array.ndim == 1, f"{name} is not a flat array of reals")
+    fits = np.isfinite(array) & (array >= minimum) & (array <= maximum)
+    require(np.all(fits), f"{name} are out of range")
+    return array

@@ -5,8 +5,11 @@ import numpy as np
 import pytest
 
 from pairup import RankOneThompson
-from pairup.kernels.runtime.dispatch import observe_answers_step
-from pairup.kernels.state_layout import ANSWERED
+from pairup.kernels.rank_one_couples import DenseCouples, SparseCouples
+from pairup.kernels.runtime.dispatch import observe_answers_step, observe_step
+from pairup.kernels.stable_sort import sort_by_values
+from pairup.kernels.state_layout import ANSWERED, EXPLORING, PRIOR_A, PRIOR_B
+from pairup.policies.base import StartContext
 from tests.support.twins import streams
 from tests.support.twins.compiled import Compiled
 from tests.support.twins.rank_one import RankOneThompson as Twin
@@ -16,13 +19,14 @@ from tests.support.twins.rate_families import FAMILIES
 class Duel:
     """The compiled steps and their twin, who see the same outcomes."""
 
-    def __init__(self, rates, seed, period=2):
+    def __init__(self, rates, seed, period=2, prior="uniform", memory=None):
         self.rates, self.key = (
             streams.shuffled(seed, rates),
             streams.stream_key(seed, 0, streams.POLICY),
         )
-        self.compiled = Compiled(RankOneThompson(period), len(rates), self.key)
-        self.twin = Twin(len(rates), period, self.key)
+        policy = RankOneThompson(period, prior, memory)
+        self.compiled = Compiled(policy, len(rates), self.key, horizon=1_000)
+        self.twin = Twin(len(rates), period, self.key, prior, memory)
         self.random = Random(seed)
 
     def propose(self, available=None):
@@ -30,6 +34,9 @@ class Duel:
         assert proposed == expected
         rates = self.compiled.state.rates[: len(self.rates)]
         assert rates == pytest.approx(self.twin.rates, rel=1e-7)
+        assert self.compiled.state.mean[: len(rates)] == pytest.approx(self.twin.mean, rel=1e-7)
+        prior = self.compiled.state.figures[[PRIOR_A, PRIOR_B]]
+        assert prior == pytest.approx([self.twin.a, self.twin.b], rel=1e-7)
         return proposed
 
     def accepts(self, i):
@@ -50,6 +57,10 @@ class Duel:
         )
         self.twin.observe_answers(matching, answers)
 
+    def forget(self, player, rate):
+        self.compiled.policy.forget(self.compiled.state, player, rate)
+        self.twin.forget(player, rate)
+
     def play(self, rounds, learn):
         for _ in range(rounds):
             learn(self.propose())
@@ -69,11 +80,153 @@ def test_learns_from_answers_as_its_twin_does():
     duel.play(8, duel.observe_answers)
 
 
+@pytest.mark.parametrize("prior", [(2.0, 3.0), (0.5, 0.7), "learned"])
+def test_starts_from_its_prior_as_its_twin_does(prior):
+    duel = Duel([0.9, 0.8, 0.6, 0.5, 0.3], seed=5, prior=prior)
+    duel.play(12, duel.observe)
+    duel.play(8, duel.observe_answers)
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_keeps_evidence_with_players_who_left_as_its_twin_does(told):
+    duel = Duel([0.9, 0.8, 0.6, 0.5, 0.3, 0.2], seed=6, period=1, prior="learned")
+    learn = duel.observe_answers if told else duel.observe
+    for rate in (0.95, None, 0.31, 1.0, 0.0):
+        duel.play(5, learn)
+        duel.forget(duel.random.randrange(6), rate)
+    duel.play(5, duel.observe)
+
+
+@pytest.mark.parametrize("prior", ["uniform", "learned"])
+def test_evidence_fades_as_that_of_its_twin_does(prior):
+    duel = Duel([0.9, 0.8, 0.6, 0.5, 0.3], seed=7, prior=prior, memory=3.0)
+    duel.play(24, duel.observe)
+
+
+def test_a_draw_is_played_the_less_the_more_answers_are_told():
+    explored = {}
+    for told in (0.0, 0.5, 1.0):
+        duel, draws = Duel([0.9, 0.7, 0.5, 0.3], seed=8, period=1), 0
+        for round in range(40):
+            matching = duel.propose()
+            draws += matching == _neighbours(duel.twin.rates)
+            answers = round * told % 1 >= 0.5 or told == 1.0
+            (duel.observe_answers if answers else duel.observe)(matching)
+        explored[told] = duel.compiled.state.figures[EXPLORING], draws
+    assert explored[1.0][0] == 0.0
+    assert explored[0.0][1] == 40
+
+
+def _neighbours(rates):
+    order = sorted(range(len(rates)), key=lambda i: -rates[i])
+    return sorted(tuple(sorted(order[x : x + 2])) for x in range(0, len(order) - 1, 2))
+
+
 def test_some_of_the_players_are_matched():
     duel = Duel([0.9, 0.8, 0.5, 0.3, 0.1], seed=4)
     for available in ([0, 1, 2], [1, 4], [0, 1, 2, 3, 4], [0, 2, 3, 4]) * 3:
         duel.compiled.set_available(available)
         duel.observe(duel.propose(available))
+
+
+# --- many players -------------------------------------------------------------------------------
+
+
+class Layouts:
+    """The compiled steps on the dense and on the sparse layout, which see the same."""
+
+    def __init__(self, players, seed=0, **options):
+        policy, key = RankOneThompson(**options), streams.stream_key(seed, 0, streams.POLICY)
+        self.both = [Compiled(policy, players, key, horizon) for horizon in (1_000, None)]
+        self.rng = np.random.default_rng(seed)
+        self.rates = self.rng.random(players)
+
+    def play(self, rounds, told=False):
+        for _ in range(rounds):
+            available = np.flatnonzero(self.rng.random(len(self.rates)) < 0.9)
+            for each in self.both:
+                each.set_available(available)
+            dense, sparse = (each.propose() for each in self.both)
+            assert dense == sparse
+            couples = np.array(dense, np.int64)
+            accepted = self.rng.random(couples.shape) < self.rates[couples]
+            for each in self.both:
+                each.state = each.policy.reserve(each.state, couples)
+                if told:
+                    observe_answers_step(each.state, couples, accepted.astype(np.int64))
+                else:
+                    observe_step(each.state, couples, accepted.all(axis=1))
+        self.compare()
+
+    def forget(self, slot, rate):
+        for each in self.both:
+            each.policy.forget(each.state, slot, rate)
+
+    def compare(self):
+        dense, sparse = (each.state for each in self.both)
+        assert (type(dense.couples), type(sparse.couples)) == (DenseCouples, SparseCouples)
+        for name in ("rates", "mean", "square", "reach", "couple_reach", "met", "usual", "figures"):
+            assert getattr(dense, name).tobytes() == getattr(sparse, name).tobytes(), name
+        kept = [each.policy.evidence(each.state) for each in self.both]
+        assert kept[0].keys() == kept[1].keys()
+        for name, array in kept[0].items():
+            assert array.tobytes() == kept[1][name].tobytes(), name
+
+
+@pytest.mark.parametrize("memory", [None, 5.0])
+def test_both_layouts_draw_the_same_bits(memory):
+    layouts = Layouts(70, prior="learned", period=1, memory=None)
+    if memory:
+        for each in layouts.both:
+            each.policy.fade(each.state, 1 / memory)
+    layouts.play(30)
+    for slot in range(0, 70, 9):
+        layouts.forget(slot, None if slot % 2 else slot / 70)
+        layouts.play(1)
+    layouts.play(3, told=True)
+    for each in layouts.both:
+        each.policy.fade(each.state, 31.0)  # all weights are divided
+    layouts.play(3)
+
+
+def test_a_saved_state_of_either_layout_goes_on_in_both():
+    layouts = Layouts(70)
+    layouts.play(5)
+    layouts.forget(3, 0.5)
+    dense, sparse = layouts.both
+    arrays = [each.policy.saved(each.state) for each in layouts.both]
+    dense.state = dense.policy.load(
+        dense.policy.start(StartContext(70, dense.state.key[0], 1_000)), arrays[1]
+    )
+    sparse.state = sparse.policy.load(
+        sparse.policy.start(StartContext(70, sparse.state.key[0])), arrays[0]
+    )
+    layouts.play(5)
+
+
+def test_rows_that_players_left_are_used_again():
+    compiled, rng = Compiled(RankOneThompson(), 100), np.random.default_rng(3)
+    for round in range(400):
+        couples = np.sort(rng.permutation(100).reshape(-1, 2), axis=1)
+        compiled.state = compiled.policy.reserve(compiled.state, couples)
+        observe_step(compiled.state, couples, rng.random(50) < 0.5)
+        for slot in rng.choice(100, 10, replace=False):
+            compiled.policy.forget(compiled.state, slot, 0.5)
+        if round == 200:
+            places = len(compiled.state.couples.partner)
+    known = compiled.state.couples
+    assert len(known.partner) == places
+    assert known.used[0] < 4 * known.length.sum()
+
+
+def test_players_are_sorted_as_python_sorts_them():
+    rng = np.random.default_rng(0)
+    for count in (0, 1, 2, 63, 64, 65, 1_000):
+        values = rng.integers(0, 1 + count // 3, count).astype(float)
+        order = rng.permutation(count)
+        expected = sorted(order.tolist(), key=lambda i: -values[i])
+        sort_by_values(order, values, np.zeros(count, np.int64), count)
+        assert order.tolist() == expected
 
 
 # --- the posterior -------------------------------------------------------------------------------

@@ -1,29 +1,33 @@
 """Moves of a Markov chain on the posterior of all rates together.
 
-With a uniform prior the posterior density of the rates is proportional to
+With a Beta(a, b) prior the posterior density of the rates is proportional to
 
-    product over i of rate_i^accepted_i (1 - rate_i)^declined_i
-    times product over i < j of (1 - rate_i rate_j)^missed_ij,
+    product over i of rate_i^(a - 1 + accepted_i) (1 - rate_i)^(b - 1 + declined_i)
+    times product over i < j of (1 - rate_i rate_j)^missed_ij
+    times product over i and k of (1 - rate_i frozen_k)^frozen_missed_ik,
 
-and a chain of Metropolis moves has exactly this distribution in the long run. A move multiplies
-rates by a factor. In logarithms of rates the posterior is log-concave, and what is badly known is
-a straight line: two players who always meet each other show only their product, and one up and the
-other down by the same factor explains their games as well. Such a step is a move of its own,
+the last factor for outcomes with players who left, whose rates are taken as known. A chain of
+Metropolis moves has exactly this distribution in the long run. A move multiplies rates by a factor.
+In logarithms of rates the posterior is log-concave (where b is at least 1), and what is badly known
+is a straight line: two players who always meet each other show only their product, and one up and
+the other down by the same factor explains their games as well. Such a step is a move of its own,
 without which the chain would crawl.
 
-The state is that of `pairup.kernels.rank_one_thompson`.
+The state is that of `pairup.kernels.rank_one_thompson`. All that was observed is counted in units
+of the weight that a new outcome has; see `fade` there.
 """
 
 import math
 
 import numpy as np
 
+from pairup.kernels.rank_one_couples import at, partner, place, row_length, row_start, row_sum
 from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.logarithm import log
 from pairup.kernels.runtime.randomness import MANTISSA, mantissa, word
-from pairup.kernels.state_layout import USED
+from pairup.kernels.state_layout import FADED, OUTCOMES, PRIOR_A, PRIOR_B
 
-LANES = 4  # sums over couples are four sums side by side, so rows are a multiple of it long
+FROZEN_RATES = 16  # an even grid
 
 _REFIT = 1.1  # the reach of moves is fitted again when this many times more is known
 _REACH = 4.3  # makes a move of about 2.4 standard deviations, the best in one dimension
@@ -43,35 +47,78 @@ def refresh(state, i):
 
 
 @kernel
+def frozen_rate(k):
+    """The rate that stands for all players who left with a rate in the k-th part of the grid."""
+    return (k + 0.5) / FROZEN_RATES
+
+
+@kernel
 def _fit_reach(state, i):
     """Fit the reach of player i's moves to its Fisher information at the means.
 
     A move that depended on the rates themselves would have to be corrected for that; the means
     hardly change.
     """
-    j = slot(state.usual[i])
     own = _information(state, i)
-    shared = state.mean[i] * state.mean[j]
-    between = state.tries[i, j] * shared / (1.0 - shared)
     state.reach[i] = _reach(own)
-    state.couple_reach[i] = _reach(own + _information(state, j) - 2.0 * between)
+    if state.usual[i] >= 0:
+        j = slot(state.usual[i])
+        shared = state.mean[i] * state.mean[j]
+        tries = state.couples.tries[at(state.couples, i, place(state.couples, i, j))]
+        between = _recency(state, i) * tries * shared / (1.0 - shared)
+        state.couple_reach[i] = _reach(own + _information(state, j) - 2.0 * between)
     state.fitted[i] = _REFIT * state.met[i]
 
 
 @kernel
 def _reach(information):
-    return 1.0 / math.sqrt(1.0 + (1.0 + information) / _REACH)
+    return 1.0 / math.sqrt(1.0 + (1.0 + max(information, 0.0)) / _REACH)
+
+
+@kernel
+def recency(state, i):
+    """What an outcome of player i weighs on average, with those who have not left."""
+    if state.now[FADED] == 0:
+        return 1.0
+    couples, total = state.couples, 0
+    for x in range(row_length(couples, i)):
+        total += couples.tries[at(couples, i, x)]
+    return max(state.met[i] - state.gone[i], 0.0) / max(total, 1)
+
+
+@kernel
+def _recency(state, i):
+    """The same in outcomes of today."""
+    return recency(state, i) * state.figures[OUTCOMES]
 
 
 @kernel
 def _information(state, i):
     """Fisher information on the logarithm of player i's rate, at the means."""
-    rate = state.mean[i]
-    total = state.declined[i] * rate
-    for j in range(state.now[USED]):
-        shared = rate * state.mean[j]
-        total += state.tries[i, j] * shared / (1.0 - shared)
+    couples, rate, outcomes = state.couples, state.mean[i], state.figures[OUTCOMES]
+    recent, total = _recency(state, i), state.declined[i] * outcomes * rate
+    for x in range(row_length(couples, i)):
+        shared = rate * state.mean[partner(couples, i, x)]
+        total += recent * couples.tries[at(couples, i, x)] * shared / (1.0 - shared)
+    if state.gone[i] > 0.0:
+        total += _frozen_information(state, i) * outcomes
     return total
+
+
+@kernel
+def _frozen_information(state, i):
+    """The same of outcomes with players who left.
+
+    Those that were missed tell how many there were at each frozen rate. The rest is taken as
+    answers of player i alone.
+    """
+    rate, total, known = state.mean[i], 0.0, 0.0
+    for k in range(FROZEN_RATES):
+        shared = rate * frozen_rate(k)
+        tries = state.frozen_missed[i, k] / (1.0 - shared)
+        total += tries * shared / (1.0 - shared)
+        known += tries
+    return total + max(state.gone[i] - known, 0.0) * rate / (1.0 - rate)
 
 
 @kernel
@@ -82,8 +129,9 @@ def _move_player(state, i):
     if not _MIN_RATE < rate < 1.0:
         return
     state.moved[i] = rate
-    # The logarithm of a rate that is uniform has its own rate as density: hence one more.
-    gain = (state.accepted[i] + 1.0) * _log_factor(shift) + _gain(state, i)
+    # The logarithm of a rate has its own rate as density if the rate is uniform: a, not a - 1.
+    accepted = state.accepted[i] * state.figures[OUTCOMES] + state.figures[PRIOR_A]
+    gain = accepted * _log_factor(shift) + _gain(state, i)
     if gain >= 0.0 or log(luck) < gain:
         state.rates[i] = rate
     state.moved[i] = state.rates[i]
@@ -98,11 +146,14 @@ def _move_couple(state, i, j):
     if not (_MIN_RATE < up < 1.0 and _MIN_RATE < down < 1.0):
         return
     state.moved[i], state.moved[j] = up, down
-    missed = state.missed[i, j]
-    state.missed[i, j] = state.missed[j, i] = 0  # their own couple does not count in this
-    gain = (state.accepted[i] - state.accepted[j]) * _log_factor(shift)
+    couples = state.couples
+    here, there = at(couples, i, place(couples, i, j)), at(couples, j, place(couples, j, i))
+    missed = couples.missed[here]
+    couples.missed[here] = couples.missed[there] = 0.0  # their own couple does not count in this
+    accepted = (state.accepted[i] - state.accepted[j]) * state.figures[OUTCOMES]
+    gain = accepted * _log_factor(shift)
     gain += _gain(state, i) + _gain(state, j)
-    state.missed[i, j] = state.missed[j, i] = missed
+    couples.missed[here] = couples.missed[there] = missed
     if gain >= 0.0 or log(luck) < gain:
         state.rates[i], state.rates[j] = up, down
     state.moved[i], state.moved[j] = state.rates[i], state.rates[j]
@@ -135,38 +186,47 @@ def _series(s):
 @kernel
 def _gain(state, i):
     """Log-likelihood that a move gains in what was missed, by player i and in its couples."""
-    rate, moved = state.rates[i], state.moved[i]
-    missed, terms, wild = state.missed[i], state.terms, False
-    for j in range(state.now[USED]):
+    couples, rate, moved = state.couples, state.rates[i], state.moved[i]
+    start, length = row_start(couples, i), row_length(couples, i)
+    missed, terms, wild = couples.missed[start : start + length], state.terms, False
+    for x in range(length):
+        j = partner(couples, i, x)
         before, after = rate * state.rates[j], moved * state.moved[j]
         # ln((1 - after) / (1 - before)) = 2 atanh s
         s = (before - after) / (2.0 - before - after)
-        terms[j] = missed[j] * _series(s)
-        wild |= (abs(s) > _TAME) & (missed[j] > 0)
+        terms[x] = missed[x] * _series(s)
+        wild |= (abs(s) > _TAME) & (missed[x] > 0.0)
     if wild:
         _exact_terms(state, i)
-    total = _sum(terms, state.now[USED])
-    if state.declined[i] > 0.0:
-        total += state.declined[i] * log((1.0 - moved) / (1.0 - rate))
+    total = row_sum(couples, i, terms)
+    if state.gone[i] > 0.0:
+        total += _frozen_gain(state, i)
+    total *= state.figures[OUTCOMES]
+    declined = state.declined[i] * state.figures[OUTCOMES] + (state.figures[PRIOR_B] - 1.0)
+    if declined != 0.0:
+        total += declined * log((1.0 - moved) / (1.0 - rate))
     return total
 
 
 @kernel
 def _exact_terms(state, i):
     """Write the terms of `_gain` for a move of any size."""
-    rate, moved = state.rates[i], state.moved[i]
-    for j in range(state.now[USED]):
-        if state.missed[i, j] > 0:
+    couples, rate, moved = state.couples, state.rates[i], state.moved[i]
+    for x in range(row_length(couples, i)):
+        missed = couples.missed[at(couples, i, x)]
+        if missed > 0.0:
+            j = partner(couples, i, x)
             ratio = (1.0 - moved * state.moved[j]) / (1.0 - rate * state.rates[j])
-            state.terms[j] = state.missed[i, j] * log(ratio)
+            state.terms[x] = missed * log(ratio)
 
 
 @kernel
-def _sum(terms, count):
-    a = b = c = d = 0.0
-    for j in range(0, count, LANES):
-        a += terms[j]
-        b += terms[j + 1]
-        c += terms[j + 2]
-        d += terms[j + 3]
-    return (a + b) + (c + d)
+def _frozen_gain(state, i):
+    """The part of `_gain` in outcomes with players who left."""
+    rate, moved, total = state.rates[i], state.moved[i], 0.0
+    for k in range(FROZEN_RATES):
+        missed = state.frozen_missed[i, k]
+        if missed > 0.0:
+            frozen = frozen_rate(k)
+            total += missed * log((1.0 - moved * frozen) / (1.0 - rate * frozen))
+    return total

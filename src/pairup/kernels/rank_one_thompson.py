@@ -4,13 +4,15 @@ One number per player explains all couples: couple (i, j) plays with probability
 The rates are drawn from their joint posterior by the chain of `kernels.rank_one_posterior`. A round
 changes the posterior little, so that the chain goes on from where the last round left it:
 with many moves while all is new, with few when one more outcome hardly matters.
+
+Whatever is done for a proposal is done for the players available and their couples alone.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from pairup.kernels.couples import couple_in_order, mark_available
+from pairup.kernels.couples import write_couple
 from pairup.kernels.graph_matcher import (
     GraphMatcher,
     match_by_weights,
@@ -19,34 +21,70 @@ from pairup.kernels.graph_matcher import (
     set_weights_by_players,
     write_matching,
 )
+from pairup.kernels.rank_one_couples import (
+    DenseCouples,
+    SparseCouples,
+    at,
+    enter,
+    is_sparse,
+    lacks_room,
+    place,
+    row_length,
+)
+from pairup.kernels.rank_one_evidence import fade_round
+from pairup.kernels.rank_one_means import (
+    average_draw,
+    average_expected,
+    expects_means,
+    learn_law,
+    set_exact_mean,
+    welcome,
+)
 from pairup.kernels.rank_one_posterior import refresh
 from pairup.kernels.runtime.compilation import kernel, outlined, slot
-from pairup.kernels.runtime.dispatch import OK, provide
+from pairup.kernels.runtime.dispatch import FULL, OK, provide
 from pairup.kernels.runtime.randomness import word
-from pairup.kernels.state_layout import ANSWERED, PERIOD, PRESENT, ROUND
+from pairup.kernels.stable_sort import sort_by_values
+from pairup.kernels.state_layout import (
+    ANSWERED,
+    AVAILABLE,
+    CHANGED,
+    EXPLORING,
+    LEARNS_PRIOR,
+    OUTCOMES,
+    OWED,
+    PERIOD,
+    ROUND,
+    TOLD,
+    UNTOLD,
+    WEIGHT,
+    WEIGHT_GROWTH,
+)
 
 ACCEPTED, DECLINED = 1, 0  # answers of players; below 0: not known
 
 # A player is refreshed _REFRESHES / (outcomes known of it) times per round, within these limits;
 # the upper one is shared by all players, but allows each at least one.
 _REFRESHES, _MIN_REFRESHES, _MAX_REFRESHES = 2_000.0, 0.05, 80.0
-_MEMORY = 20.0  # the means are over about the last twentieth of the draws
+_MAX_TERMS = 2_000_000.0  # that the moves of a draw sum up, about, where players are many
+_ROWS_PER_REFRESH = 3  # the player's twice, and its usual partner's
+_TOLD_WINDOW = 1_024  # of outcomes not played, in which answers are counted
 
 
 class RankOneState(NamedTuple):
     """State of `RankOneThompson`.
 
-    Rows of couples are symmetric but for `games` and `told`, which are kept for i < j. Slots beyond
-    the players' fill the last four lanes and have no couples.
+    What was observed is counted in weights; see `kernels.rank_one_evidence`. Slots beyond the
+    players' fill the last four lanes and have no couples.
     """
 
-    tries: np.ndarray
-    games: np.ndarray
-    missed: np.ndarray  # not played, and it is not known who declined
-    told: np.ndarray  # games of players who gave their answers one by one
+    couples: DenseCouples | SparseCouples
     accepted: np.ndarray  # of each player, games included
     declined: np.ndarray
     met: np.ndarray  # outcomes known of each player
+    gone: np.ndarray  # ... with players who left
+    frozen_missed: np.ndarray  # of those what was missed, by the frozen rate of the other
+    unsure: np.ndarray  # missed in all
     usual: np.ndarray  # the partner met most, of several the lowest slot, or -1
     rates: np.ndarray  # where the chain is
     moved: np.ndarray  # where it would go: the same but during a move
@@ -57,12 +95,14 @@ class RankOneState(NamedTuple):
     reach: np.ndarray  # of a move of the player alone
     couple_reach: np.ndarray  # of a move against its usual partner
     fitted: np.ndarray  # with how many outcomes the reach is to be fitted next
-    present: np.ndarray  # the players present, by slot
+    counted: np.ndarray  # whether the players' law has counted the player
+    available: np.ndarray  # the players available, by slot
     by_rate: np.ndarray  # the same, best first
     by_mean: np.ndarray
-    available: np.ndarray
+    spare: np.ndarray  # workspace: who was refreshed, and for an order
     terms: np.ndarray  # workspace for a sum over couples
     now: np.ndarray
+    figures: np.ndarray
     key: np.ndarray  # of all draws, and of this round's
     draws: np.ndarray  # made in this round
 
@@ -74,56 +114,87 @@ class RankOneGraphState(NamedTuple):
     matcher: GraphMatcher
 
 
+@kernel
+def _set_available(state, players):
+    for x in range(len(players)):
+        state.available[x] = state.by_rate[x] = state.by_mean[x] = players[x]
+    state.now[AVAILABLE], state.now[CHANGED] = len(players), 1
+
+
 def _propose(state, couples):
     """Neighbours by a draw of the rates, in between by their means."""
-    now = state.now
-    if now[ROUND] % now[PERIOD] == 0:
-        _draw(state)
-        couple_in_order(state.by_rate[: now[PRESENT]], state.available, couples)
+    if lacks_room(state.couples, state.available[: state.now[AVAILABLE]]):
+        return FULL
+    explores = _draw_if_due(state)
+    if explores:
+        sort_by_values(state.by_rate, state.rates, state.spare, state.now[AVAILABLE])
+        _couple_neighbours(state.by_rate, couples)
     else:
-        couple_in_order(state.by_mean[: now[PRESENT]], state.available, couples)
-    now[ROUND] += 1
+        sort_by_mean(state)
+        _couple_neighbours(state.by_mean, couples)
+    state.now[ROUND] += 1
     return OK
 
 
 def _observe(state, couples, played):
+    known, weight = state.couples, state.figures[WEIGHT]
     for c in range(len(played)):
         i, j, game = slot(couples[c, 0]), slot(couples[c, 1]), np.int32(played[c])
-        _meet(state, i, j)
-        state.games[i, j] += game
-        state.accepted[i] += game
-        state.accepted[j] += game
-        missed = state.missed[i, j] + np.int32(1) - game
-        state.missed[i, j] = state.missed[j, i] = missed
+        x, y = enter(known, i, j), enter(known, j, i)
+        if x < 0 or y < 0:
+            continue
+        here, there = at(known, i, x), at(known, j, y)
+        _meet(state, i, j, here, there)
+        known.games[here] += game
+        state.accepted[i] += weight * game
+        state.accepted[j] += weight * game
+        lost = weight * (np.int32(1) - game)
+        missed = known.missed[here] + lost
+        known.missed[here] = known.missed[there] = missed
+        state.unsure[i] += lost
+        state.unsure[j] += lost
+        if state.now[ANSWERED] == 1 and not game:
+            _count_telling(state, UNTOLD)
 
 
 def _observe_answers(state, couples, answers):
     """An answer is evidence only on the player who gave it."""
     state.now[ANSWERED] = 1
+    known, weight = state.couples, state.figures[WEIGHT]
     for c in range(len(couples)):
         i, j = slot(couples[c, 0]), slot(couples[c, 1])
-        _meet(state, i, j)
+        x, y = enter(known, i, j), enter(known, j, i)
+        if x < 0 or y < 0:
+            continue
+        here, there = at(known, i, x), at(known, j, y)
+        _meet(state, i, j, here, there)
         both = np.int32(answers[c, 0] == ACCEPTED and answers[c, 1] == ACCEPTED)
-        state.games[i, j] += both
-        state.told[i, j] += both
-        _note(state, i, answers[c, 0])
-        _note(state, j, answers[c, 1])
+        known.games[here] += both
+        known.told[here] += both
+        _note(state, i, answers[c, 0], weight)
+        _note(state, j, answers[c, 1], weight)
+        if not both:
+            _count_telling(state, TOLD)
 
 
 provide(
     RankOneState,
-    set_available=mark_available,
+    set_available=_set_available,
     propose=_propose,
     observe=_observe,
     observe_answers=_observe_answers,
 )
 
 
+def _set_available_on_graph(state, players):
+    set_available_on_graph(state, players)
+    _set_available(state.inner, players)
+
+
 def _propose_on_graph(state, couples):
     """The best matching by a draw of the rates, in between by their means."""
     inner, matcher = state.inner, state.matcher
-    if inner.now[ROUND] % inner.now[PERIOD] == 0:
-        _draw_outlined(inner)
+    if _draw_outlined(inner):
         set_weights_by_players(matcher, inner.rates)
     else:
         set_weights_by_players(matcher, inner.mean)
@@ -135,27 +206,33 @@ def _propose_on_graph(state, couples):
 
 provide(
     RankOneGraphState,
-    set_available=set_available_on_graph,
+    set_available=_set_available_on_graph,
     propose=_propose_on_graph,
     observe=observe_on_graph,
 )
 
 
 @kernel
-def _note(state, i, answer):
-    if answer == ACCEPTED:
-        state.accepted[i] += 1.0
-    elif answer == DECLINED:
-        state.declined[i] += 1.0
+def _couple_neighbours(order, couples):
+    for row in range(len(couples)):
+        write_couple(couples, row, order[2 * row], order[2 * row + 1])
 
 
 @kernel
-def _meet(state, i, j):
-    """Count an outcome of the couple."""
-    tries = state.tries[i, j] + np.int32(1)
-    state.tries[i, j] = state.tries[j, i] = tries
-    state.met[i] += 1.0
-    state.met[j] += 1.0
+def _note(state, i, answer, weight):
+    if answer == ACCEPTED:
+        state.accepted[i] += weight
+    elif answer == DECLINED:
+        state.declined[i] += weight
+
+
+@kernel
+def _meet(state, i, j, here, there):
+    """Count an outcome of the couple, in both rows."""
+    tries = state.couples.tries[here] + np.int32(1)
+    state.couples.tries[here] = state.couples.tries[there] = tries
+    state.met[i] += state.figures[WEIGHT]
+    state.met[j] += state.figures[WEIGHT]
     _note_usual(state, i, j, tries)
     _note_usual(state, j, i, tries)
 
@@ -163,83 +240,112 @@ def _meet(state, i, j):
 @kernel
 def _note_usual(state, i, j, tries):
     """Note whom player i met most: of several the lowest slot, in whatever order they came."""
-    usual = state.usual[i]
-    most = state.tries[i, slot(usual)] if usual >= 0 else 0
+    usual, most = state.usual[i], np.int32(0)
+    if usual >= 0:
+        most = state.couples.tries[at(state.couples, i, place(state.couples, i, slot(usual)))]
     if tries > most or (tries == most and j < usual):
         state.usual[i] = j
 
 
 @kernel
-def _draw(state):
-    """Let the chain go on as far as the new information asks for, and take the rates there."""
-    state.key[1], state.draws[0] = word(state.key[0], state.now[ROUND]), 0
-    limit = max(_MAX_REFRESHES / state.now[PRESENT], 1.0)
-    for x in range(state.now[PRESENT]):
-        # By slot: an order that followed the rates would bias them.
-        i = slot(state.present[x])
-        due = min(max(_REFRESHES / (state.met[i] + 1.0), _MIN_REFRESHES), limit)
-        state.credit[i] += state.now[PERIOD] * due
-        while state.credit[i] >= 1.0:
-            state.credit[i] -= 1.0
-            refresh(state, i)
-    for x in range(state.now[PRESENT]):
-        _average(state, slot(state.present[x]))
-    _sort(state.by_rate, state.rates, state.now[PRESENT])
-    _sort(state.by_mean, state.mean, state.now[PRESENT])
+def _count_telling(state, kind):
+    """Count an outcome that was not played, by whether answers were told; the last ones matter."""
+    now = state.now
+    now[kind] += 1
+    if now[TOLD] + now[UNTOLD] >= _TOLD_WINDOW:
+        now[TOLD] //= 2
+        now[UNTOLD] //= 2
+
+
+@kernel
+def _draw_if_due(state):
+    """Let the chain go on if it is due in this round; returns whether to play its draw."""
+    now, figures = state.now, state.figures
+    if figures[WEIGHT_GROWTH] != 1.0:
+        fade_round(state)
+    if now[LEARNS_PRIOR] == 1:
+        welcome(state)
+    due = now[ROUND] % now[PERIOD] == 0
+    explores = due and _explores(state)
+    last, draws = now[ROUND] - now[ROUND] % now[PERIOD], now[OWED] + due
+    for before in range(draws - 1, -1, -1):
+        _draw(state, last - before * now[PERIOD], explores)
+    now[OWED] = 0
+    if now[ANSWERED] == 1:
+        for x in range(now[AVAILABLE]):
+            set_exact_mean(state, slot(state.available[x]))
+            state.by_mean[x] = state.available[x]  # equals, now not rare, come by slot
+        now[CHANGED] = 1
+    return explores
 
 
 @outlined
 def _draw_outlined(state):
-    """As `_draw`, called and not inlined: on a graph the matching takes longer than a call."""
-    _draw(state)
+    """As `_draw_if_due`, called and not inlined: on a graph the matching takes longer."""
+    return _draw_if_due(state)
 
 
 @kernel
-def _average(state, i):
-    """Take the draw into the means, of which the latest draws weigh most.
+def _explores(state):
+    """Whether a round that could explore does.
 
-    Where answers are observed, little is left to chance, and much of that in the draw: then the
-    expected value is taken instead. It costs a look at all partners, which pays only there.
+    Where answers are told, all matchings teach the same, and to explore is of no use.
     """
-    rate, weight = state.rates[i], _MEMORY / (_MEMORY + state.drawn[i])
-    square = rate * rate
-    if state.now[ANSWERED] == 1:
-        rate, square = _expected(state, i)
-    state.mean[i] += weight * (rate - state.mean[i])
-    state.square[i] += weight * (square - state.square[i])
-    state.drawn[i] += 1.0
+    now, figures = state.now, state.figures
+    if now[ANSWERED] == 0:
+        return True
+    if now[UNTOLD] > 0:
+        figures[EXPLORING] += now[UNTOLD] / (now[TOLD] + now[UNTOLD])
+    explores = figures[EXPLORING] >= 1.0
+    if explores:
+        figures[EXPLORING] -= 1.0
+    return explores
 
 
 @kernel
-def _expected(state, i):
-    """Return the mean of player i's rate, and of its square, had we seen who declined.
-
-    In a game that was missed with player j, i accepted with a chance that follows from the drawn
-    rates. With all answers known the rate has a beta distribution, whose moments are polynomials of
-    the number of acceptances: averaged over what the answers may have been, then over the draws,
-    they are the moments of the posterior, exactly.
-    """
-    own, accepted = state.rates[i], 1.0 + state.accepted[i]
-    answers, spread = 1.0 + accepted + state.declined[i], 0.0
-    for x in range(state.now[PRESENT]):
-        j = slot(state.present[x])
-        if state.missed[i, j] > 0:
-            missed, other = float(state.missed[i, j]), state.rates[j]
-            chance = own * (1.0 - other) / (1.0 - own * other)
-            accepted += missed * chance
-            answers += missed
-            spread += missed * chance * (1.0 - chance)
-    square = (accepted * (accepted + 1.0) + spread) / (answers * (answers + 1.0))
-    return accepted / answers, square
+def _draw(state, round, explores):
+    """Let the chain go on as far as the new information asks for, and take the rates there."""
+    state.key[1], state.draws[0] = word(state.key[0], round), 0
+    limit, outcomes = _refresh_limit(state), state.figures[OUTCOMES]
+    for x in range(state.now[AVAILABLE]):
+        # By slot: an order that followed the rates would bias them.
+        i = slot(state.available[x])
+        state.spare[x] = 0
+        if not explores and state.unsure[i] == 0.0:
+            continue  # its mean is known without the chain
+        due = min(max(_REFRESHES / (state.met[i] * outcomes + 1.0), _MIN_REFRESHES), limit)
+        state.credit[i] += state.now[PERIOD] * due
+        while state.credit[i] >= 1.0:
+            state.credit[i] -= 1.0
+            state.spare[x] = 1
+            refresh(state, i)
+    expects = expects_means(state)
+    for x in range(state.now[AVAILABLE]):
+        if not expects:
+            average_draw(state, slot(state.available[x]))
+        elif state.spare[x] == 1:
+            average_expected(state, slot(state.available[x]))
+    if state.now[LEARNS_PRIOR] == 1:
+        learn_law(state)
+    state.now[CHANGED] = 1
 
 
 @kernel
-def _sort(order, values, count):
-    """Sort by decreasing value, by insertion: the order hardly changed since the last draw."""
-    for x in range(1, count):
-        i = order[x]
-        y = x
-        while y > 0 and values[order[y - 1]] < values[i]:
-            order[y] = order[y - 1]
-            y -= 1
-        order[y] = i
+def _refresh_limit(state):
+    """How often a player may be refreshed per round."""
+    players = state.now[AVAILABLE]
+    limit = max(_MAX_REFRESHES / players, 1.0)
+    if is_sparse(state.couples):
+        terms = players
+        for x in range(players):
+            terms += _ROWS_PER_REFRESH * row_length(state.couples, slot(state.available[x]))
+        limit = min(limit, _MAX_TERMS / (terms * state.now[PERIOD]))
+    return limit
+
+
+@kernel
+def sort_by_mean(state):
+    """Sort the players available by their means, best first, if those changed."""
+    if state.now[CHANGED] == 1:
+        sort_by_values(state.by_mean, state.mean, state.spare, state.now[AVAILABLE])
+        state.now[CHANGED] = 0

@@ -38,22 +38,28 @@ import numpy as np
     CLUSTERS,
     AWAY,             # members who are not available, the phantom included
     # RankOneThompson.
-    USED,             # columns of a row that are in use: the rest has no couples
     ANSWERED,         # whether any player's answer was ever observed
+    TOLD,             # of the outcomes last not played, those of which answers were told
+    UNTOLD,           # ... and those of which it is not known who declined
+    LEARNS_PRIOR,     # whether the prior is learned
+    FADED,            # whether evidence has ever faded
+    COUNTED,          # players whose draws the learned prior has counted
+    OWED,             # draws of rounds in which others proposed
     # UniRank.
     ITEMS,            # items available
     POSITIONS,        # positions available
     BLOCKS,           # of the leader
     LISTED,           # items in the blocks that were proposed
+    # ESCB, RankOneThompson.
+    CHANGED,          # the players available, or their values, changed since the last search
     # ESCB.
-    CHANGED,          # the players available changed since the last search
     SLOTS,
     COUPLES,          # couples of a matching
     COUNT,            # candidates listed
     LAST_ROUND,       # in which the list of candidates holds
     RAREST,           # the least tried couple of the branch that is searched
     COUNTERS,         # how many counters there are
-) = range(35)
+) = range(40)
 
 (
     # Unimodal.
@@ -73,8 +79,18 @@ import numpy as np
     CERTIFIED,        # sum of certified ratios
     WORST,            # the least of them
     CERTIFICATES,     # their number
+    # RankOneThompson.
+    WEIGHT,           # of a new outcome: as it grows, what was observed before fades
+    OUTCOMES,         # 1 / WEIGHT: turns weights into numbers of new outcomes
+    WEIGHT_GROWTH,    # per round
+    EXPLORING,        # share of a round of exploration that is due
+    PRIOR_A,          # the Beta law of a player of whom nothing is known
+    PRIOR_B,
+    LAW_WEIGHT,       # draws in the moments of the players' law
+    LAW_MEAN,
+    LAW_SQUARE,
     FIGURES,          # how many figures there are
-) = range(15)
+) = range(24)
 # fmt: on
 
 

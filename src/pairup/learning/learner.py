@@ -210,7 +210,8 @@ class Learner:
 
     def _record(self, matching: Matching, couples: Couples) -> None:
         self._pending.add(couples)
-        self._running.rounds += 2 * len(couples) + len(matching.waiting) > 1
+        if 2 * len(couples) + len(matching.waiting) > 1:
+            self._running.record_round()
 
     def _graph(
         self, order: Slots, excluded: set[SlotCouple], allowed: AllowedMeetings, worth: Worth

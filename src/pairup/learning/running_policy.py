@@ -154,6 +154,7 @@ class RunningPolicy:
         context = self._context(self.capacity)
         matcher = new_graph_matcher(*graph.compiled())
         state = self.policy.on_graph(self.state, matcher, context)
+        self._available = None  # the policy may note it in its own state too
         set_available_step(state, available)
         couples = np.full((len(available) // 2, 2), NOBODY, np.int64)
         propose_step(state, couples)
@@ -194,6 +195,12 @@ class RunningPolicy:
         """Learn outcomes that were counted elsewhere, couple by couple, games first."""
         self.state = self.policy.reserve(self.state, counts.couples)
         observe_counts(self.state, counts)
+
+    def record_round(self) -> None:
+        """Note that a matching was proposed: where evidence fades, it does so by a round."""
+        self.rounds += 1
+        if self.policy.half_lives_per_round:
+            self.policy.fade(self.state, self.policy.half_lives_per_round)
 
     @property
     def statistics(self) -> CoupleCounts | None:

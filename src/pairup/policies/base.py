@@ -254,9 +254,10 @@ class Policy(ABC):
     def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
         """Erase what was learnt of the player in `slot`, who left, in place.
 
-        A policy that lets partners keep what they learnt in common games takes `rate`, the player's
-        acceptance rate, for it; by default what it estimates itself. Others ignore it. A policy
-        that learns nothing of players says so: ``def forget(self, state, slot, rate=None): pass``.
+        A policy that lets partners keep what they learnt in common games does so against `rate`,
+        the player's acceptance rate. Without it, or if the policy does not, those outcomes are
+        forgotten too. A policy that learns nothing of players says so:
+        ``def forget(self, state, slot, rate=None): pass``.
         Without an answer a newcomer would inherit the record of the player who left.
         """
         raise PolicyError(
@@ -271,6 +272,11 @@ class Policy(ABC):
             f"{self.name} has no memory that fades: take a policy that follows rates which change, "
             "for example rank_one_thompson with the option memory"
         )
+
+    @property
+    def half_lives_per_round(self) -> float:
+        """How far evidence fades with each round, by the options; live, `fade` is called for it."""
+        return 0.0
 
     def reserve(self, state: Any, couples: NDArray[np.int64]) -> Any:
         """Return the state with room for outcomes of `couples`, rows of two slots.

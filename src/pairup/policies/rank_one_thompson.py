@@ -1,4 +1,7 @@
-"""Thompson sampling of one rate per player."""
+"""Thompson sampling of one rate per player.
+
+In one file because the policy, the state that it makes and the saved form of that state must agree.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -7,22 +10,51 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pairup.checks import is_number
+from pairup.errors import PolicyError
 from pairup.kernels import rank_one_thompson as kernel
 from pairup.kernels.allocation import new_arrays
 from pairup.kernels.graph_matcher import GraphMatcher
-from pairup.kernels.rank_one_posterior import LANES
-from pairup.kernels.runtime.dispatch import propose_step, set_available_step
-from pairup.kernels.runtime.foreign_steps import for_state
-from pairup.kernels.state_layout import ANSWERED, PERIOD, PRESENT, ROUND, USED, new_counters
+from pairup.kernels.rank_one_couples import LANES, new_dense_couples
+from pairup.kernels.rank_one_evidence import MAX_WEIGHT, fade_step, part_step
+from pairup.kernels.rank_one_posterior import FROZEN_RATES
+from pairup.kernels.state_layout import (
+    ANSWERED,
+    AVAILABLE,
+    COUNTED,
+    EXPLORING,
+    FADED,
+    LAW_MEAN,
+    LAW_SQUARE,
+    LAW_WEIGHT,
+    LEARNS_PRIOR,
+    OUTCOMES,
+    OWED,
+    PERIOD,
+    PRIOR_A,
+    PRIOR_B,
+    ROUND,
+    TOLD,
+    UNTOLD,
+    WEIGHT,
+    WEIGHT_GROWTH,
+    new_counters,
+    new_figures,
+)
+from pairup.policies import rank_one_couples as tables
 from pairup.policies.base import Policy, Slots, StartContext, check_integer_option, register
-from pairup.policies.couple_counts import CoupleCounts, pick_counts
+from pairup.policies.couple_counts import CoupleCounts, Integers
 from pairup.policies.couples import couples_in_order
-from pairup.saved_arrays import Arrays, numbers, require
+from pairup.saved_arrays import Arrays, numbers, real_numbers, require
 
 _GOLDEN = 0.6180339887498949  # its multiples spread evenly: not all are refreshed in one round
-_FEW_DRAWS, _PRIOR_VARIANCE = 10.0, 1 / 12
+_FEW_DRAWS = 10.0
 _MIN_GAP = 2.0**-53  # of a rate to 1
 _MAX_DRAWS = 32  # with which the chain catches up: the means are then over several draws
+_MAX_DENSE = 64  # players; of more, live, only the couples that met are kept
+_PRIOR_RANGE = 0.05, 1_000_000.0  # of each parameter
+_MIN_MEMORY, _MAX_MEMORY = 1.0, 1e9  # rounds
+_MAX_FADING = 1_000.0  # half-lives at once: nothing is left of what is known
 _ANSWERS = ("accepted", "declined")  # what was observed of each player
 # Arrays of one number per player, and the range in which each of them must lie.
 _OF_PLAYERS = {
@@ -36,7 +68,21 @@ _OF_PLAYERS = {
     "reach": (0.0, 1.0 - _MIN_GAP),
     "couple_reach": (0.0, 1.0 - _MIN_GAP),
     "fitted": (0.0, np.inf),
+    "met": (0.0, np.inf),
+    "gone": (0.0, np.inf),
 }
+_IN_CHAIN = tuple(name for name in _OF_PLAYERS if name not in (*_ANSWERS, "met", "gone"))
+_COUNTERS = (ROUND, ANSWERED, TOLD, UNTOLD, COUNTED, OWED)  # saved as `now`; once the first two
+_FIGURES = {  # saved as `figures`, and the range of each
+    EXPLORING: (0.0, 1.0),
+    PRIOR_A: _PRIOR_RANGE,
+    PRIOR_B: _PRIOR_RANGE,
+    LAW_WEIGHT: (0.0, np.inf),
+    LAW_MEAN: (0.0, 1.0),
+    LAW_SQUARE: (0.0, 1.0),
+}
+
+Prior = str | tuple[float, float]
 
 
 @register
@@ -46,8 +92,8 @@ class RankOneThompson(Policy):
 
     A couple plays with the product of its players' rates, so each game says something of both, and
     through them of all others they met. Every `period`-th round the rates are drawn from their
-    joint posterior under a uniform prior, exactly, by a Markov chain; the players are sorted by the
-    draw and neighbours coupled. In between, they are sorted by their posterior means. See
+    joint posterior, exactly, by a Markov chain; the players are sorted by the draw and neighbours
+    coupled. In between, they are sorted by their posterior means. See
     docs/explanation/rank-one.md.
 
     Parameters
@@ -55,10 +101,17 @@ class RankOneThompson(Policy):
     period : int
         1 is plain Thompson sampling. With 2, every other round plays what looks best, which loses
         less in the beginning and is as good in the long run.
+    prior : {"uniform", "learned"} or (float, float)
+        What is believed of a player who is new: that all rates are equally likely, what the rates
+        of the other players suggest, or the Beta law with these parameters.
+    memory : float, optional
+        Half-life of what was observed, in rounds, at least 1: for rates that change. By default
+        nothing fades.
 
     Notes
     -----
-    Live, `Learner.observe` may be told who accepted: a player's rate is then learnt directly.
+    Live, `Learner.observe` may be told who accepted: a player's rate is then learnt directly. The
+    more answers are told, the less is explored, since all matchings then teach the same.
 
     Examples
     --------
@@ -71,6 +124,8 @@ class RankOneThompson(Policy):
 
     # A draw makes up for the rounds since the last one: in a pool it must not take too long.
     period: int = field(default=2, metadata={"max_in_pools": 100})
+    prior: Prior = "uniform"
+    memory: float | None = None
 
     name: ClassVar[str] = "rank_one_thompson"
     learns_from_answers: ClassVar[bool] = True
@@ -79,49 +134,63 @@ class RankOneThompson(Policy):
 
     def __post_init__(self) -> None:
         check_integer_option(self, "period", minimum=1, advice="give 1 to draw in every round")
+        object.__setattr__(self, "prior", _checked_prior(self.prior))
+        object.__setattr__(self, "memory", _checked_memory(self.memory))
 
     def start(self, context: StartContext) -> kernel.RankOneState:
-        slots = context.slots
-        width = -(-slots // LANES) * LANES
+        capacity = context.capacity
+        width = -(-capacity // LANES) * LANES
+        # In a simulation, whose horizon is known, sooner or later most couples meet.
+        dense = capacity <= _MAX_DENSE or context.horizon is not None
+        simulated = self.memory is not None and context.horizon is not None
+        a, b = self.prior if isinstance(self.prior, tuple) else (1.0, 1.0)
         state = kernel.RankOneState(
-            **new_arrays(("tries", "games", "missed", "told"), (slots, width), np.int32),
-            **new_arrays(_OF_PLAYERS, width),
-            met=np.zeros(slots),
-            usual=np.full(slots, -1, np.int64),
-            **new_arrays(("moved", "terms"), width),
-            **new_arrays(("present", "by_rate", "by_mean"), slots, np.int64),
-            available=np.zeros(slots, np.bool_),
-            now=new_counters({PERIOD: self.period}),
+            couples=new_dense_couples(capacity) if dense else tables.new_table(capacity),
+            **new_arrays((*_OF_PLAYERS, "unsure", "moved", "terms"), width),
+            frozen_missed=np.zeros((width, FROZEN_RATES), np.float32),
+            usual=np.full(width, -1, np.int64),
+            counted=np.zeros(width, np.bool_),
+            **new_arrays(("available", "by_rate", "by_mean", "spare"), width, np.int64),
+            now=new_counters({PERIOD: self.period, LEARNS_PRIOR: self.prior == "learned"}),
+            figures=new_figures(
+                {
+                    WEIGHT: 1.0,
+                    OUTCOMES: 1.0,
+                    # Live, rounds are recorded: there `fade` is called for each.
+                    WEIGHT_GROWTH: 2.0 ** (1.0 / self.memory) if simulated and self.memory else 1.0,
+                    PRIOR_A: a,
+                    PRIOR_B: b,
+                }
+            ),
             key=np.array([context.key, context.key]),
             draws=np.zeros(1, np.int64),
         )
-        for i in range(width):
-            _begin(state, i)
+        _begin(state, np.arange(width))
         return state
 
-    def set_present(self, state: Any, present: Slots) -> None:
-        count = state.now[PRESENT] = len(present)
-        state.present[:count] = present
-        # Capacity doubles when it runs out: without this, up to half of each row would be wasted.
-        state.now[USED] = -(-(present[-1] + 1) // LANES) * LANES if count else 0
-        state.by_rate[:count] = present[np.argsort(-state.rates[present], kind="stable")]
-        state.by_mean[:count] = present[np.argsort(-state.mean[present], kind="stable")]
-
     def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
-        # What others answered remains theirs, their shared outcomes go.
-        partners = np.flatnonzero(state.tries[slot, : len(state.met)])
-        low, high = np.minimum(partners, slot), np.maximum(partners, slot)
-        state.accepted[partners] -= state.games[low, high] - state.told[low, high]
-        state.met[partners] -= state.tries[slot, partners]
-        state.fitted[partners] = 0.0
-        for couples in (state.tries, state.games, state.missed, state.told):
-            # Not the whole column: to write zeros takes memory that was never touched.
-            couples[slot, partners] = couples[partners, slot] = 0
-        for i in [slot, *partners.tolist()]:
-            if i == slot or state.usual[i] == slot:
-                state.usual[i] = _most_met(state, i)
-            if i == slot or state.met[i] + state.accepted[i] + state.declined[i] == 0:
-                _begin(state, i)
+        # What others answered remains theirs. Of their shared outcomes they keep what was learnt
+        # against the rate of the player who leaves; if it is not given, those outcomes go.
+        partners = tables.partners_of(state.couples, slot)
+        frozen = -1 if rate is None else min(int(rate * FROZEN_RATES), FROZEN_RATES - 1)
+        part_step(state, slot, frozen)
+        known = state.met[partners] + state.accepted[partners] + state.declined[partners]
+        _begin(state, np.append(partners[known == 0.0], slot))
+
+    def fade(self, state: Any, half_lives: float) -> None:
+        if half_lives > 0.0:
+            fade_step(state, 2.0 ** min(half_lives, _MAX_FADING))
+
+    @property
+    def half_lives_per_round(self) -> float:
+        return 0.0 if self.memory is None else 1.0 / self.memory
+
+    def reserve(self, state: Any, couples: NDArray[np.int64]) -> kernel.RankOneState:
+        return state._replace(couples=tables.with_room(state.couples, couples))
+
+    def grow(self, state: Any) -> kernel.RankOneState:
+        players = state.available[: state.now[AVAILABLE]]
+        return state._replace(couples=tables.with_next_partners(state.couples, players))
 
     def on_graph(
         self, state: Any, matcher: GraphMatcher, context: StartContext
@@ -129,137 +198,229 @@ class RankOneThompson(Policy):
         return kernel.RankOneGraphState(state, matcher)
 
     def evidence(self, state: Any) -> dict[str, NDArray[Any]]:
-        used = state.now[USED]
-        rows, columns = np.nonzero(state.tries[:used, :used] > 0)
-        low, high = rows[rows < columns], columns[rows < columns]
-        couples = {"low": low, "high": high}
-        for name in ("tries", "games", "missed", "told"):
-            couples[name] = getattr(state, name)[low, high].astype(np.int64)
-        players = {name: getattr(state, name)[: len(state.met) - 1] for name in _ANSWERS}
-        return couples | players | {"answered": state.now[[ANSWERED]]}
+        players = {name: getattr(state, name)[: _capacity(state)] for name in _ANSWERS}
+        answered = {"answered": state.now[[ANSWERED]]}
+        # What older versions did not know is left out where it says nothing: the same facts have
+        # the same evidence.
+        gone = _gone(state) if state.gone.any() else {}
+        faded = {"weight": state.figures[[WEIGHT]], "met": state.met[: _capacity(state)]}
+        return (
+            tables.picked(state.couples)._asdict()
+            | players
+            | answered
+            | gone
+            | (faded if state.now[FADED] else {})
+        )
 
     def load_evidence(self, state: Any, arrays: Arrays) -> kernel.RankOneState:
-        _load_couples(state, arrays)
-        _load_players(state, arrays, _ANSWERS)
-        (answered,) = numbers(arrays, "answered")
-        self._set_observed(state, answered)
+        state = _load_observed(state, arrays, numbers(arrays, "answered")[0])
+        _guess_telling(state)
         # The chain starts near the posterior, and `catch_up` lets it run.
         state.rates[:] = state.moved[:] = state.mean[:] = _at_first_sight(state)
         state.square[:] = state.mean**2
-        self._sort_present(state)
         return state
 
     def catch_up(self, state: Any, rounds: int) -> kernel.RankOneState:
+        # The chain goes on as it would have in those rounds, when the next matching is proposed.
         first = int(state.now[ROUND])
         missed = range(first + -first % self.period, rounds, self.period)
-        if missed and state.now[PRESENT]:
-            # A round that draws and couples nobody: the chain moves as it does in any round.
-            for_state(set_available_step, state)(state, np.zeros(0, np.int64))
-            for draw in missed[-_MAX_DRAWS:]:
-                state.now[ROUND] = draw
-                for_state(propose_step, state)(state, np.zeros((0, 2), np.int64))
+        state.now[OWED] = min(state.now[OWED] + len(missed), _MAX_DRAWS)
         state.now[ROUND] = max(first, rounds)
         return state
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
         evidence = self.evidence(state)
         del evidence["answered"]  # beside the round, as it always was
-        players = {name: getattr(state, name)[: len(state.met) - 1] for name in _OF_PLAYERS}
-        return evidence | players | {"now": state.now[[ROUND, ANSWERED]]}
+        players = {name: getattr(state, name)[: _capacity(state)] for name in _IN_CHAIN}
+        figures = {"figures": state.figures[list(_FIGURES)]}
+        return evidence | players | {"now": state.now[list(_COUNTERS)]} | figures
 
     def load(self, state: Any, arrays: Arrays) -> kernel.RankOneState:
-        _load_couples(state, arrays)
-        _load_players(state, arrays, _OF_PLAYERS)
+        now = numbers(arrays, "now")
+        state = _load_observed(state, arrays, now[1])
+        _load_players(state, arrays, _IN_CHAIN)
         state.moved[:] = state.rates
-        state.now[ROUND], answered = numbers(arrays, "now")
-        self._set_observed(state, answered)
-        self._sort_present(state)
+        state.counted[:] = state.drawn > 0.0
+        state.now[ROUND] = now[0]
+        if "figures" in arrays:
+            _load_figures(state, now, arrays["figures"])
+        else:
+            _guess_telling(state)
         return state
-
-    def _set_observed(self, state: kernel.RankOneState, answered: np.int64) -> None:
-        """Fill in what follows from the couples, and whether answers were observed."""
-        state.met[:] = state.tries.sum(axis=1)
-        state.usual[:] = [_most_met(state, i) for i in range(len(state.met))]
-        require(answered <= 1, "it must say whether answers were observed")
-        state.now[ANSWERED] = answered
-
-    def _sort_present(self, state: kernel.RankOneState) -> None:
-        self.set_present(state, state.present[: state.now[PRESENT]].copy())
 
     def leader(self, state: Any) -> NDArray[np.int64]:
         # Neighbours by posterior mean.
-        order = state.by_mean[: state.now[PRESENT]]
-        return couples_in_order(order[state.available[order]])
+        players = state.available[: state.now[AVAILABLE]]
+        means = _means(state, players)
+        return couples_in_order(players[np.argsort(-means, kind="stable")])
 
     def statistics(self, state: Any) -> CoupleCounts:
-        used = _used(state)
-        return pick_counts(np.triu(state.tries[used]), state.games[used])
+        couples = tables.picked(state.couples)
+        return CoupleCounts(couples.low, couples.high, couples.tries, couples.games)
+
+    def couple_counts(
+        self, state: Any, one: Integers, other: Integers
+    ) -> tuple[Integers, Integers]:
+        return tables.counts_between(state.couples, one, other)
 
     def player_rates(
         self, state: Any, slots: Slots
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        variance = np.maximum(state.square - state.mean**2, 0.0)
+        mean, drawn = state.mean[slots], state.drawn[slots] * state.figures[OUTCOMES]
+        first, settled = _at_first_sight(state, slots), _is_settled(state, slots)
         # A few draws show neither their mean nor their spread: what was observed stands in for the
         # mean, and the prior's variance for theirs.
-        few = np.maximum(1.0 - state.drawn / _FEW_DRAWS, 0.0)
-        deviations = np.sqrt((1.0 - few) * variance + few * _PRIOR_VARIANCE)
-        rates = (1.0 - few) * state.mean + few * _at_first_sight(state)
-        return rates[slots], deviations[slots]
+        few = np.maximum(1.0 - drawn / _FEW_DRAWS, 0.0)
+        a, b, outcomes = state.figures[[PRIOR_A, PRIOR_B, OUTCOMES]]
+        variance = (1.0 - few) * np.maximum(state.square[slots] - mean**2, 0.0)
+        variance += few * (a * b / ((a + b) ** 2 * (a + b + 1)))
+        answers = a + b + (state.accepted[slots] + state.declined[slots]) * outcomes
+        exact = first * (1.0 - first) / (answers + 1.0)
+        rates = np.where(settled, first, (1.0 - few) * mean + few * first)
+        return rates, np.sqrt(np.where(settled, exact, variance))
 
 
-def _used(state: kernel.RankOneState) -> tuple[slice, slice]:
-    """Return which rows and columns are in use; the rest may be large, and was never touched."""
-    slots = slice(min(state.now[USED], len(state.met)))
-    return slots, slots
+def _checked_prior(prior: Any) -> Prior:
+    if isinstance(prior, str) and prior in ("uniform", "learned"):
+        return prior
+    least, most = _PRIOR_RANGE
+    if isinstance(prior, list | tuple) and len(prior) == 2 and all(map(is_number, prior)):
+        a, b = (float(each) for each in prior)
+        if least <= a <= most and least <= b <= most:
+            return a, b
+    raise PolicyError(
+        f"prior of rank_one_thompson cannot be {prior!r}: give 'uniform', 'learned' or the two "
+        f"parameters of a Beta law, numbers from {least} to {most:,.0f}, for example (2, 3)"
+    )
 
 
-def _at_first_sight(state: kernel.RankOneState) -> NDArray[np.float64]:
+def _checked_memory(memory: Any) -> float | None:
+    if memory is None:
+        return None
+    if is_number(memory) and _MIN_MEMORY <= memory <= _MAX_MEMORY:
+        return float(memory)
+    raise PolicyError(
+        f"memory of rank_one_thompson must be from {_MIN_MEMORY:.0f} to {_MAX_MEMORY:,.0f} rounds, "
+        f"got {memory!r}: give a half-life in rounds, or None to let nothing fade"
+    )
+
+
+def _capacity(state: kernel.RankOneState) -> int:
+    return tables.capacity(state.couples)
+
+
+def _begin(state: kernel.RankOneState, slots: NDArray[np.int64]) -> None:
+    """Put players of whom nothing is known, in place, into the middle of their prior."""
+    a, b = state.figures[[PRIOR_A, PRIOR_B]]
+    state.rates[slots] = state.moved[slots] = state.mean[slots] = a / (a + b)
+    state.square[slots] = a * (a + 1) / ((a + b) * (a + b + 1))
+    state.reach[slots] = state.couple_reach[slots] = 1 - _MIN_GAP
+    state.credit[slots] = slots * _GOLDEN % 1
+    state.counted[slots] = False
+    for name in (*_ANSWERS, "met", "gone", "unsure", "drawn", "fitted"):
+        getattr(state, name)[slots] = 0.0
+
+
+def _at_first_sight(
+    state: kernel.RankOneState, slots: NDArray[np.int64] | slice = slice(None)
+) -> NDArray[np.float64]:
     """Return each player's mean rate if its partners' rates are 1/2.
 
     In a game that was missed it had then accepted with a chance of about 1/3.
     """
-    by_slot = state.missed[_used(state)].sum(axis=1)
-    missed = np.pad(by_slot, (0, len(state.mean) - len(by_slot)))
-    return (1 + state.accepted + missed / 3) / (2 + state.accepted + state.declined + missed)
+    a, b, outcomes = state.figures[[PRIOR_A, PRIOR_B, OUTCOMES]]
+    accepted, declined = state.accepted[slots] * outcomes, state.declined[slots] * outcomes
+    missed = state.unsure[slots] * outcomes
+    return (a + accepted + missed / 3) / (a + b + accepted + declined + missed)
 
 
-def _begin(state: kernel.RankOneState, slot: int) -> None:
-    """Put a player of whom nothing is known, in place, into the middle of its prior."""
-    state.rates[slot] = state.moved[slot] = state.mean[slot] = 0.5
-    state.square[slot] = 1 / 3
-    state.reach[slot] = state.couple_reach[slot] = 1 - _MIN_GAP
-    state.credit[slot] = slot * _GOLDEN % 1
-    for name in ("accepted", "declined", "drawn", "fitted"):
-        getattr(state, name)[slot] = 0.0
-    if slot < len(state.met):
-        state.met[slot] = 0.0
+def _is_settled(state: kernel.RankOneState, slots: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return of which players all answers are known, so that their rate has a Beta law."""
+    return (state.unsure[slots] == 0.0) & (state.now[ANSWERED] == 1)
 
 
-def _most_met(state: kernel.RankOneState, slot: int) -> int:
-    return int(state.tries[slot].argmax()) if state.tries[slot].any() else -1
+def _means(state: kernel.RankOneState, slots: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the means by which players are sorted, as the next proposal would."""
+    new = (state.drawn[slots] == 0.0) & (state.met[slots] == 0.0)
+    return np.where(
+        new | _is_settled(state, slots), _at_first_sight(state, slots), state.mean[slots]
+    )
+
+
+def _gone(state: kernel.RankOneState) -> dict[str, NDArray[Any]]:
+    """Pick what is known from outcomes with players who left."""
+    slots, bins = np.nonzero(state.frozen_missed)
+    missed = state.frozen_missed[slots, bins].astype(np.float64)
+    return {
+        "gone": state.gone[: _capacity(state)],
+        "frozen_slot": slots,
+        "frozen_rate": bins,
+        "frozen_missed": missed,
+    }
+
+
+def _load_observed(
+    state: kernel.RankOneState, arrays: Arrays, answered: np.int64
+) -> kernel.RankOneState:
+    """Fill in all that was observed, and what follows from it."""
+    require(answered <= 1, "it must say whether answers were observed")
+    state.now[ANSWERED] = answered
+    if "weight" in arrays:
+        weight = real_numbers(arrays, "weight", 1.0, MAX_WEIGHT)
+        require(len(weight) == 1, "it must have one weight")
+        state.figures[[WEIGHT, OUTCOMES]] = weight[0], 1.0 / weight[0]
+        state.now[FADED] = 1
+    _load_players(state, arrays, _ANSWERS)
+    couples = tables.checked_couples(arrays, _capacity(state))
+    state = state._replace(couples=tables.filled(state.couples, couples))
+    tries, state.unsure[:] = tables.row_sums(couples, len(state.met))
+    if "gone" in arrays:
+        _load_players(state, arrays, ["gone"])
+        _load_frozen(state, arrays)
+    if "met" in arrays:
+        _load_players(state, arrays, ["met"])
+    else:
+        state.met[:] = tries + state.gone
+    state.usual[:] = tables.most_met(couples, len(state.met))
+    return state
+
+
+def _load_frozen(state: kernel.RankOneState, arrays: Arrays) -> None:
+    slots, bins = numbers(arrays, "frozen_slot"), numbers(arrays, "frozen_rate")
+    missed = real_numbers(arrays, "frozen_missed")
+    require(len(slots) == len(bins) == len(missed), "its frozen rates are incomplete")
+    known = np.all(slots < _capacity(state)) and np.all(bins < FROZEN_RATES)
+    require(known, "it has frozen rates of unknown players")
+    require(np.all(state.gone[slots] > 0.0), "it has outcomes with players who never left")
+    state.frozen_missed[slots, bins] = missed
+    np.add.at(state.unsure, slots, state.frozen_missed[slots, bins])
+
+
+def _load_figures(
+    state: kernel.RankOneState, now: NDArray[np.int64], figures: NDArray[Any]
+) -> None:
+    require(len(now) == len(_COUNTERS), "its counters are incomplete")
+    state.now[list(_COUNTERS)] = now
+    require(now[_COUNTERS.index(OWED)] <= _MAX_DRAWS, "it owes too many draws")
+    fits = figures.dtype == np.float64 and figures.shape == (len(_FIGURES),)
+    require(fits, "its figures are incomplete")
+    ranges = zip(figures, _FIGURES.values(), strict=True)
+    require(all(least <= x <= most for x, (least, most) in ranges), "figures are out of range")
+    state.figures[list(_FIGURES)] = figures
+
+
+def _guess_telling(state: kernel.RankOneState) -> None:
+    """Guess how many outcomes are told of, where only what was observed is known."""
+    if state.now[ANSWERED]:
+        couples = tables.picked(state.couples)
+        untold = couples.missed.sum() / state.figures[WEIGHT]
+        told = (couples.tries - couples.games).sum() - couples.missed.sum()
+        share = untold / max(untold + max(told, 0.0), 1e-9)
+        state.now[[TOLD, UNTOLD]] = [100 - round(100 * share), round(100 * share)]
 
 
 def _load_players(state: kernel.RankOneState, arrays: Arrays, names: Iterable[str]) -> None:
-    capacity = len(state.met) - 1
     for name in names:
-        values, (least, most) = arrays[name], _OF_PLAYERS[name]
-        real = values.dtype == np.float64 and values.ndim == 1 and len(values) <= capacity
-        require(real, f"{name} are not one number per player")
-        require(np.all((values >= least) & (values <= most)), f"{name} are out of range")
+        values = real_numbers(arrays, name, *_OF_PLAYERS[name])
+        require(len(values) <= _capacity(state), f"{name} are not one number per player")
         getattr(state, name)[: len(values)] = values
-
-
-def _load_couples(state: kernel.RankOneState, arrays: Arrays) -> None:
-    low, high = numbers(arrays, "low"), numbers(arrays, "high")
-    tries, games = numbers(arrays, "tries", minimum=1), numbers(arrays, "games")
-    missed, told = numbers(arrays, "missed"), numbers(arrays, "told")
-    lengths = {len(each) for each in (low, high, tries, games, missed, told)}
-    require(len(lengths) == 1, "its couples are incomplete")
-    used = min(state.now[USED], len(state.met) - 1)
-    require(np.all((low < high) & (high < used)), "it has couples of unknown players")
-    require(np.all(tries <= np.iinfo(np.int32).max), "it has more proposals than it can count")
-    require(np.all(games + missed <= tries), "it has more outcomes than proposals")
-    require(np.all(told <= games), "it was told of more games than were played")
-    state.tries[low, high] = state.tries[high, low] = tries
-    state.missed[low, high] = state.missed[high, low] = missed
-    state.games[low, high], state.told[low, high] = games, told
