@@ -73,21 +73,11 @@ def _replication(policy, law, told, keeps, options, seed):
             learner.observe(matching, [accepted[i] and accepted[j] for i, j in matching])
         for player in [player for player in rates if rng.random() < options.churn]:
             del rates[player]
-            _leave(learner, player, keeps)
+            learner.leave(player, rate="estimated" if keeps else None)
             newcomer = next(names)
             rates[newcomer] = rng.beta(*law)
             learner.join(newcomer)
     return total
-
-
-def _leave(learner, player, keeps):
-    slot = learner._roster.slot(player)
-    run = learner._running
-    rate = float(run.player_rates(np.array([slot]))[0][0]) if keeps else None
-    orig = run.forget
-    run.forget = lambda s: run.policy.forget(run.state, s, rate)
-    learner.leave(player)
-    run.forget = orig
 
 
 def _expected_games(rates, matching):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from pairup.kernels.runtime.compilation import OPTIONS, kernel
+from pairup.kernels.runtime.compilation import OPTIONS, kernel, outlined
 
 LANES = 4  # sums over couples are four sums side by side, so dense rows are a multiple of it long
 MIN_ROOM = 4  # of a row that has any partner
@@ -69,6 +69,22 @@ def new_sparse_couples(players, places):
         vacant=np.full(_SIZES, -1, np.int64),
         used=np.zeros(1, np.int64),
     )
+
+
+@outlined
+def copy_rows(source, target):
+    """Copy all rows of one sparse table into another, empty one, without vacant places."""
+    for i in range(len(source.start)):
+        target.start[i], target.length[i] = target.used[0], source.length[i]
+        target.room[i] = source.room[i]
+        target.used[0] += source.room[i]
+        for x in range(source.length[i]):
+            here, there = source.start[i] + x, target.start[i] + x
+            target.partner[there] = source.partner[here]
+            target.tries[there] = source.tries[here]
+            target.games[there] = source.games[here]
+            target.told[there] = source.told[here]
+            target.missed[there] = source.missed[here]
 
 
 # --- the names that kernels use ------------------------------------------------------------------

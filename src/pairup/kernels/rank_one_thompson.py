@@ -66,7 +66,7 @@ ACCEPTED, DECLINED = 1, 0  # answers of players; below 0: not known
 # A player is refreshed _REFRESHES / (outcomes known of it) times per round, within these limits;
 # the upper one is shared by all players, but allows each at least one.
 _REFRESHES, _MIN_REFRESHES, _MAX_REFRESHES = 2_000.0, 0.05, 80.0
-_MAX_TERMS = 2_000_000.0  # that the moves of a draw sum up, about, where players are many
+_MAX_TERMS = 1_000_000.0  # that the moves of a draw sum up, about, where players are many
 _ROWS_PER_REFRESH = 3  # the player's twice, and its usual partner's
 _TOLD_WINDOW = 1_024  # of outcomes not played, in which answers are counted
 

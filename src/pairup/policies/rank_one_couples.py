@@ -14,6 +14,7 @@ from pairup.kernels.rank_one_couples import (
     MIN_ROOM,
     DenseCouples,
     SparseCouples,
+    copy_rows,
     new_sparse_couples,
 )
 from pairup.saved_arrays import Arrays, numbers, real_numbers, require
@@ -23,7 +24,6 @@ Integers = NDArray[np.int64]
 
 _GROWTH = 1.5  # of a table that is full
 _COUNTS = ("tries", "games", "missed", "told")
-_SHARED = ("partner", "tries", "games", "told", "missed")  # arrays of places
 
 
 class PickedCouples(NamedTuple):
@@ -86,26 +86,19 @@ def with_next_partners(couples: Couples, players: Integers) -> Couples:
 def _with_partners(couples: SparseCouples, slots: Integers, new: Integers) -> SparseCouples:
     needed = couples.length[slots] + new
     full = needed > couples.room[slots]
-    # A row is doubled until it is long enough: the steps take at most as much as the last.
-    places = int(2 * _room_for(needed[full]).sum())
+    # A row is doubled until it is long enough: 2r, 4r, ... up to its last room.
+    places = int(2 * (_room_for(needed[full]) - couples.room[slots][full]).sum())
     if couples.used[0] + places <= len(couples.partner):
         return couples
-    return _enlarged(couples, int(_GROWTH * couples.used[0]) + places)
+    larger = new_sparse_couples(len(couples.start), int(_GROWTH * couples.room.sum()) + places)
+    copy_rows(couples, larger)
+    return larger
 
 
 def _room_for(lengths: Integers) -> Integers:
     """Return the powers of two that hold so many partners each."""
     doublings = np.ceil(np.log2(np.maximum(lengths, MIN_ROOM))).astype(np.int64)
     return np.left_shift(1, doublings)
-
-
-def _enlarged(couples: SparseCouples, places: int) -> SparseCouples:
-    arrays = {}
-    for name in _SHARED:
-        before = getattr(couples, name)
-        arrays[name] = np.zeros(places, before.dtype)
-        arrays[name][: couples.used[0]] = before[: couples.used[0]]
-    return couples._replace(**arrays)
 
 
 def picked(couples: Couples) -> PickedCouples:

@@ -42,3 +42,14 @@ def _warm_up(policy: Policy) -> None:
     learner.join("g")
     learner.propose()
     learner.rates(), learner.estimates()
+    _warm_up_for_many(policy)
+
+
+def _warm_up_for_many(policy: Policy) -> None:
+    """Compile what a policy does in another way when its players are many."""
+    learner = policy.learner(range(100))
+    matching = learner.propose()
+    learner.observe(matching[:20], [True] * 20)
+    learner.observe(matching[20:], accepted=dict.fromkeys(matching.players, False))
+    learner.leave(0)
+    learner.propose()
