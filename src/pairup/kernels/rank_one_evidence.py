@@ -97,7 +97,7 @@ def part_step(state, i, frozen):
         erase(couples, j, i)
         state.fitted[j] = 0.0
         if state.usual[j] == i:
-            state.usual[j] = _most_met(state, j)
+            state.usual[j] = _usual_partner(state, j)
     clear(couples, i)
     for k in range(FROZEN_RATES):
         state.frozen_missed[i, k] = 0.0
@@ -106,7 +106,7 @@ def part_step(state, i, frozen):
 
 
 @kernel
-def _most_met(state, i):
+def _usual_partner(state, i):
     """The partner whom player i met most, of several the lowest slot, or -1."""
     couples, most, usual = state.couples, 0, np.int64(-1)
     for x in range(row_length(couples, i)):

@@ -214,7 +214,7 @@ def row_sums(known: PickedCouples, width: int) -> tuple[NDArray[np.float64], NDA
     return tries, missed
 
 
-def most_met(known: PickedCouples, width: int) -> Integers:
+def usual_partners(known: PickedCouples, width: int) -> Integers:
     """Return the partner whom each player met most, of several the lowest slot, or -1."""
     slots, partners = np.append(known.low, known.high), np.append(known.high, known.low)
     order = np.lexsort((-partners, np.tile(known.tries, 2), slots))

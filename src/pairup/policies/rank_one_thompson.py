@@ -381,7 +381,7 @@ def _load_observed(
         _load_players(state, arrays, ["met"])
     else:
         state.met[:] = tries + state.gone
-    state.usual[:] = tables.most_met(couples, len(state.met))
+    state.usual[:] = tables.usual_partners(couples, len(state.met))
     return state
 
 
