@@ -42,14 +42,16 @@ def _warm_up(policy: Policy) -> None:
     learner.join("g")
     learner.propose()
     learner.rates(), learner.estimates()
-    _warm_up_for_many(policy)
+    if type(policy).reserve is not Policy.reserve:
+        _warm_up_for_many(policy)
 
 
 def _warm_up_for_many(policy: Policy) -> None:
-    """Compile what a policy does in another way when its players are many."""
+    """Compile what a policy whose tables grow does in another way when its players are many."""
     learner = policy.learner(range(100))
-    matching = learner.propose()
-    learner.observe(matching[:20], [True] * 20)
-    learner.observe(matching[20:], accepted=dict.fromkeys(matching.players, False))
+    couples = list(learner.propose())
+    learner.observe(couples[:20], [True] * 20)
+    answers = dict.fromkeys((player for couple in couples[20:] for player in couple), False)
+    learner.observe(couples[20:], accepted=answers)
     learner.leave(0)
     learner.propose()
