@@ -87,7 +87,7 @@ class ConfusingRates:
         self.offset = np.tile(np.where(rates > 0, 0.0, _NEVER), (pairs, 1))
         sign = np.tile([1.0, -1.0], count // 2)
         low, high = self.start[1::2].copy(), -self.start[::2]
-        for k in np.flatnonzero(self.places.is_open):
+        for k in np.flatnonzero(self.places.is_open).tolist():
             one, other = 2 * k, 2 * k + 1
             sign[[one, other]] = rates[one] > 0, rates[other] > 0
             free = one if rates[one] > 0 else other

@@ -11,7 +11,6 @@ from pairup.bounds.confusing_rates import ConfusingRates
 from pairup.matching import Couple, Matching
 from pairup.rates import Floats
 
-_MIN_GAIN = 1e-10  # relative: how much better a matching must be than the known ones
 _TOLERANCE = 1e-10
 
 
@@ -20,11 +19,12 @@ class ExplorationProgram:
 
     An exploration says how much regret is spent on each known matching (not how often it is played,
     so that matchings of very different regret have similar scales). At first, all matchings that
-    swap two couples of the optimum are known. `price` adds others that tell more per regret.
+    swap two couples of the optimum are known. `price` adds others that tell more per regret, by at
+    least the share `min_gain`.
     """
 
-    def __init__(self, confusing: ConfusingRates) -> None:
-        self.confusing, self.places = confusing, confusing.places
+    def __init__(self, confusing: ConfusingRates, min_gain: float = 1e-10) -> None:
+        self.confusing, self.places, self.min_gain = confusing, confusing.places, min_gain
         rates = confusing.rates
         # A matching loses half the squares of its differences, less those of the optimum: between
         # two sides, whose scales differ, the products themselves have more digits.
@@ -61,6 +61,10 @@ class ExplorationProgram:
         swapped = [sorted({place // 2 for place in couples[0]}) for couples in self.matchings]
         near = [m - k == 1 or (k == last and self.places.two_sided) for k, m in swapped]
         return np.array(near, float)
+
+    def neighbours(self) -> list[Matching]:
+        """Return the matchings with which it begins."""
+        return [self.matching(index) for index in np.flatnonzero(self.begin()).tolist()]
 
     def plays(self, spent: Floats) -> Floats:
         """Return how often each cross couple is played; matchings added after `spent` are not."""
@@ -102,7 +106,7 @@ class ExplorationProgram:
             if not cross or regret <= 0:
                 break
             ratio = float(sum(worth[couple] for couple in cross)) / regret
-            if ratio <= dearest * (1 + _MIN_GAIN):
+            if ratio <= dearest * (1 + self.min_gain):
                 break
             self._add(cross, regret)
             dearest = ratio
