@@ -23,6 +23,7 @@ SUBJECTS = (
     "threads",
     "start",
     "memory",
+    "learner",
     "storage",
     "service",
     "pool_sizes",

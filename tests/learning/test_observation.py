@@ -87,15 +87,30 @@ def test_answers_are_saved():
     assert [copy.propose() for _ in range(9)] == [learner.propose() for _ in range(9)]
 
 
-def test_answers_of_others_stay_when_a_player_leaves():
+@pytest.mark.parametrize(("rate", "accepted"), [(None, 10), ("estimated", 20), (0.5, 20)])
+def test_answers_of_others_stay_when_a_player_leaves(rate, accepted):
     learner = RankOneThompson().learner(["ann", "bob", "cyd"])
     for _ in range(10):
         learner.observe(learner.propose(["ann", "bob"]), accepted={"ann": True, "bob": True})
         learner.observe(learner.propose(["ann", "cyd"]), [True])
-    learner.leave("bob")
-    learner.leave("cyd")
-    policy_state = learner._running.state
-    assert policy_state.accepted[0] == 10  # told with bob; with cyd only the couple was known
+    learner.leave("bob", rate=rate)
+    learner.leave("cyd", rate=rate)
+    # Of bob it was told who accepted; of cyd only the couple was known, which goes without a rate.
+    assert learner._running.state.accepted[0] == accepted
+
+
+def test_the_rate_of_a_player_who_leaves_decides_what_partners_keep():
+    """A game missed with a player who always accepts was declined by the partner."""
+    rates = []
+    for rate in (0.99, 0.01):
+        learner = RankOneThompson().learner(["ann", "bob", "cyd"])
+        for _ in range(20):
+            learner.observe(learner.propose(["ann", "bob"]), [False])
+        learner.leave("bob", rate=rate)
+        for _ in range(200):
+            learner.propose()
+        rates.append(learner.rates(["ann"])[0].rate)
+    assert rates[0] < 0.15 < 0.25 < rates[1]
 
 
 @pytest.mark.parametrize(

@@ -387,7 +387,7 @@ class Learner:
         history = read_history(couples, played, accepted)
         with self._admitted(history, unknown):
             observed = history.observed(self._roster)
-            self._running.observe(observed)
+            self._running.learn(observed)
         return len(observed.couples)
 
     @contextmanager

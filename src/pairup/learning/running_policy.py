@@ -14,6 +14,7 @@ from pairup.errors import PolicyError
 from pairup.kernels.graph_matcher import NOBODY, new_graph_matcher
 from pairup.kernels.runtime.compilation import is_ours
 from pairup.kernels.runtime.dispatch import (
+    FULL,
     observe_answers_step,
     observe_step,
     propose_step,
@@ -27,7 +28,7 @@ from pairup.learning.roster import Couples
 from pairup.meeting_graph import MeetingGraph
 from pairup.policies.base import Policy, Slots, StartContext
 from pairup.policies.couple_counts import CoupleCounts, Integers, observe_counts
-from pairup.policies.interruptions import Interruptions
+from pairup.policies.growth import Growth
 
 _MIN_CAPACITY = 4
 
@@ -48,21 +49,30 @@ class RunningPolicy:
         self._count = 0  # players present
         self._present: Slots | None = None  # their slots, None if those changed
         self._is_told_present = True  # whether the state knows them
+        self._learnt = 0  # outcomes of a history since the state was used
         self.rounds = 0  # matchings proposed so far, by this policy or by others
         self.rounds_seen = 0  # ... that are in the state
         self._available: Slots | None = None
 
     @property
     def state(self) -> Any:
-        """The policy's state, which knows the players present."""
-        if not self._is_told_present:
-            self.policy.set_present(self._state, self.present)
-            self._is_told_present = True
-        return self._state
+        """The policy's state, which knows the players present and is ready for a proposal."""
+        state = self._state_with_players
+        if self._learnt:
+            self.policy.warm_up(state, self._learnt)
+            self._learnt, self._available = 0, None
+        return state
 
     @state.setter
     def state(self, state: Any) -> None:
         self._state = state
+
+    @property
+    def _state_with_players(self) -> Any:
+        if not self._is_told_present:
+            self.policy.set_present(self._state, self.present)
+            self._is_told_present = True
+        return self._state
 
     @property
     def present(self) -> Slots:
@@ -138,9 +148,9 @@ class RunningPolicy:
         self._catch_up()
         self._set_available(available)
         couples = np.zeros((len(available) // 2, 2), np.int64)
-        step, interruptions = for_state(propose_step, self.state), Interruptions(self.policy)
-        while interruptions.is_one(status := step(self.state, couples)):
-            self.state = interruptions.resolved(self.state, status, 0)
+        step, growth = for_state(propose_step, self.state), Growth(self.policy)
+        while (status := step(self.state, couples)) == FULL:
+            self.state = growth.grown(self.state, 0)
         if not is_ours(type(self.policy)):
             self._check(status, couples, available)
         self.rounds_seen = self.rounds + 1
@@ -177,18 +187,26 @@ class RunningPolicy:
 
     def observe(self, observed: ObservedCouples) -> None:
         """Learn from feedback: from answers if the policy can, else from outcomes."""
+        if len(observed.couples):
+            self.state = self._observed(self.state, observed)
+
+    def learn(self, observed: ObservedCouples) -> None:
+        """Learn a history, which may be more than all that was known."""
+        if len(observed.couples):
+            self.state = self._observed(self._state_with_players, observed)
+            self._learnt += len(observed.couples)
+
+    def _observed(self, state: Any, observed: ObservedCouples) -> Any:
         couples, told = observed.couples, observed.told
-        if not len(couples):
-            return
-        self.state = self.policy.reserve(self.state, couples)
+        state = self.policy.reserve(state, couples)
         if not self.policy.learns_from_answers or not told.any():
-            for_state(observe_step, self.state)(self.state, couples, observed.played)
-            return
+            for_state(observe_step, state)(state, couples, observed.played)
+            return state
         if not told.all():
-            step = for_state(observe_step, self.state)
-            step(self.state, couples[~told], observed.played[~told])
+            for_state(observe_step, state)(state, couples[~told], observed.played[~told])
         answers = observed.answers[told].astype(np.int64)
-        for_state(observe_answers_step, self.state)(self.state, couples[told], answers)
+        for_state(observe_answers_step, state)(state, couples[told], answers)
+        return state
 
     def observe_counts(self, counts: CoupleCounts) -> None:
         """Learn outcomes that were counted elsewhere, couple by couple, games first."""

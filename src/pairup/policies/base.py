@@ -180,6 +180,13 @@ class Policy(ABC):
         """
         return state  # most policies are brought up to date by what they observe
 
+    def warm_up(self, state: Any, outcomes: int) -> None:
+        """Get ready for the next proposal after so many outcomes of a history, in place.
+
+        Called before the state is used again, once for all that was learnt in a row.
+        """
+        return  # most policies know at once what they were told
+
     def on_graph(self, state: Any, matcher: GraphMatcher, context: StartContext) -> Any:
         """Put a state on a graph: on the couples who may meet, and the worth of their games.
 
@@ -290,13 +297,6 @@ class Policy(ABC):
         raise PolicyError(
             f"a step of {self.name} returned FULL, but the policy has no table that could grow: "
             "override grow(state), or return OK"
-        )
-
-    def replan(self, state: Any) -> Any:
-        """Return the state with a new plan, after a step found the one it has out of date."""
-        raise PolicyError(
-            f"a step of {self.name} returned STALE, but the policy has no plan that could be made "
-            "again: override replan(state), or return OK"
         )
 
     def leader(self, state: Any) -> NDArray[np.int64] | None:

@@ -18,7 +18,6 @@ from pairup.kernels.graph_matcher import GraphMatcher
 from pairup.kernels.rank_one_couples import LANES, new_dense_couples
 from pairup.kernels.rank_one_evidence import MAX_WEIGHT, fade_step, part_step
 from pairup.kernels.rank_one_posterior import FROZEN_RATES
-from pairup.kernels.rank_one_sides import RankOneSidesState, new_sides_state
 from pairup.kernels.state_layout import (
     ANSWERED,
     AVAILABLE,
@@ -52,6 +51,7 @@ _GOLDEN = 0.6180339887498949  # its multiples spread evenly: not all are refresh
 _FEW_DRAWS = 10.0
 _MIN_GAP = 2.0**-53  # of a rate to 1
 _MAX_DRAWS = 32  # with which the chain catches up: the means are then over several draws
+_WARM_UP_DRAWS = 8  # after a history: from a start near the posterior they are enough
 _MAX_DENSE = 64  # players; of more, live, only the couples that met are kept
 _PRIOR_RANGE = 0.05, 1_000_000.0  # of each parameter
 _MIN_MEMORY, _MAX_MEMORY = 1.0, 1e9  # rounds
@@ -113,8 +113,6 @@ class RankOneThompson(Policy):
     -----
     Live, `Learner.observe` may be told who accepted: a player's rate is then learnt directly. The
     more answers are told, the less is explored, since all matchings then teach the same.
-
-    On two sides both sides are sorted, and the best row meets the best column.
 
     Examples
     --------
@@ -200,10 +198,6 @@ class RankOneThompson(Policy):
     ) -> kernel.RankOneGraphState:
         return kernel.RankOneGraphState(state, matcher)
 
-    def on_sides(self, state: Any, context: StartContext) -> RankOneSidesState:
-        assert context.columns is not None  # on two sides
-        return new_sides_state(state, context.columns)
-
     def evidence(self, state: Any) -> dict[str, NDArray[Any]]:
         players = {name: getattr(state, name)[: _capacity(state)] for name in _ANSWERS}
         answered = {"answered": state.now[[ANSWERED]]}
@@ -234,6 +228,15 @@ class RankOneThompson(Policy):
         state.now[OWED] = min(state.now[OWED] + len(missed), _MAX_DRAWS)
         state.now[ROUND] = max(first, rounds)
         return state
+
+    def warm_up(self, state: Any, outcomes: int) -> None:
+        # Players of whom nothing was known start near their posterior, and the chain runs as long
+        # as the history asks for.
+        new = np.flatnonzero((state.drawn == 0.0) & (state.met > 0.0))
+        state.rates[new] = state.moved[new] = state.mean[new] = _at_first_sight(state, new)
+        state.square[new] = state.mean[new] ** 2
+        share = outcomes * state.figures[WEIGHT] / max(state.met.sum() / 2, 1.0)
+        state.now[OWED] = max(state.now[OWED], round(_WARM_UP_DRAWS * min(share, 1.0)))
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
         evidence = self.evidence(state)

@@ -13,9 +13,7 @@ from numba.extending import overload
 
 from pairup.kernels.runtime.compilation import OPTIONS, is_ours, kernel
 
-# FULL: a table of the state must grow. STALE: a plan in the state must be made again. The host does
-# so, see `pairup.policies.interruptions`: nothing was changed, call again.
-OK, FULL, STALE = 0, 1, 2
+OK, FULL = 0, 1  # FULL: a table of the state must grow; nothing was changed, call again
 
 
 class Steps(NamedTuple):
