@@ -1,20 +1,18 @@
 """How a pool learns: simulated players who come and go, through `pairup serve` itself.
 
     python -m benchmarks.service_learning --out docs/images/service-learning.png
+    python -m benchmarks.service_learning drift
+    python -m benchmarks.service_learning import
 
 It starts a service on a free port with a database that is discarded. In each round every player who
 waits is proposed a game, each answers by its rate, and some leave for good and are replaced by
 players of whom nothing is known. The picture shows the share of games played over the rounds,
-against what random pairing and the best matching of the players present would give.
+against what random pairing and the best matching of the players present would give. What `drift`
+and `import` show is in `learning_drift` and `learning_import`.
 """
 
 import argparse
 import itertools
-import os
-import socket
-import subprocess
-import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -25,8 +23,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import PercentFormatter
 
+from benchmarks import learning_drift, learning_import
+from benchmarks.served_pools import by_column, served, share_of_way
 from pairup import Problem
-from pairup.client import Client, Patience
 from pairup.client.simulated_players import Crowd, Habits, Pace, Simulation, parse_law
 
 WINDOW = 20  # rounds of the running mean of the games played
@@ -35,6 +34,9 @@ WINDOW = 20  # rounds of the running mean of the games played
 def main():
     options = _options()
     law = parse_law(options.law)
+    if options.what != "churn":
+        {"drift": learning_drift, "import": learning_import}[options.what].show(options, law)
+        return
     series = {}
     for label, answers in (("answers of each player", True), ("outcomes of couples", False)):
         began = time.perf_counter()
@@ -48,7 +50,8 @@ def main():
 
 def _options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--players", type=int, default=200)
+    parser.add_argument("what", nargs="?", choices=("churn", "drift", "import"), default="churn")
+    parser.add_argument("--players", type=int, help="200, or 2000 for import")
     parser.add_argument("--law", default="beta:2,3")
     parser.add_argument("--churn", type=float, default=0.01)
     parser.add_argument("--rounds", type=int, default=400)
@@ -57,16 +60,20 @@ def _options():
         type=int,
         help="rounds between two draws of the policy, if not the pool's default",
     )
+    parser.add_argument("--half-life", type=int, default=40, help="of drift, in rounds")
+    parser.add_argument("--pace", type=float, default=0.1, help="seconds per round of drift")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="of the history to import")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("build/service-learning.png"))
     options = parser.parse_args()
+    options.players = options.players or (2_000 if options.what == "import" else 200)
     if options.rounds < WINDOW:
         parser.error(f"--rounds must be at least {WINDOW}, got {options.rounds}")
     return options
 
 
 def _rounds(options, law, habits):
-    with tempfile.TemporaryDirectory() as folder, _Service(folder) as client:
+    with served() as client:
         rates = Problem.random(options.players, options.seed, law).rates
         crowd = Crowd(rates.tolist(), law, options.seed)
         drawing = {"options": {"period": options.period}} if options.period else {}
@@ -75,42 +82,14 @@ def _rounds(options, law, habits):
         return list(itertools.islice(simulation, options.rounds))
 
 
-class _Service:
-    """A service in a process of its own; gives a client of it."""
-
-    def __init__(self, folder):
-        self._folder = Path(folder)
-
-    def __enter__(self):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        settings = {"PAIRUP_PORT": str(port), "PAIRUP_LOG_LEVEL": "warning"}
-        settings["PAIRUP_DATABASE"] = str(self._folder / "pools.db")
-        command = [sys.executable, "-m", "pairup", "serve"]
-        self._process = subprocess.Popen(command, env=os.environ | settings)
-        self._client = Client(f"http://localhost:{port}", patience=Patience(tries=20))
-        self._client.ready()
-        return self._client
-
-    def __exit__(self, *_):
-        self._client.close()
-        self._process.terminate()
-        self._process.wait()
-
-
-def _columns(table):
-    return dict(zip(("round", "games", "played", "chosen", "random", "best"), table.T, strict=True))
-
-
 def _summary(table):
     """Say how far from random pairing towards the best possible the second half goes."""
-    late = _columns(table[len(table) // 2 :])
+    late = by_column(table[len(table) // 2 :])
     games = late["games"].sum()
     played, chosen, random, best = (
         late[name].sum() / games for name in ("played", "chosen", "random", "best")
     )
-    gained = (chosen - random) / (best - random)
+    gained = share_of_way(table[len(table) // 2 :])
     return (
         f"in the second half {played:.1%} of {games:,.0f} games played ({chosen:.1%} by the true "
         f"rates), random pairing {random:.1%}, best possible {best:.1%}: {gained:.0%} of the way"
@@ -121,11 +100,11 @@ def _draw(series, options):
     figure, (shares, way) = plt.subplots(
         2, 1, figsize=(8, 6.5), sharex=True, layout="constrained", height_ratios=(3, 2)
     )
-    first = _columns(next(iter(series.values())))
+    first = by_column(next(iter(series.values())))
     rounds = first["round"] + 1
     shares.plot(rounds, first["best"] / first["games"], "--", color="#555", label="best possible")
     for (label, table), colour in zip(series.items(), ("#0072b2", "#d55e00"), strict=True):
-        found = _columns(table)
+        found = by_column(table)
         name = f"pairup, told the {label}"
         shares.plot(rounds, found["chosen"] / found["games"], color=colour, lw=1.8, label=name)
         share = _running(found["played"]) / _running(found["games"])

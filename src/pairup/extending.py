@@ -8,9 +8,10 @@ The contract
     `Policy` and `StartContext`; `register`; bases with statistics, saving and forgetting done:
     `CouplePolicy`, `GreedyLeaderPolicy`, `ExactMatchingPolicy`.
 Steps
-    `provide` gives a state its steps, which return `OK` or `FULL`; `learn_nothing` is an `observe`
-    that does nothing. `kernel` compiles a helper, `outlined` one that is long and seldom called.
-    `slot` makes an index of a player that needs no check for negative values.
+    `provide` gives a state its steps. `propose` returns `OK`, or `FULL` or `STALE` if the host must
+    `Policy.grow` or `Policy.replan` first. `learn_nothing` is an `observe` that does nothing.
+    `kernel` compiles a helper, `outlined` one that is long and seldom called. `slot` makes an index
+    of a player that needs no check for negative values.
 States
     `new_arrays`; `new_counters` with the places `ROUND`, `AVAILABLE` and `MEMBERS`; `Arrays`,
     `numbers` and `require` check what is loaded.
@@ -54,7 +55,7 @@ from pairup.kernels.exact_matching.max_matching import MatchingWorkspace, new_ma
 from pairup.kernels.greedy_leader import Leader, new_leader
 from pairup.kernels.kl_index import exploration_level, kl_index
 from pairup.kernels.runtime.compilation import kernel, outlined, slot
-from pairup.kernels.runtime.dispatch import FULL, OK, learn_nothing, provide
+from pairup.kernels.runtime.dispatch import FULL, OK, STALE, learn_nothing, provide
 from pairup.kernels.runtime.distributions import beta, fill_beta, fill_normal, normal, uniform
 from pairup.kernels.runtime.logarithm import log
 from pairup.kernels.runtime.randomness import MANTISSA, below, mantissa, shuffle, word
@@ -81,6 +82,7 @@ __all__ = [
     "OK",
     "PHANTOM_MEAN",
     "ROUND",
+    "STALE",
     "Arrays",
     "CoupleCounts",
     "CouplePolicy",

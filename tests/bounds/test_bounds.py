@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pairup import SAM, Oracle, PolicyError, Problem, ProblemError, Uniform, Unimodal, bounds
 from pairup.bounds.confusing_rates import ConfusingRates
 from pairup.bounds.information import curvature, information, slope
+from pairup.bounds.places import Places
 from tests.support.twins import bounds as naive_bounds
 
 # Measured by others with another program; those of L >= 6 with fewer matchings.
@@ -78,7 +79,7 @@ def test_a_generic_solver_over_all_matchings_agrees(rates):
         (often, [*matching, *((player, len(rates)) for player in matching.waiting)])
         for matching, often in bound.exploration
     ]
-    low, high = naive_bounds.both_ends(rates, played)
+    low, high = naive_bounds.both_ends(naive_bounds.ConfusedProblem(rates), played)
     assert low == pytest.approx(bound.constant, rel=1e-4)
     assert high == pytest.approx(bound.constant, rel=1e-4)
 
@@ -237,7 +238,7 @@ def test_slope_and_curvature_are_derivatives(rate, log_other):
 
 def test_only_players_who_can_change_overtake_others():
     def pairs(rates):
-        found = ConfusingRates(Problem(rates))
+        found = ConfusingRates(Places.on_one_side(np.array(rates)))
         return set(zip(found.better.tolist(), found.worse.tolist(), strict=True))
 
     assert pairs([0.9, 0.8, 0.3, 0.2]) == {(0, 2), (0, 3), (1, 2), (1, 3)}

@@ -48,6 +48,29 @@ def test_a_race_beyond_products_of_fixed_rates_has_no_limit(call, posed, tmp_pat
     assert worst["times_limit"] is None
 
 
+def test_a_race_on_two_sides_prints_json(call):
+    sides = "--rows", ".9,.8,.1", "--columns", "1,.5"
+    done = call("race", "oracle", "uniform", *sides, *SMALL, "--json")
+    assert done.returncode == 0, done.stderr
+    best, worst = json.loads(done.stdout)
+    assert (best["policy"], best["estimate"], best["rank"]) == ("oracle", 0, 1)
+    assert worst["estimate"] > 100
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--rows", "0.5,0.4"], "got --rows: add --columns"),
+        (["--rows", "0.5", "--columns", "1", "--rates", "0.5,0.4"], "leave out --rates"),
+        (["--rows", "0.5", "--columns", "2"], "rates of columns must lie in"),
+    ],
+)
+def test_sides_that_are_not_a_problem_are_refused(call, options, message):
+    done = call("race", "uniform", *options)
+    assert done.returncode != 0
+    assert message in done.stderr
+
+
 # A process in which matplotlib cannot be imported and no file or folder can be made.
 SEALED = """
 import os, sys

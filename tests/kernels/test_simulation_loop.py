@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pairup import SAM, Oracle, Problem, Uniform, Unimodal, simulate
-from pairup.kernels.runtime.dispatch import FULL, OK, set_available_step
+from pairup.kernels.runtime.dispatch import OK, set_available_step
 from pairup.kernels.simulation_loop import (
     Replication,
     accept,
@@ -15,6 +15,7 @@ from pairup.kernels.simulation_loop import (
     play_rounds,
 )
 from pairup.policies.base import StartContext
+from pairup.policies.interruptions import Interruptions
 from tests.support.twins import loop as naive_loop
 from tests.support.twins import oracle as naive_oracle
 from tests.support.twins import streams
@@ -56,8 +57,9 @@ def test_the_loop_equals_single_steps(policy, n):
     regret, games, matchings = naive_loop.play_rounds(compiled, rates, 12, ROUNDS)
     state, totals = start(policy, rates, 11), new_totals(n)
     for until in (1, 2, 50, 51, ROUNDS):
-        while (status := play_rounds(state, replication(rates, 12), totals, until)) == FULL:
-            state = policy.grow(state)
+        interruptions, game = Interruptions(policy), replication(rates, 12)
+        while interruptions.is_one(status := play_rounds(state, game, totals, until)):
+            state = interruptions.resolved(state, status, totals.round[0])
         assert status == OK
         assert totals.round[0] == until
         assert sorted(map(tuple, totals.couples.tolist())) == matchings[until - 1]

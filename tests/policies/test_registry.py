@@ -105,6 +105,8 @@ def test_a_registered_policy_is_found(monkeypatch):
     assert get_policy("coin", side="tail") == Coin("tail")
 
 
-def test_a_policy_without_a_table_never_needs_a_larger_one():
+def test_a_policy_without_a_table_never_needs_a_larger_one_and_one_without_a_plan_no_other():
     with pytest.raises(PolicyError, match="a step of sam returned FULL, but the policy has no tab"):
         SAM().grow(None)
+    with pytest.raises(PolicyError, match="a step of sam returned STALE, but the policy has no pl"):
+        SAM().replan(None)

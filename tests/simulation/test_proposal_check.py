@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pairup import PolicyError, Problem, Uniform, simulate
-from pairup.extending import FULL, OK, Policy, learn_nothing, provide
+from pairup.extending import FULL, OK, STALE, Policy, learn_nothing, provide
 from pairup.kernels.runtime.proposal_check import broken_row, explain_broken_rule
 
 
@@ -49,6 +49,9 @@ class Planned(Policy):
     def grow(self, state):
         return state
 
+    def replan(self, state):
+        return state
+
     def saved(self, state):
         return {}
 
@@ -81,10 +84,10 @@ def test_what_keeps_the_rules_is_counted():
     assert run.games[:, -1].tolist() == [4, 4]
 
 
-@pytest.mark.parametrize("status", [2, -1, 77])
+@pytest.mark.parametrize("status", [3, -1, 77])
 def test_another_status_is_refused(status):
     policy = Planned(status=(1, status))
-    says = rf"the step propose returned {status}: return OK \(0\) or FULL \(1\)"
+    says = rf"the step propose returned {status}: return OK \(0\), FULL \(1\) or STALE \(2\)"
     with pytest.raises(PolicyError, match=f"planned broke a rule in round 2: {says}"):
         simulate(Problem([1, 1, 0, 0]), policy, rounds=2, replications=1)
     with pytest.raises(PolicyError, match=f"planned broke a rule: {says}"):
@@ -97,6 +100,14 @@ def test_a_table_that_is_full_forever_is_refused():
         simulate(Problem([1, 1, 0, 0]), Planned(status=(1, FULL)), rounds=2, replications=1)
     with pytest.raises(PolicyError, match="returns FULL in round 1"):
         Planned(status=(0, FULL)).learner(range(4)).propose()
+
+
+def test_a_plan_that_is_stale_forever_is_refused():
+    says = "planned returns STALE in round 2 even after 16 new plans"
+    with pytest.raises(PolicyError, match=says):
+        simulate(Problem([1, 1, 0, 0]), Planned(status=(1, STALE)), rounds=2, replications=1)
+    with pytest.raises(PolicyError, match="returns STALE in round 1"):
+        Planned(status=(0, STALE)).learner(range(4)).propose()
 
 
 def test_only_the_players_who_are_available_may_be_coupled():

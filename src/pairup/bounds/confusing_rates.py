@@ -8,6 +8,12 @@ exploration gathers is convex and "b overtakes a" is a half-space. The confusing
 hardest to tell from the true ones therefore lie on its edge, where a and b are equal: one small
 convex program for each such pair of players, and all of them are solved at once.
 
+On two sides the same holds, but only players of the same side compete. Players whom the optimum
+leaves waiting are free: it shows nothing of them, and one who overtakes a player of the same side
+who is coupled would take the partner. The scale between the sides is not known, nor need it be: all
+rows e^x times better and all columns e^x times worse are the same couples, and within the rule that
+no rate exceeds 1 the search may move along.
+
 Rates of 0 and 1, under the strict order of couples:
 
 - Only players of the best couple can have rate 1. The partner of such a player cannot get worse,
@@ -27,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.bounds.information import curvature, information, slope
-from pairup.problem import Problem
+from pairup.bounds.places import Places
 from pairup.rates import Floats
 
 Indices = NDArray[np.intp]
@@ -51,56 +57,49 @@ class HardestRates:
 
 
 class ConfusingRates:
-    """All confusing rates of a problem whose couples are in strict order.
+    """All confusing rates of a problem whose optimum is unique.
 
-    Players have *places* in the order of their rates, the phantom, if there is one, the last;
-    places 2k and 2k + 1 are couple k of the optimum. `players` has the player in each place, the
-    phantom as player n. `first` and `second` are the places of each cross couple: two players of
-    different couples of the optimum. `better` and `worse` are the places of each pair of players in
-    which the worse can overtake the better.
+    `places` has the players in the order of the optimum. `first` and `second` are the places of
+    each cross couple: two players of different couples of the optimum, who may meet. `better` and
+    `worse` are the places of each pair of players in which the worse can overtake the better.
     """
 
-    def __init__(self, problem: Problem) -> None:
-        phantom = problem.players % 2
-        rates = np.append(problem.rates, np.zeros(phantom))
-        self.players = np.argsort(-rates, kind="stable")
-        self.sorted = rates[self.players]
-        self.phantom = bool(phantom)
-        self.open = bool(self.sorted[-1] == 0)  # the last couple's product is 0
-        count = len(rates)
-        first, second = np.triu_indices(count, 1)
-        cross = first // 2 < second // 2
+    def __init__(self, places: Places) -> None:
+        self.places, self.rates = places, places.rates
+        first, second = np.triu_indices(len(self.rates), 1)
+        other_couples = first // 2 < second // 2
+        cross = other_couples & places.may_meet(first, second)
         self.first, self.second = first[cross], second[cross]
-        fixed = np.prod(self.sorted[:2]) == 1
-        able = ~(fixed & (self.first < 2))
-        if self.open:
-            riser = [count - 2] if self.phantom or self.sorted[-2] > 0 else [count - 2, count - 1]
-            able &= (self.second < count - 2) | np.isin(self.second, riser)
-        self.better, self.worse = self.first[able], self.second[able]
+        able = other_couples & places.compete(first, second)
+        able &= places.may_rise[second] & ~places.is_phantom[first ^ 1]  # who waits has no partner
+        if np.prod(self.rates[:2]) == 1:
+            able &= first >= 2  # nobody can overtake them
+        self.better, self.worse = first[able], second[able]
         self._set_coordinates()
 
     def _set_coordinates(self) -> None:
         """Write the log rate in each place as start + offset + sign * x[column]."""
-        rates, pairs, count = self.sorted, len(self.better), len(self.sorted)
+        rates, pairs, count = self.rates, len(self.better), len(self.rates)
         self.start = np.log(np.where(rates > 0, rates, 1.0))
         self.rate = rates[self.first] * rates[self.second]  # of each cross couple
         # The same, with 1 in place of the rate 0 of a player.
         self.unit = np.exp(self.start[self.first] + self.start[self.second])
         self.offset = np.tile(np.where(rates > 0, 0.0, _NEVER), (pairs, 1))
-        self.sign = np.tile(np.tile([1.0, -1.0], count // 2), (pairs, 1))
-        if self.open:
-            self.sign[:, -1] = 0.0
-            self.sign[:, -2] *= rates[-2] > 0
+        sign = np.tile([1.0, -1.0], count // 2)
+        low, high = self.start[1::2].copy(), -self.start[::2]
+        for k in np.flatnonzero(self.places.is_open).tolist():
+            one, other = 2 * k, 2 * k + 1
+            sign[[one, other]] = rates[one] > 0, rates[other] > 0
+            free = one if rates[one] > 0 else other
+            # Worse than this against its worst partner, nothing gets harder to rule out.
+            low[k], high[k] = self.places.worst_partner(free), -self.start[free]
+        self.sign, self.low, self.high = (np.tile(each, (pairs, 1)) for each in (sign, low, high))
         self.column = np.tile(np.arange(count) // 2, (pairs, 1))
-        self.low = np.tile(self.start[1::2], (pairs, 1))
-        self.high = np.tile(-self.start[::2], (pairs, 1))
-        if self.open:  # beyond the worst rate above it nothing gets harder to rule out
-            self.low[:, -1] = self.start[-3] if rates[-2] > 0 else 0.0
         self._equate(np.arange(pairs), self.better, self.worse)
 
     def _equate(self, rows: Indices, top: Indices, low: Indices) -> None:
         """Make the coordinate of a's couple the common log rate of a and b, relative to a's own."""
-        rates = self.sorted
+        rates = self.rates
         distance = self.start[top] - np.where(rates[low] > 0, self.start[low], 0.0)
         self.sign[rows, top], self.sign[rows, top ^ 1] = 1.0, -1.0
         self.sign[rows, low], self.offset[rows, low] = 1.0, distance

@@ -11,7 +11,6 @@ from pairup.bounds.confusing_rates import ConfusingRates
 from pairup.matching import Couple, Matching
 from pairup.rates import Floats
 
-_MIN_GAIN = 1e-10  # relative: how much better a matching must be than the known ones
 _TOLERANCE = 1e-10
 
 
@@ -20,24 +19,31 @@ class ExplorationProgram:
 
     An exploration says how much regret is spent on each known matching (not how often it is played,
     so that matchings of very different regret have similar scales). At first, all matchings that
-    swap two couples of the optimum are known. `price` adds others that tell more per regret.
+    swap two couples of the optimum are known. `price` adds others that tell more per regret, by at
+    least the share `min_gain`.
     """
 
-    def __init__(self, confusing: ConfusingRates) -> None:
-        self.confusing = confusing
-        rates = confusing.sorted
-        # A matching loses half the squares of its differences, less those of the optimum.
-        self.squares = (rates[:, None] - rates) ** 2 / 2
-        self.number = np.full(self.squares.shape, -1)
+    def __init__(self, confusing: ConfusingRates, min_gain: float = 1e-10) -> None:
+        self.confusing, self.places, self.min_gain = confusing, confusing.places, min_gain
+        rates = confusing.rates
+        # A matching loses half the squares of its differences, less those of the optimum: between
+        # two sides, whose scales differ, the products themselves have more digits.
+        self.losses = (rates[:, None] - rates) ** 2 / 2
+        if self.places.two_sided:
+            self.losses = -rates[:, None] * rates
+        self.number = np.full(self.losses.shape, -1)
         self.number[confusing.first, confusing.second] = np.arange(len(confusing.first))
         self.matchings: list[list[Couple]] = []  # their cross couples, by places
         self.regret: list[float] = []
         self.shares: list[Floats] = []  # plays of each cross couple for a regret of 1
         self.cuts = np.empty((0, len(confusing.first)))
+        waits = self.places.is_phantom[1::2]
         for k, m in combinations(range(len(rates) // 2), 2):
             i, i2, j, j2 = 2 * k, 2 * k + 1, 2 * m, 2 * m + 1
-            self._add([(i, j2), (i2, j)], (rates[i] - rates[j]) * (rates[i2] - rates[j2]))
-            self._add([(i, j), (i2, j2)], (rates[i] - rates[j2]) * (rates[i2] - rates[j]))
+            if not waits[k]:  # nothing changes if two players swap who wait
+                self._add([(i, j2), (i2, j)], (rates[i] - rates[j]) * (rates[i2] - rates[j2]))
+            if not self.places.two_sided:
+                self._add([(i, j), (i2, j2)], (rates[i] - rates[j2]) * (rates[i2] - rates[j]))
 
     def _add(self, couples: list[Couple], regret: float) -> None:
         plays = np.zeros(len(self.confusing.first))
@@ -47,23 +53,35 @@ class ExplorationProgram:
         self.shares.append(plays)
 
     def begin(self) -> Floats:
-        """Spend a regret of 1 on every neighbour of the optimum: that rules out all other rates."""
-        near = [max(j // 2 - i // 2 for i, j in couples) == 1 for couples in self.matchings]
+        """Spend a regret of 1 on every neighbour of the optimum: that rules out all other rates.
+
+        On two sides, all who wait are neighbours of the last couple.
+        """
+        last = int(np.count_nonzero(~self.places.is_phantom[1::2])) - 1
+        swapped = [sorted({place // 2 for place in couples[0]}) for couples in self.matchings]
+        near = [m - k == 1 or (k == last and self.places.two_sided) for k, m in swapped]
         return np.array(near, float)
+
+    def neighbours(self) -> list[Matching]:
+        """Return the matchings with which it begins."""
+        return [self.matching(index) for index in np.flatnonzero(self.begin()).tolist()]
 
     def plays(self, spent: Floats) -> Floats:
         """Return how often each cross couple is played; matchings added after `spent` are not."""
         return spent @ np.array(self.shares[: len(spent)])
 
-    def solve(self) -> tuple[Floats, Floats] | None:
-        """Return the regret to spend on each matching and the price of each cut, if it succeeds."""
+    def solve(self, needed: Floats | float = 1.0) -> tuple[Floats, Floats] | None:
+        """Return the regret to spend on each matching and the price of each cut, if it succeeds.
+
+        Each cut needs the information `needed`.
+        """
         from scipy.optimize import linprog  # a third of a second, which few users need
 
         told = self.cuts @ np.array(self.shares).T
         limits = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
         options = dict.fromkeys(limits, _TOLERANCE)
-        costs, needed = np.ones(told.shape[1]), np.ones(len(told))
-        found = linprog(costs, A_ub=-told, b_ub=-needed, method="highs", options=options)
+        costs, wanted = np.ones(told.shape[1]), np.full(len(told), needed)
+        found = linprog(costs, A_ub=-told, b_ub=-wanted, method="highs", options=options)
         return (found.x, -found.ineqlin.marginals) if found.success else None
 
     def price(self, prices: Floats) -> float:
@@ -75,34 +93,43 @@ class ExplorationProgram:
         greater f (Dinkelbach's method).
         """
         prices = np.maximum(prices, 0.0)
-        worth = np.zeros_like(self.squares)
+        worth = np.zeros_like(self.losses)
         worth[self.confusing.first, self.confusing.second] = prices @ self.cuts
         worth += worth.T
         dearest = max(1.0, float((np.array(self.shares) @ (prices @ self.cuts)).max()))
         while True:
-            couples = best_matching(worth - dearest * self.squares)
+            couples = self._best(worth - dearest * self.losses)
             cross = [couple for couple in couples if self.number[couple] >= 0]
             moved = {place // 2 for couple in cross for place in couple}
-            lost = sum(self.squares[couple] for couple in cross)
-            regret = float(lost - sum(self.squares[2 * k, 2 * k + 1] for k in moved))
+            lost = sum(self.losses[couple] for couple in cross)
+            regret = float(lost - sum(self.losses[2 * k, 2 * k + 1] for k in moved))
             if not cross or regret <= 0:
                 break
             ratio = float(sum(worth[couple] for couple in cross)) / regret
-            if ratio <= dearest * (1 + _MIN_GAIN):
+            if ratio <= dearest * (1 + self.min_gain):
                 break
             self._add(cross, regret)
             dearest = ratio
         return float(prices.sum() / dearest)
 
+    def _best(self, weights: Floats) -> list[Couple]:
+        """Return the couples of the matching of greatest weight, by places in ascending order."""
+        if not self.places.two_sided:
+            return list(best_matching(weights))
+        from scipy.optimize import linear_sum_assignment
+
+        even, odd = linear_sum_assignment(weights[::2, 1::2], maximize=True)
+        pairs = zip(2 * even, 2 * odd + 1, strict=True)
+        return [(int(min(pair)), int(max(pair))) for pair in pairs]
+
     def matching(self, index: int) -> Matching:
         """Return a known matching of players, not of places."""
-        cross = self.matchings[index]
+        places, cross = self.places, self.matchings[index]
         moved = {place for couple in cross for place in couple}
-        rest = [(k, k + 1) for k in range(0, len(self.confusing.players), 2) if k not in moved]
+        rest = [(k, k + 1) for k in range(0, len(places.players), 2) if k not in moved]
         named = [
-            tuple(sorted(int(self.confusing.players[place]) for place in couple))
+            sorted(int(places.players[place]) for place in couple)
             for couple in sorted([*rest, *cross])
         ]
-        phantom = len(self.confusing.players) - 1 if self.confusing.phantom else None
-        waiting = [couple[0] for couple in named if phantom in couple]
-        return Matching([couple for couple in named if phantom not in couple], waiting)
+        waiting = [first for first, second in named if second >= places.real]
+        return Matching([couple for couple in named if couple[1] < places.real], waiting)

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from pairup.bounds.confusing_rates import ConfusingRates, HardestRates
 from pairup.bounds.groups import Group, find_groups
 from pairup.bounds.linear_program import ExplorationProgram
+from pairup.bounds.places import Places
 from pairup.errors import ProblemError
 from pairup.matching import Matching
 from pairup.problem import Problem
@@ -154,7 +155,8 @@ def lower(problem: Problem) -> LowerBound:
         Exact to about seven digits; `LowerBound.gap` says how exact. If successive couples of the
         optimum have equal rates (`Problem.strict_order` fails), the best matching is not unique and
         the theorem does not apply: the constant is NaN, and `reason` says so, unless all matchings
-        are equally good and it is 0. It is NaN as well for `Problem.from_matrix` and
+        are equally good and it is 0. On two sides, the players of each side who are coupled must
+        differ in rates, from those who wait too. It is NaN as well for `Problem.from_matrix` and
         `Problem.piecewise`, and where not all couples may meet or games differ in worth, unless the
         players are in groups within which neither is so: then the limits of the groups, in worth,
         add up.
@@ -169,22 +171,31 @@ def lower(problem: Problem) -> LowerBound:
     >>> from pairup import Problem, bounds
     >>> round(bounds.lower(Problem.around(0.5, 4, 0.1)).constant, 4)
     2.9379
+    >>> round(bounds.lower(Problem.two_sided([0.9, 0.6, 0.3], [0.7, 0.4])).constant, 4)
+    3.33
     """
     if problem.players == 2:
         return LowerBound(0.0, 0.0, reason=_EQUAL)
     if not problem.has_player_rates:
         why = _NO_RATES if len(problem.starts) == 1 else _CHANGES
         return LowerBound(math.nan, math.nan, reason=why)
+    if problem.sides is not None:
+        rows, columns = np.split(np.arange(problem.players), problem.sides[:1])
+        return _lower(Places.on_two_sides(problem.rates, rows, columns))
     if problem.graph is not None:
         return _lower_of_groups(problem, find_groups(problem.graph))
-    if not problem.strict_order:
-        rates = np.sort(np.append(problem.rates, np.zeros(problem.players % 2)))
-        if rates[0] == rates[-2] or rates[1] == rates[-1]:  # all but one are the same
-            return LowerBound(0.0, 0.0, reason=_EQUAL)
+    return _lower(Places.on_one_side(problem.rates))
+
+
+def _lower(places: Places) -> LowerBound:
+    """Compute the limit of players who all may meet, or who are on two sides."""
+    if places.are_all_equal:
+        return LowerBound(0.0, 0.0, reason=_EQUAL)
+    if not places.is_strict:
         return LowerBound(math.nan, math.nan, reason=_TIES)
-    if problem.gap < np.finfo(float).tiny:
+    if places.gap < np.finfo(float).tiny:
         return LowerBound(math.nan, math.nan, reason=_TINY)
-    confusing = ConfusingRates(problem)
+    confusing = ConfusingRates(places)
     if not len(confusing.better):
         return LowerBound(0.0, 0.0, reason=_SURE)
     return _CuttingPlanes(ExplorationProgram(confusing)).run()
@@ -265,11 +276,13 @@ class _CuttingPlanes:
 
     def _certificate(self) -> Certificate:
         confusing, worst = self.program.confusing, int(self.hardest.lower_bound.argmin())
-        rates = np.empty(len(confusing.players))
-        rates[confusing.players] = self.hardest.rates[worst]
-        rates = rates[: len(rates) - confusing.phantom]
+        places = confusing.places
+        rates = np.empty(len(places.players))
+        rates[places.players] = self.hardest.rates[worst]
+        rates = rates[: places.real]
         rates.setflags(write=False)
         information = self.hardest.information[worst] / self.hardest.lower_bound[worst]
-        places = confusing.better[worst], confusing.worse[worst]
-        better, worse = confusing.players[list(places)].tolist()
+        better, worse = (
+            int(places.players[each[worst]]) for each in (confusing.better, confusing.worse)
+        )
         return Certificate(float(information), rates, (better, worse))

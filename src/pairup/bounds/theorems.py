@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pairup.errors import PolicyError, ProblemError
-from pairup.policies import Policy
 from pairup.problem import Problem
+
+if TYPE_CHECKING:
+    from pairup.policies import Policy
 
 
 class Theorem(NamedTuple):

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from pairup.cli.app import AsJson, Seed, app
 from pairup.cli.output import show, show_race
+from pairup.errors import ExperimentError
 
 if TYPE_CHECKING:
     from pairup.analysis.analysis import Analysis
@@ -81,6 +82,9 @@ def race(  # noqa: PLR0913 - a parameter is an option
 
     posed = rates_spec(rates) if rates else problem
     if rows or columns:
+        if posed:
+            given = "--rates" if rates else "--problem"
+            raise ExperimentError(f"--rows and --columns are a problem: leave out {given}")
         posed = sides_spec(rows, columns)
     race = build_race(policies or (), posed, rounds, replications, seed, everyone)
     results = run_experiment(race.experiment, out, progress=True).results

@@ -39,6 +39,7 @@ _HORIZON_REPLICATIONS = 2
 _SOURCES = (  # of all that determines the numbers
     "kernels/**/*.py",
     "policies/*.py",
+    "bounds/*.py",
     "problem.py",
     "couple_weights.py",
     "meeting_graph.py",

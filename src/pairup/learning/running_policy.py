@@ -14,7 +14,6 @@ from pairup.errors import PolicyError
 from pairup.kernels.graph_matcher import NOBODY, new_graph_matcher
 from pairup.kernels.runtime.compilation import is_ours
 from pairup.kernels.runtime.dispatch import (
-    FULL,
     observe_answers_step,
     observe_step,
     propose_step,
@@ -28,7 +27,7 @@ from pairup.learning.roster import Couples
 from pairup.meeting_graph import MeetingGraph
 from pairup.policies.base import Policy, Slots, StartContext
 from pairup.policies.couple_counts import CoupleCounts, Integers, observe_counts
-from pairup.policies.growth import Growth
+from pairup.policies.interruptions import Interruptions
 
 _MIN_CAPACITY = 4
 
@@ -148,9 +147,9 @@ class RunningPolicy:
         self._catch_up()
         self._set_available(available)
         couples = np.zeros((len(available) // 2, 2), np.int64)
-        step, growth = for_state(propose_step, self.state), Growth(self.policy)
-        while (status := step(self.state, couples)) == FULL:
-            self.state = growth.grown(self.state, 0)
+        step, interruptions = for_state(propose_step, self.state), Interruptions(self.policy)
+        while interruptions.is_one(status := step(self.state, couples)):
+            self.state = interruptions.resolved(self.state, status, 0)
         if not is_ours(type(self.policy)):
             self._check(status, couples, available)
         self.rounds_seen = self.rounds + 1

@@ -17,6 +17,7 @@ from pairup.policies.explore_then_commit import ExploreThenCommit
 from pairup.policies.grab import GRAB
 from pairup.policies.oracle import Oracle
 from pairup.policies.osub import OSUB
+from pairup.policies.pmed import PMED
 from pairup.policies.rank_one_thompson import RankOneThompson
 from pairup.policies.sam import SAM
 from pairup.policies.uniform import Uniform
@@ -28,6 +29,7 @@ __all__ = [
     "ESCB",
     "GRAB",
     "OSUB",
+    "PMED",
     "SAM",
     "CombThompson",
     "CombUCB",

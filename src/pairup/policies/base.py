@@ -299,6 +299,13 @@ class Policy(ABC):
             "override grow(state), or return OK"
         )
 
+    def replan(self, state: Any) -> Any:
+        """Return the state with a new plan, after a step found the one it has out of date."""
+        raise PolicyError(
+            f"a step of {self.name} returned STALE, but the policy has no plan that could be made "
+            "again: override replan(state), or return OK"
+        )
+
     def leader(self, state: Any) -> NDArray[np.int64] | None:
         """Return the couples that look best among the players available, best first, if known."""
         return None

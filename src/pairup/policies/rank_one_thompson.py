@@ -18,6 +18,7 @@ from pairup.kernels.graph_matcher import GraphMatcher
 from pairup.kernels.rank_one_couples import LANES, new_dense_couples
 from pairup.kernels.rank_one_evidence import MAX_WEIGHT, fade_step, part_step
 from pairup.kernels.rank_one_posterior import FROZEN_RATES
+from pairup.kernels.rank_one_sides import RankOneSidesState, new_sides_state
 from pairup.kernels.state_layout import (
     ANSWERED,
     AVAILABLE,
@@ -114,6 +115,8 @@ class RankOneThompson(Policy):
     Live, `Learner.observe` may be told who accepted: a player's rate is then learnt directly. The
     more answers are told, the less is explored, since all matchings then teach the same.
 
+    On two sides both sides are sorted, and the best row meets the best column.
+
     Examples
     --------
     >>> from pairup import Problem, RankOneThompson, simulate
@@ -197,6 +200,10 @@ class RankOneThompson(Policy):
         self, state: Any, matcher: GraphMatcher, context: StartContext
     ) -> kernel.RankOneGraphState:
         return kernel.RankOneGraphState(state, matcher)
+
+    def on_sides(self, state: Any, context: StartContext) -> RankOneSidesState:
+        assert context.columns is not None  # on two sides
+        return new_sides_state(state, context.columns)
 
     def evidence(self, state: Any) -> dict[str, NDArray[Any]]:
         players = {name: getattr(state, name)[: _capacity(state)] for name in _ANSWERS}

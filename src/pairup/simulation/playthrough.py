@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pairup.errors import PolicyError, SimulationError
 from pairup.kernels.graph_matcher import new_graph_matcher
 from pairup.kernels.runtime.compilation import is_ours
-from pairup.kernels.runtime.dispatch import FULL, set_available_step
+from pairup.kernels.runtime.dispatch import set_available_step
 from pairup.kernels.runtime.foreign_steps import for_state
 from pairup.kernels.runtime.proposal_check import (
     REFUSED,
@@ -22,7 +22,7 @@ from pairup.kernels.runtime.proposal_check import (
 from pairup.kernels.runtime.randomness import POLICY, stream_key
 from pairup.kernels.simulation_loop import new_totals, play_rounds
 from pairup.policies.base import Policy, StartContext, check_fit
-from pairup.policies.growth import Growth
+from pairup.policies.interruptions import Interruptions
 from pairup.problem import Problem
 from pairup.simulation.replication import new_replication, replicated_columns, replicated_graph
 
@@ -59,7 +59,7 @@ class Playthrough:
         self._graph = replicated_graph(problem, seed, number) if on_graph else None
         self._slice = max(_SLICE // players, 1)
         self._key, self._horizon = np.uint64(stream_key(seed, number, POLICY)), rounds
-        self._state, self._growth = self._start(), Growth(policy)
+        self._state, self._interruptions = self._start(), Interruptions(policy)
 
     def _start(self) -> Any:
         """Make the policy's state, told the rates of the moment (which only an oracle reads)."""
@@ -104,20 +104,21 @@ class Playthrough:
                 raise SimulationError("the simulation was stopped before its last round")
             until = min(round, totals.round[0] + self._slice, self._next_change())
             status = loop(self._state, self._replications[self._piece], totals, until)
-            if status == FULL:
-                self._grow()
+            if Interruptions.is_one(status):
+                self._resolve(status)
             elif status == REFUSED:
                 broken = explain_refusal(self._state, totals.couples)
                 raise PolicyError(
                     f"{self._policy.name} broke a rule in round {totals.round[0] + 1}: {broken}"
                 )
 
-    def _grow(self) -> None:
+    def _resolve(self, status: int) -> None:
         state, round = self._state, int(self.totals.round[0])
         if isinstance(state, GuardedState):
-            self._state = state._replace(state=self._growth.grown(state.state, round))
+            inner = self._interruptions.resolved(state.state, status, round)
+            self._state = state._replace(state=inner)
         else:
-            self._state = self._growth.grown(state, round)
+            self._state = self._interruptions.resolved(state, status, round)
 
     def _next_change(self) -> int:
         """Enter the piece that is played now; returns the round in which the next one starts."""

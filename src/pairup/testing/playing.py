@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from pairup.kernels.runtime.dispatch import FULL, set_available_step
+from pairup.kernels.runtime.dispatch import set_available_step
 from pairup.kernels.runtime.foreign_steps import for_state
 from pairup.kernels.runtime.randomness import POLICY, stream_key
 from pairup.kernels.simulation_loop import Replication, accept, new_totals, play_rounds
 from pairup.learning.learner import Learner
 from pairup.matching import Matching
 from pairup.policies.base import Policy, StartContext
+from pairup.policies.interruptions import Interruptions
 from pairup.testing.expectation import expect_equal
 
 
@@ -80,10 +81,10 @@ def simulated(
     """Yield couples, regret, games and state after each of `rounds` of the compiled loop."""
     players = len(replication.rates)
     state, totals = started(policy, players, seed), new_totals(players)
-    loop = for_state(play_rounds, state)
+    loop, interruptions = for_state(play_rounds, state), Interruptions(policy)
     for t in rounds:
-        while loop(state, replication, totals, t + 1) == FULL:
-            state = policy.grow(state)
+        while interruptions.is_one(status := loop(state, replication, totals, t + 1)):
+            state = interruptions.resolved(state, status, int(totals.round[0]))
         couples = [tuple(couple) for couple in totals.couples.tolist()]
         yield couples, float(totals.regret[0]), int(totals.games[0]), state
 

@@ -104,6 +104,58 @@ class ConfusedProblem:
         return [(low + 1e-9 * (1 - low), 1 - 1e-9 * (1 - low)) for low in lows]
 
 
+class SidedProblem(ConfusedProblem):
+    """A problem of two sides, all of whose rates are positive.
+
+    Couples have a player of the larger side and its partner; players who wait are alone.
+    """
+
+    def __init__(self, rows, columns):
+        self.rates, self.real = [*rows, *columns], len(rows) + len(columns)
+        sides = [range(len(rows)), range(len(rows), self.real)]
+        ranked = [sorted(side, key=lambda player: -self.rates[player]) for side in sides]
+        self.larger, self.smaller = sorted(ranked, key=len, reverse=True)
+        pairs = list(zip(self.larger, self.smaller, strict=False))
+        self.couples = [*pairs, *((player,) for player in self.larger[len(pairs) :])]
+        self.matchings = [
+            list(zip(chosen, self.smaller, strict=True))
+            for chosen in itertools.permutations(self.larger, len(self.smaller))
+            if list(chosen) != self.larger[: len(pairs)]
+        ]
+        self.losses = [self.games(pairs) - self.games(matching) for matching in self.matchings]
+
+    def games(self, matching):
+        return super().games([couple for couple in matching if len(couple) == 2])
+
+    def moves(self):
+        coupled = self.larger[: len(self.smaller)]
+        overtaken = [*itertools.combinations(coupled, 2), *itertools.combinations(self.smaller, 2)]
+        waiting = self.larger[len(self.smaller) :]
+        return [(a, b, None) for a, b in [*overtaken, *itertools.product(coupled, waiting)]]
+
+    def confused(self, free, mover):
+        rates = list(self.rates)
+        for couple, v in zip(self.couples, free, strict=True):
+            rates[couple[0]] = v
+            if len(couple) == 2:
+                rates[couple[1]] = self.rates[couple[0]] * self.rates[couple[1]] / v
+        return rates
+
+    def meeting(self, a, b, level):
+        free = []
+        for couple in self.couples:
+            product = math.prod(self.rates[player] for player in couple)
+            if couple[0] in (a, b):
+                free.append(level)
+            else:
+                free.append(product / level if set(couple) & {a, b} else self.rates[couple[0]])
+        return free
+
+    def box(self):
+        lows = [self.games([couple]) for couple in self.couples]
+        return [(low + 1e-9 * (1 - low), 1 - 1e-9 * (1 - low)) for low in lows]
+
+
 def cheapest(problem, rows):
     """Least regret that tells the confusing rates of all rows, and how often each matching."""
     scale = np.array(problem.losses)
@@ -160,17 +212,17 @@ def hardest(problem, often, move, starts):
     return best
 
 
-def both_ends(rates, exploration, seed=0):
+def both_ends(problem, exploration, seed=0):
     """The constant from below and from above, by one look at an exploration said to be the best.
 
     Scaled until it tells everything, the exploration is a bound from above. If it is the best, the
     confusing rates that it tells least well suffice to make it so dear: a bound from below, over
     all matchings.
     """
-    problem, rng = ConfusedProblem(rates), np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     low, high = np.array(problem.box()).T
     starts = [0.5 * (low + high), low + (high - low) * rng.random(len(low))]
-    starts.append(np.clip([problem.rates[i] for i, _ in problem.couples], low, high))
+    starts.append(np.clip([problem.rates[i] for i, *_ in problem.couples], low, high))
     found = [(hardest(problem, exploration, move, starts), move[2]) for move in problem.moves()]
     spent = sum(
         n * (problem.games(problem.couples) - problem.games(each)) for n, each in exploration

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from pairup.kernels.runtime.dispatch import FULL, observe_step, propose_step, set_available_step
+from pairup.kernels.runtime.dispatch import observe_step, propose_step, set_available_step
 from pairup.policies.base import StartContext
+from pairup.policies.interruptions import Interruptions
 
 
 class Compiled:
@@ -34,8 +35,9 @@ class Compiled:
 
     def propose(self):
         couples = np.full((len(self.available) // 2, 2), -1, np.int64)
-        while propose_step(self.state, couples) == FULL:
-            self.state = self.policy.grow(self.state)
+        interruptions = Interruptions(self.policy)
+        while interruptions.is_one(status := propose_step(self.state, couples)):
+            self.state = interruptions.resolved(self.state, status, 0)
             self.growths += 1
         return sorted((i, j) for i, j in couples.tolist() if i >= 0)
 

@@ -51,6 +51,21 @@ class Crowd:
         rate = self.rates.pop(player)
         return self._add(rate if self.law is None else self._moves.beta(*self.law))
 
+    def change(self, share: float) -> list[str]:
+        """Draw the rates of a share of the players again; return those players.
+
+        Examples
+        --------
+        >>> crowd = Crowd([0.9, 0.5, 0.3, 0.1], law=(2, 3))
+        >>> len(crowd.change(0.5))
+        2
+        """
+        if self.law is None:
+            raise SimulationError("rates are drawn again from a law: give the crowd one")
+        chosen = self._moves.permutation(list(self.rates))[: round(share * len(self.rates))]
+        self.rates |= {str(player): float(self._moves.beta(*self.law)) for player in chosen}
+        return [str(player) for player in chosen]
+
     def sample(self, probability: float) -> list[str]:
         """Choose each player with a probability, from the stream of moves."""
         if probability == 0:

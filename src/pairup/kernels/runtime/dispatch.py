@@ -13,7 +13,9 @@ from numba.extending import overload
 
 from pairup.kernels.runtime.compilation import OPTIONS, is_ours, kernel
 
-OK, FULL = 0, 1  # FULL: a table of the state must grow; nothing was changed, call again
+# FULL: a table of the state must grow. STALE: a plan in the state must be made again. The host does
+# so, see `pairup.policies.interruptions`: nothing was changed, call again.
+OK, FULL, STALE = 0, 1, 2
 
 
 class Steps(NamedTuple):

@@ -10,9 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pairup.kernels.runtime.compilation import kernel, slot
-from pairup.kernels.runtime.dispatch import FULL, OK, observe, propose, provide, set_available
+from pairup.kernels.runtime.dispatch import (
+    FULL,
+    OK,
+    STALE,
+    observe,
+    propose,
+    provide,
+    set_available,
+)
 
-REFUSED = 2  # status of a guarded state whose policy broke a rule; `explain_refusal` says which
+REFUSED = 3  # status of a guarded state whose policy broke a rule; `explain_refusal` says which
 
 _STAMP, _STATUS, _ROW = range(3)
 
@@ -38,7 +46,7 @@ def _propose(guarded, couples):
     status = propose(guarded.state, couples)
     guarded.note[_STATUS] = status
     if status != OK:
-        return FULL if status == FULL else REFUSED
+        return status if status in (FULL, STALE) else REFUSED
     guarded.note[_STAMP] += 1
     guarded.note[_ROW] = row = broken_row(couples, guarded.seen, guarded.note[_STAMP])
     return OK if row < 0 else REFUSED
@@ -80,7 +88,8 @@ def explain_broken_rule(status, couples, available):
     as many are coupled as can be, because `couples` has a row for each couple that fits.
     """
     if status != OK:
-        return f"the step propose returned {status}: return OK ({OK}) or FULL ({FULL})"
+        expected = f"OK ({OK}), FULL ({FULL}) or STALE ({STALE})"
+        return f"the step propose returned {status}: return {expected}"
     places, row_of = set(available.tolist()), dict[int, int]()
     for row, (i, j) in enumerate(couples.tolist()):
         where = f"couple ({i}, {j}) in row {row}"
