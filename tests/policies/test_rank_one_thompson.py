@@ -1,0 +1,90 @@
+import numpy as np
+import pytest
+
+from pairup import Learner, PolicyError, Problem, RankOneThompson, simulate
+from pairup.kernels.state_layout import PRIOR_A, PRIOR_B
+
+
+@pytest.mark.parametrize(
+    "prior", ["flat", None, 1.0, (1,), (0, 1), (1, float("nan")), (1, 1e9), ("a", "b")]
+)
+def test_a_prior_that_is_not_a_law_is_refused(prior):
+    with pytest.raises(PolicyError, match=r"give 'uniform', 'learned' or the two"):
+        RankOneThompson(prior=prior)
+
+
+@pytest.mark.parametrize("memory", [0, -3, 0.5, float("inf"), "long", True])
+def test_a_memory_that_is_not_a_half_life_is_refused(memory):
+    with pytest.raises(PolicyError, match="give a half-life in rounds"):
+        RankOneThompson(memory=memory)
+
+
+def test_options_survive_json():
+    policy = RankOneThompson(prior=[2, 3], memory=10)
+    assert policy == RankOneThompson(prior=(2.0, 3.0), memory=10.0)
+    learner = policy.learner("abcd")
+    assert Learner.from_bytes(learner.to_bytes()).policy == policy
+
+
+def _played(learner, rates, rounds, rng, told=False):
+    for _ in range(rounds):
+        matching = learner.propose()
+        accepted = {player: bool(rng.random() < rates[player]) for player in matching.players}
+        if told:
+            learner.observe(matching, accepted=accepted)
+        else:
+            learner.observe(matching, [accepted[i] and accepted[j] for i, j in matching])
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_the_learned_prior_is_the_law_of_the_players_and_newcomers_start_there(told):
+    rng = np.random.default_rng(0)
+    learner = RankOneThompson(period=1, prior="learned").learner(range(60))
+    _played(learner, dict(enumerate(rng.beta(8, 2, 60))), 60, rng, told)
+    a, b = learner._running.state.figures[[PRIOR_A, PRIOR_B]]
+    assert a / (a + b) == pytest.approx(0.8, abs=0.05)
+    assert 5 < a + b < 25
+    learner.join("new")
+    assert learner.rates(["new"])[0].rate == pytest.approx(a / (a + b))
+    copy = Learner.from_bytes(learner.to_bytes())
+    assert [copy.propose() for _ in range(3)] == [learner.propose() for _ in range(3)]
+
+
+def test_partners_keep_what_they_learnt_with_a_player_who_left():
+    learners = [RankOneThompson(period=1).learner("abc") for _ in range(3)]
+    for learner, rate in zip(learners, (0.95, 0.05, None), strict=True):
+        for _ in range(20):
+            learner.observe(learner.propose(["a", "b"]), [False])
+        learner.leave("a", rate=rate)
+        for _ in range(60):
+            learner.propose()
+    blamed, excused, unknown = (learner.rates(["b"])[0].rate for learner in learners)
+    assert blamed < 0.15 < 0.3 < excused < unknown + 0.1
+    restored = Learner.from_evidence(learners[0].evidence())
+    assert restored.evidence() == learners[0].evidence()
+    assert restored.rates(["b"])[0].rate < 0.4
+
+
+def test_with_a_memory_it_follows_rates_that_change_within_three_half_lives():
+    """`docs/explanation/rank-one.md` has the figures of 20 players."""
+    before, memory, n = 400, 50, 12
+    marks = [before - 100, before, before + 3 * memory - 25, before + 3 * memory + 25]
+    recovered = {}
+    for policy in (RankOneThompson(memory=memory), RankOneThompson()):
+        gained = np.zeros((2, 2))
+        for seed in range(4):
+            rng = np.random.default_rng(seed)
+            old = rng.beta(2, 3, n)
+            new = np.where(rng.permutation(n) % 2, old, rng.beta(2, 3, n))
+            problem = Problem.piecewise([0, before], [old, new])
+            run = simulate(problem, policy, marks[-1], 20, seed, checkpoints=marks)
+            lost = np.diff(run.mean())[[0, 2]] / np.diff(marks)[[0, 2]]
+            for piece, rates in enumerate((old, new)):
+                values = np.sort(rates)
+                best = (values[::2] * values[1::2]).sum()
+                random = (values.sum() ** 2 - (values**2).sum()) / (n - 1) / 2
+                gained[piece] += best - random - lost[piece], best - random
+        share = gained[:, 0] / gained[:, 1]
+        recovered[policy.memory] = share[1] / share[0]
+    assert recovered[memory] >= 0.8
+    assert recovered[None] < 0.8
