@@ -23,7 +23,7 @@ $(READY): pyproject.toml requirements/dev.txt
 	@touch $@
 
 test: lint browser typescript  ## run all checks, tests and doctests
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
 
 browser: $(READY)  ## find Chromium for the tests, or download it into build
 	$(BIN)/python -m tests.support.browser.chromium
