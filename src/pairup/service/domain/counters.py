@@ -82,6 +82,10 @@ class Counters:
             self.buckets.append(Bucket())
         self.buckets[-1].add(played, explored, chance, forecast)
 
+    def as_json(self) -> dict[str, Any]:
+        """Return all counters by name."""
+        return {**vars(self), "buckets": [vars(bucket) for bucket in self.buckets]}
+
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Counters:
         """Read counters back."""

@@ -25,10 +25,11 @@ def normalized_name(name: str) -> str:
     >>> len("Zoe\u0308"), len(normalized_name("Zoe\u0308"))
     (4, 3)
     """
-    made = unicodedata.normalize("NFC", name)
+    plain = name.isascii() and name.isprintable()  # as most are: checked fast, as there are many
+    made = name if plain else unicodedata.normalize("NFC", name)
     if not 1 <= len(made) <= MAX_NAME:
         raise ValueError(f"a name has 1 to {MAX_NAME} characters, not {len(made)}")
-    if not re.fullmatch(PRINTABLE, made):
+    if not plain and not re.fullmatch(PRINTABLE, made):
         raise ValueError("a name has no control characters, line breaks or invisible marks")
     if made != made.strip():
         raise ValueError("a name neither begins nor ends with a blank")

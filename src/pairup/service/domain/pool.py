@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from pairup.errors import PairupError, ServiceError
@@ -94,12 +93,13 @@ class Pool:
         expected = forecast_pairings(self.learner, self.players.met, players)
         chances = self.learner.play_probabilities(matching)
         *ids, own_id = new_ids(len(matching) + 1)
+        leading = None if leader is None else set(map(frozenset, leader))
         games: list[events.ProposedGame] = [
             {
                 "id": id,
                 "players": list(couple),
                 "chance": None if chance is None else round(chance, _DECIMALS),
-                "explores": leader is None or couple not in leader,
+                "explores": leading is None or frozenset(couple) not in leading,
             }
             for id, couple, chance in zip(ids, matching, chances, strict=True)
         ]
@@ -345,7 +345,7 @@ class Pool:
             "players": self.players.as_json(),
             "games": self.games.as_json(),
             "matching": self.matching,
-            "tally": asdict(self.counters),
+            "tally": self.counters.as_json(),
         }
         if self.imports:  # pools without any are saved as they were before there were imports
             state["imports"] = list(self.imports.items())

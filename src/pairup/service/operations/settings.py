@@ -186,7 +186,7 @@ class Settings(BaseSettings):
         500,
         ge=1,
         description="Minimum number of changes of players and games between two snapshots of a "
-        "pool; a pool with more players is saved after as many changes as it has players.",
+        "pool; a large pool is saved less often.",
     )
     threads: int = Field(
         200,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from json.encoder import encode_basestring_ascii
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Row, Select, String, bindparam, delete, func, insert, select, update
@@ -261,7 +262,8 @@ def _game_record(row: Row[Any]) -> GameRecord:
 
 def _new_row(game: GameRecord, matching: int, place: int) -> tuple[Any, ...]:
     """Return the columns of a game, in the order of the table."""
-    head = (game.id, matching, place, dumps(game.players), game.chance)
+    one, other = map(encode_basestring_ascii, game.players)
+    head = (game.id, matching, place, f"[{one},{other}]", game.chance)
     return head + _changeable(game)
 
 

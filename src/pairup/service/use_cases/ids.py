@@ -13,6 +13,7 @@ import base64
 import secrets
 import threading
 import time
+from functools import lru_cache
 
 from pairup.service.domain.clock import Moment, format_moment
 from pairup.service.problem_details import RefusalError
@@ -43,7 +44,18 @@ class IdSequence:
             self._last = first + count - 1
         chance = secrets.randbits(_RANDOM_BITS)
         low = _encode(chance & (1 << 75) - 1, 15)  # all but one bit, which shares a character
-        return [_encode(at << 1 | chance >> 75, 11) + low for at in range(first, first + count)]
+        return [_head(at << 1 | chance >> 75) + low for at in range(first, first + count)]
+
+
+def _head(value: int) -> str:
+    """Write the first 11 characters of an id, most of which the last id had too."""
+    high, rest = divmod(value, 1 << 20)
+    return _slow_digits(high) + _PAIRS[rest >> 10] + _PAIRS[rest & 1_023]
+
+
+@lru_cache(16)
+def _slow_digits(value: int) -> str:
+    return _encode(value, 7)
 
 
 def _encode(value: int, characters: int) -> str:

@@ -21,7 +21,11 @@ from pairup.service.store import PoolRow, Store, Transaction
 from pairup.service.store.failures import StoreError
 
 _RETRY_S = 10  # until a pool that could not be read is tried again
-_MAX_REPLAYED = 250_000  # changes since a snapshot, so that a start takes seconds
+# A snapshot is due when the changes since the last one cost about as much to read again as it costs
+# to write: one for each player, or for so many bytes beyond those that cost next to nothing. At
+# most so many changes are read again, so that a start takes seconds.
+_BYTES_PER_CHANGE, _FREE_BYTES = 50, 100_000
+_MAX_REPLAYED = 250_000
 log = structlog.get_logger()
 
 
@@ -50,6 +54,7 @@ class CachedPool:
     waiting: int = 0  # requests that wait for the lock
     saved_seq: int = 0  # event of the latest snapshot
     saved_items: int = 0  # players and games that the log told of until then
+    saved_bytes: int = 0  # size of the latest snapshot
     failure: _Failure | None = None  # to read it
 
     def bring_up_to(self, row: PoolRow, transaction: Transaction) -> Pool:
@@ -106,30 +111,33 @@ class CachedPool:
                 self.metrics.snapshots_refused.inc()
                 continue
             if pool.seq <= row.seq:
-                self._note_saved(pool)
+                self._note_saved(pool, len(body))
                 return pool
         pool = Pool(row.id)
-        self._note_saved(pool)
+        self._note_saved(pool, 0)
         return pool
 
     def make_snapshot(self, every: int | None = None) -> bytes | None:
         """Make a snapshot of a pool that has changed, or that has changed much.
 
-        With `every`, after so many changes of players and games, and not before there were as many
-        as the pool has players: then to read them again costs about what a snapshot costs.
+        With `every`, after so many changes of players and games; of a large pool, after more.
         """
         pool = self.pool
         if pool is None or pool.seq == self.saved_seq:
             return None
-        enough = 0 if every is None else max(every, min(len(pool.players), _MAX_REPLAYED))
-        if pool.items - self.saved_items < enough:
+        if every is not None and pool.items - self.saved_items < self._changes_until_due(every):
             return None
         made = write_snapshot(pool)
-        self._note_saved(pool)
+        self._note_saved(pool, len(made))
         return made
 
-    def _note_saved(self, pool: Pool) -> None:
-        self.saved_seq, self.saved_items = pool.seq, pool.items
+    def _changes_until_due(self, every: int) -> int:
+        players = 0 if self.pool is None else len(self.pool.players)
+        costs = max(players, (self.saved_bytes - _FREE_BYTES) // _BYTES_PER_CHANGE)
+        return max(every, min(costs, _MAX_REPLAYED))
+
+    def _note_saved(self, pool: Pool, size: int) -> None:
+        self.saved_seq, self.saved_items, self.saved_bytes = pool.seq, pool.items, size
 
 
 class PoolCache:
