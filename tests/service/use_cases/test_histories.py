@@ -45,11 +45,19 @@ def test_a_replay_gives_what_is_served(api, seed):
     history.finish()
 
 
-@pytest.mark.parametrize("policy", ["rank_one_thompson", "unimodal", "uniform"])
-def test_restarts_change_nothing(tmp_path, policy):
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"memory_s": 60, "keep_records": True},  # of the default policy, which learns its prior
+        {"policy": "unimodal", "keep_records": True},
+        {"policy": "uniform"},
+    ],
+    ids=str,
+)
+def test_restarts_change_nothing(tmp_path, rules):
     api = Api(str(tmp_path / "pools.db"), snapshot_every=7)
     try:
-        history = History(api, 5, policy=policy, timeout_declines=True)
+        history = History(api, 5, timeout_declines=True, **rules)
         for crash in (False, True, True):
             history.go_on(30)
             before = served(api)

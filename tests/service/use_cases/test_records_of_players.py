@@ -18,9 +18,9 @@ def known_couples(api):
     return sorted(tuple(sorted(couple)) for couple in api.learner()[0])
 
 
-def check(api):
+def check(api, pools=1):
     check_replayed(api.service.store, "chess", api.json("GET", "/v1/pools/chess/digest"))
-    assert [verdict.error for verdict in verify(api.service.store)] == [""]
+    assert [verdict.error for verdict in verify(api.service.store)] == [""] * pools
 
 
 def last_event(api):
@@ -98,3 +98,26 @@ def test_a_policy_that_cannot_fade_takes_no_half_life(lone, policy):
     body = {"name": "chess", "policy": policy, "memory_s": 3600}
     told = lone.json("POST", "/v1/pools", 422, json=body)
     assert "fade" in told["detail"]
+
+
+def test_what_was_learnt_fades_with_the_dates_of_events(api):
+    api.pool("chess", "abcd", memory_s=60, lifetime_s=1e6)
+    api.pool("go", "abcd", lifetime_s=1e6)
+    for pool in ("chess", "go"):
+        for _ in range(10):
+            for game in api.propose(pool)["games"]:
+                api.report(game, "played")
+    before = _rates(api, "chess"), _rates(api, "go")
+    assert min(before[0] + before[1]) > 0.6
+    api.clock.advance(600)  # ten half-lives
+    api.join("e")
+    api.join("e", "go")
+    assert max(_rates(api, "chess")) < min(before[0])
+    api.restart(crash=True)
+    assert max(_rates(api, "chess")) < min(before[0])
+    check(api, pools=2)
+
+
+def _rates(api, pool):
+    shown = api.json("GET", f"/v1/pools/{pool}/estimates")["players"]
+    return [each["rate"] for each in shown if each["player"] in "abcd"]

@@ -100,10 +100,8 @@ class ModelPool:
             self._release(self.games[self.game_of(player)], "left")
         del self.players[player]
         self.couples = {c: known for c, known in self.couples.items() if player not in c}
-        # What others answered themselves remains theirs.
-        self.evidence = [
-            each for each in self.evidence if player != each[0] and (each[3] or player != each[1])
-        ]
+        # What common games taught about others remains theirs.
+        self.evidence = [each for each in self.evidence if player != each[0]]
 
     def propose(self, matching, games):
         lifetime = round(self.rules["lifetime_s"] * SECOND)

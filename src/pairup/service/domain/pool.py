@@ -4,6 +4,8 @@ A pool changes by its events only, and events are facts: a replay asks no policy
 propose. One that is read from its log, or from a snapshot and the rest of its log, is the pool that
 was served, byte for byte, under every version of the policies. Where a policy's sampler stands is
 not part of that: it is a cache, which is saved beside a pool and can be made again.
+
+In one file because there is a method for each kind of event, and all of them change the same state.
 """
 
 from __future__ import annotations

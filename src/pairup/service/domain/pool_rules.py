@@ -12,8 +12,9 @@ from pairup.policies import Policy, get_known_policy, policy_names
 from pairup.service.domain.clock import SECOND, Moment
 
 DEFAULT_POLICY = "rank_one_thompson"
-# Rates are drawn every fourth round: as players come and go, more draws would often be wasted.
-DEFAULT_OPTIONS = {"period": 4}
+# Rates are drawn every fourth round: as players come and go, more draws would often be wasted. What
+# is believed of newcomers is learnt from the others.
+DEFAULT_OPTIONS = {"period": 4, "prior": "learned"}
 MAX_OPTION = 10**9  # unless a policy declares less, as `max_in_pools` of a field
 
 
@@ -45,7 +46,7 @@ class Rules:
         Examples
         --------
         >>> Rules.of({}).options, Rules.of({"policy": "unimodal"}).options
-        ({'period': 4}, {})
+        ({'period': 4, 'prior': 'learned'}, {})
         """
         return cls(**({"options": {}, **given} if "policy" in given else given))
 
