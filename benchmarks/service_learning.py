@@ -55,11 +55,8 @@ def _options():
     parser.add_argument("--law", default="beta:2,3")
     parser.add_argument("--churn", type=float, default=0.01)
     parser.add_argument("--rounds", type=int, default=400)
-    parser.add_argument(
-        "--period",
-        type=int,
-        help="rounds between two draws of the policy, if not the pool's default",
-    )
+    parser.add_argument("--period", type=int, default=4, help="rounds between two draws")
+    parser.add_argument("--prior", choices=("learned", "uniform"), default="learned")
     parser.add_argument("--half-life", type=int, default=40, help="of drift, in rounds")
     parser.add_argument("--pace", type=float, default=0.1, help="seconds per round of drift")
     parser.add_argument("--rows", type=int, default=1_000_000, help="of the history to import")
@@ -76,8 +73,8 @@ def _rounds(options, law, habits):
     with served() as client:
         rates = Problem.random(options.players, options.seed, law).rates
         crowd = Crowd(rates.tolist(), law, options.seed)
-        drawing = {"options": {"period": options.period}} if options.period else {}
-        client.create_pool("learning", lifetime_s=600, **drawing)
+        drawing = {"period": options.period, "prior": options.prior}
+        client.create_pool("learning", lifetime_s=600, options=drawing)
         simulation = Simulation(client, "learning", crowd, habits, Pace())
         return list(itertools.islice(simulation, options.rounds))
 

@@ -166,6 +166,22 @@ def test_what_an_import_takes_is_bounded(tmp_path, monkeypatch):
     assert import_progress.MAX_IMPORTS == 1_000
 
 
+def test_pages_of_large_events_are_short(lone, monkeypatch):
+    lone.pool()
+    for first in range(0, 12, 4):
+        send(lone, OUTCOMES, first)
+    monkeypatch.setattr("pairup.service.store.event_log._PAGE_BYTES", 150)
+    page = lone.json("GET", "/v1/pools/chess/events?limit=100")
+    assert len(page["events"]) == page["next"] < 4
+    kinds, after = [], 0
+    while after is not None:
+        page = lone.json("GET", f"/v1/pools/chess/events?limit=100&after={after}")
+        kinds += [event["kind"] for event in page["events"]]
+        after = page["next"]
+    assert kinds == ["created", "imported", "imported", "imported"]
+    check_sound(lone)
+
+
 def test_a_learner_is_taken_out_of_a_pool_and_loaded_into_another(api):
     api.pool(players=["ann", "bob", "eve"])
     send(api, OUTCOMES)

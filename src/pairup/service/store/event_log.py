@@ -31,6 +31,7 @@ from pairup.service.store.archive_files import read_archive
 from pairup.service.store.event_bodies import RawEvent, decode_body, encode_body
 
 _PAGE = 1_000  # events
+_PAGE_BYTES = 10_000_000  # of their bodies, after which a page ends
 
 
 _APPEND = insert(tables.events)
@@ -144,11 +145,14 @@ class EventLog:
         body = type_coerce(table.body, NullType)
         columns: Select[Any] = select(table.seq, table.at, table.kind, body)
         query = columns.where(table.pool == self._number(pool_id), table.seq > after)
-        rows = self._execute(query.order_by(table.seq).limit(limit))
-        return [
-            RawEvent(seq, at, kind, _decode(pool_id, seq, body, lenient))
-            for seq, at, kind, body in rows
-        ]
+        found, size = list[RawEvent](), 0
+        with self._execute(query.order_by(table.seq).limit(limit)) as rows:
+            for seq, at, kind, stored in rows:
+                found.append(RawEvent(seq, at, kind, _decode(pool_id, seq, stored, lenient)))
+                size += len(found[-1].body)
+                if size > _PAGE_BYTES:  # some events are large, such as those of imports
+                    break
+        return found
 
     def snapshots(self, pool_id: str) -> Iterator[SnapshotRow]:
         """Read the snapshots of a pool, the latest first."""

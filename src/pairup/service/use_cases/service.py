@@ -309,10 +309,10 @@ class Service:
         with self.store.reading() as transaction:
             row = _row(transaction, pool)
             _check_happened(row, after)
-            rows = transaction.raw_events(row.id, after, limit + 1, lenient=True)
-        shown = [views.event(each) for each in rows[:limit]]
+            rows = transaction.raw_events(row.id, after, limit, lenient=True)
+        shown = [views.event(each) for each in rows]
         last = shown[-1]["seq"] if shown else after
-        return {"events": shown, "last": last, "next": last if len(rows) > limit else None}
+        return {"events": shown, "last": last, "next": last if shown and last < row.seq else None}
 
     def check_happened(self, pool: str, after: int) -> None:
         """Refuse an event that has not happened in a pool."""
