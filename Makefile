@@ -8,7 +8,7 @@ PORT ?= 8000
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help test browser typescript lint format docs demo serve-demo bench clean
+.PHONY: help test test-gpu browser typescript lint format docs demo serve-demo bench clean
 
 help:  ## list these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 18
@@ -24,6 +24,12 @@ $(READY): pyproject.toml requirements/dev.txt
 
 test: lint browser typescript  ## run all checks, tests and doctests
 	$(BIN)/pytest -n 2 --dist worksteal
+
+# Not part of `make test`: all but CUDA itself is tested there, on any machine.
+test-gpu: $(READY)  ## run the tests that need an NVIDIA GPU; the log goes to build/test-gpu.log
+	@mkdir -p build
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[cuda]'
+	set -o pipefail; $(BIN)/pytest gpu_tests -v -s -p no:cacheprovider 2>&1 | tee build/test-gpu.log
 
 browser: $(READY)  ## find Chromium for the tests, or download it into build
 	$(BIN)/python -m tests.support.browser.chromium

@@ -11,7 +11,7 @@ from tests.support.experiments.frames import frame, rows
 def test_quantiles_are_values_that_were_measured(count):
     values = np.random.default_rng(count).lognormal(3, 1, count)
     found = tail_quantiles(frame(SAM=values)).row(0, named=True)
-    for name, share in (("q50", 0.5), ("q90", 0.9), ("q95", 0.95), ("q99", 0.99)):
+    for name, share in (("q50", 0.5), ("q90", 0.9), ("q95", 0.95), ("q99", 0.99), ("q999", 0.999)):
         assert found[name] == np.quantile(values, share, method="inverted_cdf")
     assert found["max"] == values.max()
 

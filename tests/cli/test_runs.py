@@ -64,7 +64,7 @@ def test_a_run_in_another_size(call, experiment, tmp_path):
     rows = json.loads(call("run", experiment[0], "--out", tmp_path, *size).stdout)
     assert load_results(tmp_path)["round"].max() == 100
     assert load_results(tmp_path)["replication"].max() == 1
-    assert all(row["q50"] <= row["q95"] <= row["q99"] <= row["max"] for row in rows)
+    assert all(row["q50"] <= row["q95"] <= row["q99"] <= row["q999"] <= row["max"] for row in rows)
     refused = call("run", experiment[0], "--out", tmp_path, "--rounds", 0)
     assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
     assert "rounds: must be an integer of at least 1, got 0" in refused.stderr

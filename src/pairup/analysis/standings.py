@@ -49,6 +49,7 @@ class Standing:
     q90: float
     q95: float
     q99: float
+    q999: float
     max: float
     unresolved: tuple[str, ...]
     note: str

@@ -12,7 +12,7 @@ import polars as pl
 
 from pairup.analysis.means import LEVEL, final, problem_columns
 
-QUANTILES = {"q50": 0.5, "q90": 0.9, "q95": 0.95, "q99": 0.99}
+QUANTILES = {"q50": 0.5, "q90": 0.9, "q95": 0.95, "q99": 0.99, "q999": 0.999}
 
 
 def tail_quantiles(frame: pl.DataFrame, measure: str = "regret") -> pl.DataFrame:
@@ -29,9 +29,9 @@ def tail_quantiles(frame: pl.DataFrame, measure: str = "regret") -> pl.DataFrame
     -------
     polars.DataFrame
         A row for each experiment, problem and policy, in the order of the frame, with the problem's
-        columns: ``q50`` (the median), ``q90``, ``q95``, ``q99`` and ``max``. A quantile is the
-        least value that was measured and that so large a share of the replications do not exceed:
-        of fewer than 100 replications, ``q99`` is the largest value.
+        columns: ``q50`` (the median), ``q90``, ``q95``, ``q99``, ``q999`` (99.9%) and ``max``. A
+        quantile is the least value that was measured and that so large a share of the replications
+        do not exceed: of fewer than 100 replications, ``q99`` is the largest value.
 
     Examples
     --------

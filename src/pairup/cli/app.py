@@ -20,6 +20,7 @@ app = typer.Typer(
 settings = {"debug": False}
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Cuda = Annotated[bool, typer.Option("--cuda", help="Play on an NVIDIA GPU; the same numbers.")]
 Seed = Annotated[int, typer.Option(help="Seed of all random numbers.")]
 
 

@@ -102,7 +102,7 @@ def _show_standings(
     wide = Console().width >= _MIN_WIDTH
     table = Table(title=title)
     heads = ("rank", "policy", "regret", "95% interval", "× limit", "ns per round")
-    for name in (*heads, "largest", "over time") if wide else heads:
+    for name in (*heads, "95%", "99.9%", "over time") if wide else heads:
         left = name in ("policy", "95% interval", "over time")
         table.add_column(
             name, justify="left" if left else "right", no_wrap=name != "policy", overflow="fold"
@@ -115,7 +115,11 @@ def _show_standings(
             _interval(row.low, row.high),
             "–" if row.times_limit is None else f"{row.times_limit:,.1f}",
             "–" if row.nanoseconds is None else f"{row.nanoseconds:,.0f}",
-            *([f"{row.max:,.1f}", curves[row.problem, row.policy]] if wide else []),
+            *(
+                [f"{row.q95:,.1f}", f"{row.q999:,.1f}", curves[row.problem, row.policy]]
+                if wide
+                else []
+            ),
         )
     show(table)
     for policy, others in ties(rows).items():

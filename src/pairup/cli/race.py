@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from pairup.cli.app import AsJson, Seed, app
+from pairup.cli.app import AsJson, Cuda, Seed, app
 from pairup.cli.output import show, show_race
 from pairup.errors import ExperimentError
 
 if TYPE_CHECKING:
     from pairup.analysis.analysis import Analysis
+    from pairup.simulation.simulate import Engine
 
 
 @app.command()
@@ -63,6 +64,7 @@ def race(  # noqa: PLR0913 - a parameter is an option
     out: Annotated[
         Path | None, typer.Option(help="Folder to keep results, pictures and a page in.")
     ] = None,
+    cuda: Cuda = False,
     as_json: AsJson = False,
 ) -> None:
     """Let policies play on common random numbers: a table, curves, and the time per round.
@@ -87,7 +89,8 @@ def race(  # noqa: PLR0913 - a parameter is an option
             raise ExperimentError(f"--rows and --columns are a problem: leave out {given}")
         posed = sides_spec(rows, columns)
     race = build_race(policies or (), posed, rounds, replications, seed, everyone)
-    results = run_experiment(race.experiment, out, progress=True).results
+    engine: Engine = "cuda" if cuda else "cpu"
+    results = run_experiment(race.experiment, out, progress=True, engine=engine).results
     with Console(stderr=True).status("timing a round of each policy"):
         timings = measure_timings(race.experiment)
     analysis = Analysis(results, timings)

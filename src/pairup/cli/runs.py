@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pairup.cli.app import AsJson, app
+from pairup.cli.app import AsJson, Cuda, app
 from pairup.cli.output import show, show_finals
+
+if TYPE_CHECKING:
+    from pairup.simulation.simulate import Engine
 
 _PAPER = ("experiment-1", "experiment-2")
 _QUICK = {"rounds": 100_000, "replications": 8}
@@ -26,6 +29,7 @@ def reproduce(
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("results"),
     quick: Annotated[bool, typer.Option("--quick", help="Small, in under two minutes.")] = False,
     dask: Dask = "",
+    cuda: Cuda = False,
 ) -> None:
     """Run the paper's two experiments, draw its figures, check its claims, write one page.
 
@@ -44,7 +48,7 @@ def reproduce(
     folders = [out / each.name for each in experiments]
     with _executor(dask) as executor:
         summaries = [
-            run_experiment(experiment, folder, executor, progress=True)
+            run_experiment(experiment, folder, executor, progress=True, engine=_engine(cuda))
             for experiment, folder in zip(experiments, folders, strict=True)
         ]
     show_report(out, [Analysis(summary.results) for summary in summaries], folders)
@@ -61,6 +65,7 @@ def run(
         int | None, typer.Option(help="Replications of each policy.", show_default="the file's")
     ] = None,
     dask: Dask = "",
+    cuda: Cuda = False,
     as_json: AsJson = False,
 ) -> None:
     """Run an experiment, or what is left of it, into a folder.
@@ -74,13 +79,17 @@ def run(
 
     experiment = load_experiment(file).scaled(rounds, replications)
     with _executor(dask) as executor:
-        summary = run_experiment(experiment, out, executor, progress=True)
+        summary = run_experiment(experiment, out, executor, progress=True, engine=_engine(cuda))
     show_finals(summary.results, as_json)
     if not as_json:
         show(
             f"{summary.computed} work units computed, {summary.reused} reused, "
             f"{summary.seconds:.1f} s; results in {out}"
         )
+
+
+def _engine(cuda: bool) -> Engine:
+    return "cuda" if cuda else "cpu"
 
 
 @contextmanager

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import threading
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Any
 
 from pairup.errors import SimulationError
+from pairup.experiments.unit_groups import MAX_AT_ONCE, UnitGroup
 from pairup.experiments.work_units import WorkUnit
 from pairup.simulation.playthrough import play_replications
 
@@ -20,6 +24,39 @@ def thread_executor(units: Sequence[WorkUnit]) -> Iterator[Executor]:
         play_replications(unit.problem, unit.policy, 1, range(1), unit.seed, [1])
     with ThreadPoolExecutor(min(os.cpu_count() or 1, len(units))) as threads:
         yield threads
+
+
+@contextmanager
+def gpu_executor(groups: Sequence[UnitGroup]) -> Iterator[Executor]:
+    """Start a thread for each group that a GPU plays, and one per core for the others."""
+    on_gpu = sum(group.engine == "cuda" for group in groups)
+    with (
+        ThreadPoolExecutor(min(on_gpu, MAX_AT_ONCE) or 1) as gpu,
+        ThreadPoolExecutor(os.cpu_count() or 1) as cores,
+    ):
+        yield ThreadsByEngine(gpu, cores)
+
+
+class ThreadsByEngine(Executor):
+    """Threads that wait for a GPU, and threads that compute."""
+
+    def __init__(self, gpu: Executor, cores: Executor) -> None:
+        self._gpu, self._cores = gpu, cores
+        self._compiling: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
+
+    def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
+        """Submit a function of a group to the threads of its engine."""
+        group: UnitGroup = arguments[0]
+        if group.engine == "cuda":
+            return self._gpu.submit(function, *arguments, **options)
+        return self._cores.submit(self._compute, function, *arguments, **options)
+
+    def _compute(self, function: Any, group: UnitGroup, *arguments: Any, **options: Any) -> Any:
+        """Play a round first, alone: threads that find no machine code would each compile it."""
+        unit = group.units[0]
+        with self._compiling[unit.entry_index]:
+            play_replications(unit.problem, unit.policy, 1, range(1), unit.seed, [1])
+        return function(group, *arguments, **options)
 
 
 @contextmanager

@@ -9,25 +9,27 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
+from pairup.checks import check_choice
 from pairup.errors import PairupError, SimulationError
-from pairup.experiments.executors import thread_executor
+from pairup.experiments.executors import ThreadsByEngine, gpu_executor, thread_executor
 from pairup.experiments.experiment import Experiment
 from pairup.experiments.results import ReadUnit, Results, join_results, unit_rows
 from pairup.experiments.storage import RunLog, compact, hold_folder, read_part, write_part
+from pairup.experiments.unit_groups import UnitGroup, compute_group, group_units
 from pairup.experiments.work_units import (
     WorkUnit,
-    compute_unit,
     make_manifest,
     split_horizon_check,
     split_into_units,
 )
 from pairup.simulation.playthrough import Measurements
 from pairup.simulation.progress_bar import progress_bar
+from pairup.simulation.simulate import Engine
 
 if TYPE_CHECKING:
     import polars as pl
@@ -74,6 +76,7 @@ def run_experiment(
     out: str | Path | None = None,
     executor: Executor | None = None,
     progress: bool | ProgressCallback = False,
+    engine: Engine = "cpu",
 ) -> RunSummary:
     """Run an experiment, or what is left of it, into a folder or in memory.
 
@@ -95,6 +98,9 @@ def run_experiment(
     progress
         True shows a bar on a terminal or in a notebook (and nothing elsewhere). A function is
         called with a `RunProgress` after each work unit.
+    engine
+        "cuda" plays on an NVIDIA GPU; the cores of this machine take the work units that they would
+        end sooner. With `dask_executor` each worker has a GPU. The data are the same, bit for bit.
 
     Raises
     ------
@@ -117,15 +123,23 @@ def run_experiment(
     >>> run_experiment(small).results.frame.equals(first.results.frame)
     True
     """
+    check_choice("engine", engine, get_args(Engine), SimulationError)
+    if engine == "cuda" and executor is None:
+        from pairup.simulation.batches.play import check_gpu  # slow to import
+
+        check_gpu()
     units, horizon_units = split_into_units(experiment), split_horizon_check(experiment)
     manifest = make_manifest(experiment, units, horizon_units)
-    run = functools.partial(_run, experiment.name, [*units, *horizon_units], executor, progress)
+    run = functools.partial(
+        _run, experiment.name, [*units, *horizon_units], executor, engine, progress
+    )
     if out is None:
         kept: dict[str, pl.DataFrame] = {}
         return run(kept.get, kept.__setitem__, lambda: join_results(experiment, manifest, kept.get))
     folder = Path(out)
     with hold_folder(folder, manifest):
-        log = RunLog(folder, "threads" if executor is None else type(executor).__name__)
+        where = "threads" if executor is None else type(executor).__name__
+        log = RunLog(folder, where if engine == "cpu" else f"{where}, {engine}")
         read, keep = functools.partial(read_part, folder), functools.partial(write_part, folder)
         summary = run(read, keep, lambda: compact(folder, experiment))
         facts = {key: value for key, value in vars(summary).items() if key != "results"}
@@ -137,25 +151,30 @@ def _run(
     name: str,
     units: Sequence[WorkUnit],
     executor: Executor | None,
+    engine: Engine,
     progress: bool | ProgressCallback,
     read: ReadUnit,
     keep: Keep,
     finish: Callable[[], Results],
 ) -> RunSummary:
     start = time.perf_counter()
-    # Longest first, so that no long one starts when the others are through.
-    left = sorted((unit for unit in units if read(unit.key) is None), key=lambda unit: -unit.cost)
+    left = [unit for unit in units if read(unit.key) is None]
     reused = len(units) - len(left)
     whole = sum(unit.cost for unit in left)
-    cost = 0.0
-    rounds = 0
-    with _progress_callback(name, progress) as report, closing(_compute(left, executor)) as stream:
-        for done, (unit, measured) in enumerate(stream, reused + 1):
-            keep(unit.key, unit_rows(unit.replications, unit.checkpoints, measured))
-            cost += unit.cost
-            rounds += unit.rounds_played
+    groups = group_units(left, engine, share=executor is None)
+    shares: dict[UnitGroup, float] = {}  # of groups under way
+    done, cost, rounds = reused, 0.0, 0
+    stream = _compute(groups, executor, engine, shares)
+    with _progress_callback(name, progress) as report, closing(stream):
+        for group, measured in stream:
+            for unit, rows in zip(group.units, measured, strict=True) if group else ():
+                keep(unit.key, unit_rows(unit.replications, unit.checkpoints, rows))
+                done, cost = done + 1, cost + unit.cost
+                rounds += unit.rounds_played
             seconds = time.perf_counter() - start
-            report(RunProgress(len(units), done, min(cost / whole, 1.0), rounds, seconds))
+            under_way = sum(each.cost * share for each, share in list(shares.items()))
+            share = min((cost + under_way) / whole, 1.0)
+            report(RunProgress(len(units), done, share, rounds, seconds))
     results = finish()
     seconds = time.perf_counter() - start
     return RunSummary(len(units), len(left), reused, seconds, rounds, results)
@@ -177,26 +196,40 @@ def _describe(now: RunProgress) -> str:
 
 
 def _compute(
-    units: Sequence[WorkUnit], executor: Executor | None
-) -> Generator[tuple[WorkUnit, Measurements]]:
-    """Compute work units and give each as it comes back; closing it stops those that run."""
-    if not units:
+    groups: Sequence[UnitGroup],
+    executor: Executor | None,
+    engine: Engine,
+    shares: dict[UnitGroup, float],
+) -> Generator[tuple[UnitGroup | None, list[Measurements]]]:
+    """Compute groups of work units and give each as it comes back; closing it stops those that run.
+
+    Now and then it gives None, when nothing came back but `shares`, what is done of groups, moved.
+    """
+    if not groups:
         return
     stop = threading.Event()
-    finished: queue.SimpleQueue[Future[Measurements]] = queue.SimpleQueue()
-    running: dict[Future[Measurements], WorkUnit] = {}
-    waiting = iter(units)
-    with thread_executor(units) if executor is None else nullcontext(executor) as pool:
-        arguments = (stop,) if isinstance(pool, ThreadPoolExecutor) else ()  # it cannot travel
+    finished: queue.SimpleQueue[Future[list[Measurements]]] = queue.SimpleQueue()
+    running: dict[Future[list[Measurements]], UnitGroup] = {}
+    waiting, left = iter(groups), len(groups)
+    with _pool(groups, executor, engine) as pool:
         try:
-            for _ in units:
-                for unit in itertools.islice(waiting, _MAX_IN_FLIGHT - len(running)):
-                    future = pool.submit(compute_unit, unit, *arguments)
-                    running[future] = unit
+            while left:
+                for group in itertools.islice(waiting, _MAX_IN_FLIGHT - len(running)):
+                    future = pool.submit(
+                        compute_group, group, **_watching(group, pool, stop, shares)
+                    )
+                    running[future] = group
                     future.add_done_callback(finished.put)
-                future = _next(finished)
-                unit = running.pop(future)
-                yield unit, _result(future, unit)
+                try:  # in short waits, because a long one would not hear Ctrl-C everywhere
+                    future = finished.get(timeout=0.5)
+                except queue.Empty:
+                    if shares:
+                        yield None, []
+                    continue
+                group, left = running.pop(future), left - 1
+                measured = _result(future, group)
+                shares.pop(group, None)
+                yield group, measured
         except BaseException:
             stop.set()
             for future in running:
@@ -204,20 +237,36 @@ def _compute(
             raise
 
 
-def _next(finished: queue.SimpleQueue[Future[Measurements]]) -> Future[Measurements]:
-    while True:  # in short waits, because a long one would not hear Ctrl-C everywhere
-        with suppress(queue.Empty):
-            return finished.get(timeout=0.5)
+def _pool(
+    groups: Sequence[UnitGroup], executor: Executor | None, engine: Engine
+) -> AbstractContextManager[Executor]:
+    if executor is not None:
+        return nullcontext(executor)
+    if engine == "cuda":
+        return gpu_executor(groups)
+    return thread_executor([unit for group in groups for unit in group.units])
 
 
-def _result(future: Future[Measurements], unit: WorkUnit) -> Measurements:
+def _watching(
+    group: UnitGroup, pool: Executor, stop: threading.Event, shares: dict[UnitGroup, float]
+) -> dict[str, Any]:
+    """Return how a thread hears that it is to stop, and tells what is done; neither can travel."""
+    if not isinstance(pool, ThreadPoolExecutor | ThreadsByEngine):
+        return {}
+    if group.engine == "cpu":
+        return {"stop": stop}
+    return {"stop": stop, "show": functools.partial(shares.__setitem__, group)}
+
+
+def _result(future: Future[list[Measurements]], group: UnitGroup) -> list[Measurements]:
     try:
         return future.result()
     except PairupError:
         raise
     except Exception as error:  # whatever the executor makes of a worker that is gone
+        first, last = group.units[0], group.units[-1]
         raise SimulationError(
-            f"a work unit of {unit.policy} on {unit.problem.name}, replications "
-            f"{unit.replications.start} to {unit.replications.stop - 1}, was lost: "
+            f"a work unit of {first.policy} on {first.problem.name}, replications "
+            f"{first.replications.start} to {last.replications.stop - 1}, was lost: "
             f"{type(error).__name__}: {error}. Finished work units are kept: run again to continue"
         ) from error

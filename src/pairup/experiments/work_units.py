@@ -202,11 +202,16 @@ def _foreign_digest(policy_class: type[Policy]) -> str:
 
 def compute_unit(unit: WorkUnit, stop: threading.Event | None = None) -> Measurements:
     """Play the replications of a work unit; called by workers."""
+    check_code(unit)
+    return play_replications(
+        unit.problem, unit.policy, unit.rounds, unit.replications, unit.seed, unit.checkpoints, stop
+    )
+
+
+def check_code(unit: WorkUnit) -> None:
+    """Refuse a work unit of another version of pairup."""
     if unit.code != code_digest():
         raise SimulationError(
             "a worker runs another version of pairup than the one that asks: "
             "install the same version on all machines"
         )
-    return play_replications(
-        unit.problem, unit.policy, unit.rounds, unit.replications, unit.seed, unit.checkpoints, stop
-    )

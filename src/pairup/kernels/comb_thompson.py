@@ -150,7 +150,9 @@ def _reshape(state, draws, matched):
     level = log(float(max(state.now[ROUND] + 1, _FIRST_ROUND)))
     if state.now[POSTERIOR] == BOOSTED:
         more = (matched + 2) * log(level) + matched * _BOOST_PER_COUPLE
-        draws *= math.sqrt(2.0 * (1.0 + _BOOST) * (level + more) / level)
+        wider = math.sqrt(2.0 * (1.0 + _BOOST) * (level + more) / level)
+        for k in range(len(draws)):
+            draws[k] *= wider
     else:
         most = math.sqrt(2.0 * (level + 3.0 * log(level)))
         for k in range(len(draws)):

@@ -20,7 +20,8 @@ from pairup.kernels.runtime.proposal_check import (
     new_guard,
 )
 from pairup.kernels.runtime.randomness import POLICY, stream_key
-from pairup.kernels.simulation_loop import new_totals, play_rounds
+from pairup.kernels.simulation_loop import Replication, new_totals, play_rounds
+from pairup.meeting_graph import MeetingGraph
 from pairup.policies.base import Policy, StartContext, check_fit
 from pairup.policies.interruptions import Interruptions
 from pairup.problem import Problem
@@ -64,36 +65,12 @@ class Playthrough:
     def _start(self) -> Any:
         """Make the policy's state, told the rates of the moment (which only an oracle reads)."""
         replication, players = self._replications[self._piece], len(self.totals.accepted)
-        rates, couple_rates = (
-            each if len(each) else None for each in (replication.rates, replication.couple_rates)
+        state = start_state(
+            self._policy, self._horizon, self._key, replication, self._columns, self._graph
         )
-        context = StartContext(
-            players,
-            self._key,
-            self._horizon,
-            rates,
-            couple_rates,
-            self._columns,
-            self._column_order() if self._policy.is_told_column_order else None,
-        )
-        state, present = self._policy.start(context), np.arange(players)
-        self._policy.set_present(state, present)
-        if self._graph is not None:
-            matcher = new_graph_matcher(*self._graph.compiled())
-            state = self._policy.on_graph(state, matcher, context)
-        elif self._columns is not None:
-            state = self._policy.on_sides(state, context)
-        for_state(set_available_step, state)(state, present)
+        for_state(set_available_step, state)(state, np.arange(players))
         # What a policy of ours proposes its tests check; others are checked in every round.
         return state if is_ours(type(self._policy)) else new_guard(state, players)
-
-    def _column_order(self) -> NDArray[np.int64] | None:
-        """Return the columns from the best rate of the moment to the worst; None on one side."""
-        if self._columns is None:
-            return None
-        slots = np.flatnonzero(self._columns)
-        rates = self._replications[self._piece].rates
-        return slots[np.argsort(-rates[slots], kind="stable")]
 
     def play_to(self, round: int, stop: threading.Event | None = None) -> None:
         """Play on to a round; an event that is set stops it within a hundredth of a second."""
@@ -131,6 +108,41 @@ class Playthrough:
         if self._policy.is_told_rates:
             self._state = self._start()
         return self._next_change()
+
+
+def start_state(
+    policy: Policy,
+    horizon: int,
+    key: np.uint64,
+    replication: Replication,
+    columns: NDArray[np.bool_] | None,
+    graph: MeetingGraph | None,
+) -> Any:
+    """Make a policy's state, of which nobody is available yet, on a replication's graph or sides.
+
+    `columns` and `graph` are those of `replicated_columns` and `replicated_graph`.
+    """
+    rates, couple_rates = (
+        each if len(each) else None for each in (replication.rates, replication.couple_rates)
+    )
+    players = len(replication.rates) or len(replication.couple_rates)
+    order = _column_order(replication, columns) if policy.is_told_column_order else None
+    context = StartContext(players, key, horizon, rates, couple_rates, columns, order)
+    state = policy.start(context)
+    policy.set_present(state, np.arange(players))
+    if graph is not None:
+        return policy.on_graph(state, new_graph_matcher(*graph.compiled()), context)
+    return state if columns is None else policy.on_sides(state, context)
+
+
+def _column_order(
+    replication: Replication, columns: NDArray[np.bool_] | None
+) -> NDArray[np.int64] | None:
+    """Return the columns from the best rate of the moment to the worst; None on one side."""
+    if columns is None:
+        return None
+    slots = np.flatnonzero(columns)
+    return slots[np.argsort(-replication.rates[slots], kind="stable")]
 
 
 def play_replications(

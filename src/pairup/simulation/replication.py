@@ -1,8 +1,12 @@
 """A replication, as the simulator and the environment for agents from elsewhere play it."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from pairup.kernels.runtime.compilation import kernel
 from pairup.kernels.runtime.randomness import ACCEPTANCES, LABELS, shuffle, stream_key
 from pairup.kernels.simulation_loop import Replication
 from pairup.meeting_graph import MeetingGraph
@@ -28,6 +32,44 @@ def new_replication(problem: Problem, seed: int, number: int) -> Replication:
         return Replication(problem.rates[labels], key, best_games, nothing, worth)
     couple_rates = np.ascontiguousarray(problem.couple_rates[square])
     return Replication(np.zeros(0), key, best_games, couple_rates, worth)
+
+
+def new_replications(problem: Problem, seed: int, numbers: Sequence[int]) -> Replication:
+    """Make many replications at once: their arrays have the replication as the last axis."""
+    one, count = new_replication(problem, seed, numbers[0]), len(numbers)
+    together = Replication._make(np.repeat(field[..., None], count, axis=-1) for field in one)
+    labels = np.empty((count, problem.players), np.int64)
+    _fill_labels(stream_keys(seed, numbers, LABELS), labels)
+    square = labels.T[:, None], labels.T[None, :]
+    own: dict[str, NDArray[Any]] = {"key": stream_keys(seed, numbers, ACCEPTANCES)[None]}
+    if len(one.rates):
+        own["rates"] = problem.rates[labels.T]
+    if len(one.couple_rates):
+        own["couple_rates"] = problem.couple_rates[square]
+    if len(one.worth) and problem.graph is not None:
+        own["worth"] = problem.graph.worth_table()[square]
+    return together._replace(**own)
+
+
+def stream_keys(seed: int, numbers: Sequence[int], purpose: int) -> NDArray[np.uint64]:
+    """Return the keys of a stream of each replication."""
+    keys = np.empty(len(numbers), np.uint64)
+    _fill_keys(seed, np.asarray(numbers, np.int64), purpose, keys)
+    return keys
+
+
+@kernel
+def _fill_keys(seed, numbers, purpose, keys):  # type: ignore[no-untyped-def]
+    for r in range(len(keys)):
+        keys[r] = stream_key(seed, numbers[r], purpose)
+
+
+@kernel
+def _fill_labels(keys, labels):  # type: ignore[no-untyped-def]
+    for r in range(len(keys)):
+        for i in range(labels.shape[1]):
+            labels[r, i] = i
+        shuffle(keys[r], labels[r])
 
 
 def replicated_graph(problem: Problem, seed: int, number: int) -> MeetingGraph | None:

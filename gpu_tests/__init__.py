@@ -1,0 +1,1 @@
+"""Tests for a machine with an NVIDIA GPU: `make test-gpu`."""

@@ -1,0 +1,47 @@
+"""Every policy on problems of 2, 4 and 10 couples, and of an odd number of players."""
+
+from __future__ import annotations
+
+import pairup.errors
+from pairup import Problem, simulate
+from pairup.policies.base import Policy, check_fit
+from tests.support.policy_variants import variants
+
+SEED = 5
+CHECKPOINTS = [1, 17, 300]
+ROUNDS, REPLICATIONS = 300, 1_000
+ONE_SIDE = (
+    Problem.from_zero(2, 0.1),
+    Problem.from_zero(4, 0.1),
+    Problem.from_zero(10, 0.1),
+    Problem([0.9, 0.7, 0.5, 0.3, 0.2]),
+)
+TWO_SIDES = (
+    Problem.two_sided([0.9, 0.2], [0.8, 0.5]),
+    Problem.two_sided([0.9, 0.7, 0.5, 0.2], [0.8, 0.6, 0.5, 0.1]),
+    Problem.two_sided([0.9, 0.7, 0.2], [0.8, 0.5]),
+)
+
+
+def cases() -> list[tuple[Policy, Problem]]:
+    """List all policies with all choices of their options, on each problem that they can play."""
+    return [
+        (variant.policy(problem.rates), problem)
+        for variant in variants()
+        for problem in (TWO_SIDES if variant.given.needs_sides else ONE_SIDE)
+        if _fits(variant.given, problem)
+    ]
+
+
+def _fits(policy: Policy, problem: Problem) -> bool:
+    try:
+        check_fit(policy, problem)
+    except pairup.errors.PolicyError:
+        return False
+    return True
+
+
+def compile_for_cpu(place: int) -> None:
+    """Play one round of a case on the CPU: compiled steps are kept on disk."""
+    policy, problem = cases()[place]
+    simulate(problem, policy, 1, 1)

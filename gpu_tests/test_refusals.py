@@ -1,0 +1,50 @@
+"""What is missing is said in one line; each case is a process of its own."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = "from pairup import *; simulate(Problem([0.9, 0.2]), SAM(), 10, 1, engine='cuda')"
+
+
+@pytest.mark.parametrize(
+    ("environment", "missing"),
+    [
+        ({"CUDA_VISIBLE_DEVICES": ""}, "needs an NVIDIA GPU, and finds none"),
+        ({"CUDA_VISIBLE_DEVICES": "-1"}, "needs an NVIDIA GPU, and finds none"),
+    ],
+)
+def test_without_a_gpu_one_line_says_so(environment, missing):
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert missing in done.stderr.splitlines()[-1]
+    assert "SimulationError" in done.stderr.splitlines()[-1]
+
+
+def test_ctrl_c_ends_a_run_within_seconds():
+    import signal
+    import time
+
+    program = (
+        "from pairup import *; simulate(Problem([0.9, 0.2]), SAM(), 10, 1, engine='cuda');"
+        "print('ready', flush=True);"
+        "simulate(Problem([0.9, 0.2]), SAM(), 10**9, 64, engine='cuda')"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(3)
+    assert process.poll() is None, process.stderr.read()
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    process.wait(timeout=30)
+    assert time.monotonic() - began < 10
+    assert "KeyboardInterrupt" in process.stderr.read()

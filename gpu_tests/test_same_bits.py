@@ -1,0 +1,56 @@
+"""On a GPU every policy has the CPU's numbers, bit for bit, at every checkpoint."""
+
+import numpy as np
+import pytest
+
+from gpu_tests.cases import CHECKPOINTS, REPLICATIONS, ROUNDS, SEED, cases
+from pairup import Problem, RankOneThompson, get_policy, run_experiment, simulate
+from tests.support.experiments.races import race
+from tests.support.policy_variants import variants
+
+
+def assert_same(problem, policy, rounds, replications, checkpoints):
+    settings = {"seed": SEED, "checkpoints": checkpoints}
+    cpu = simulate(problem, policy, rounds, replications, **settings)
+    gpu = simulate(problem, policy, rounds, replications, **settings, engine="cuda")
+    assert np.array_equal(cpu.regret, gpu.regret)
+    assert np.array_equal(cpu.games, gpu.games)
+
+
+@pytest.mark.parametrize(
+    ("policy", "problem"), cases(), ids=lambda each: getattr(each, "name", None) and str(each)
+)
+def test_a_gpu_has_the_bits_of_the_cpu(policy, problem):
+    assert_same(problem, policy, ROUNDS, REPLICATIONS, CHECKPOINTS)
+
+
+def test_every_registered_policy_is_tested():
+    tested = {str(policy) for policy, _ in cases()}
+    assert {type(policy) for policy, _ in cases()} == {each.policy_class for each in variants()}
+    assert len(tested) >= len(variants()) - 2  # told rates show in the names of oracles
+
+
+@pytest.mark.parametrize("name", ["rank_one_thompson", "oracle"])
+@pytest.mark.parametrize(
+    "problem",
+    [
+        Problem([0.9, 0.8, 0.7, 0.5, 0.3], allowed=[(0, 1), (1, 2), (2, 3), (3, 4)]),
+        Problem.piecewise([0, 20], [[0.9, 0.1, 0.5, 0.4], [0.1, 0.9, 0.5, 0.4]]),
+        Problem.from_matrix([[0, 0.2, 0.4], [0.2, 0, 0.6], [0.4, 0.6, 0]]),
+    ],
+    ids=["graph", "changing", "couples"],
+)
+def test_graphs_changes_and_rates_of_couples_have_the_bits_of_the_cpu(name, problem):
+    assert_same(problem, get_policy(name), 60, 100, [7, 60])
+
+
+def test_few_replications_of_many_rounds_have_the_bits_of_the_cpu():
+    assert_same(Problem.from_zero(4, 0.1), RankOneThompson(), 20_000, 5, [20_000])
+
+
+def test_work_units_of_a_gpu_are_those_of_a_cpu(tmp_path):
+    run_experiment(race(200, 2), tmp_path / "mixed", engine="cuda")
+    run_experiment(race(200, 4), tmp_path / "mixed")
+    run_experiment(race(200, 4), tmp_path / "cpu")
+    mixed, cpu = ((tmp_path / each / "results.parquet").read_bytes() for each in ("mixed", "cpu"))
+    assert mixed == cpu

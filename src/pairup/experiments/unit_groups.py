@@ -1,0 +1,103 @@
+"""Groups of work units: what an engine plays at once, a core one unit and a GPU many."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pairup.experiments.work_units import WorkUnit, check_code, compute_unit
+from pairup.simulation.playthrough import Measurements
+from pairup.simulation.simulate import Engine
+
+MAX_AT_ONCE = 96  # groups on a GPU
+_MAX_REPLICATIONS = 131_072  # of a group: what a GPU plays at once, and loses when it is stopped
+_THREAD_SLOWNESS = 60  # times as long as a core takes a thread of a GPU for a round, about
+
+Show = Callable[[float], None]  # takes the share done, in [0, 1]
+
+
+@dataclass(frozen=True, eq=False)
+class UnitGroup:
+    """Work units that are played at once: on a GPU all of them have one policy and one problem."""
+
+    units: tuple[WorkUnit, ...]
+    engine: Engine = "cpu"
+    memory_share: float = 1.0  # of a GPU, whose memory other groups use beside this one
+
+    @property
+    def cost(self) -> float:
+        """Nominal cost in seconds of a core."""
+        return sum(unit.cost for unit in self.units)
+
+    @property
+    def longest(self) -> float:
+        """Nominal cost of its longest replication in seconds of a core."""
+        return max(unit.cost / len(unit.replications) for unit in self.units)
+
+
+def group_units(units: Sequence[WorkUnit], engine: Engine, share: bool) -> list[UnitGroup]:
+    """Group work units for an engine, the longest first, so that none starts at the end.
+
+    A GPU takes all replications of a policy on a problem at once, and all groups side by side. With
+    `share` the cores of this machine take the longest groups from it while they would be through
+    before it: few replications of many rounds are played faster by a core.
+    """
+    ordered = sorted(units, key=lambda unit: -unit.cost)  # stable: replications stay in order
+    if engine == "cpu":
+        return [UnitGroup((unit,)) for unit in ordered]
+    groups = sorted(_on_gpu(ordered), key=lambda group: -group.longest)
+    kept = groups[_count_for_cores(groups) if share else 0 :]
+    own = {id(unit) for group in kept for unit in group.units}
+    return kept + [UnitGroup((unit,)) for unit in ordered if id(unit) not in own]
+
+
+def _on_gpu(units: Sequence[WorkUnit]) -> list[UnitGroup]:
+    together: dict[tuple[int, int, int], list[WorkUnit]] = {}
+    for unit in units:
+        together.setdefault((unit.entry_index, unit.problem_index, unit.rounds), []).append(unit)
+    groups: list[list[WorkUnit]] = []
+    for some in together.values():
+        size = max(_MAX_REPLICATIONS // len(some[0].replications), 1)
+        groups += [some[first : first + size] for first in range(0, len(some), size)]
+    share = 1 / min(len(groups), MAX_AT_ONCE)
+    return [UnitGroup(tuple(group), "cuda", share) for group in groups]
+
+
+def _count_for_cores(groups: Sequence[UnitGroup]) -> int:
+    """Return how many of the first groups, the longest ones, are for the cores."""
+    seconds = itertools.accumulate(group.cost / (os.cpu_count() or 1) for group in groups)
+    by_gpu = (_THREAD_SLOWNESS * group.longest for group in groups)
+    sooner = itertools.takewhile(bool, map(operator.lt, seconds, by_gpu))
+    return sum(sooner)
+
+
+def compute_group(
+    group: UnitGroup, stop: threading.Event | None = None, show: Show = lambda share: None
+) -> list[Measurements]:
+    """Play the replications of a group; called by workers. `show` is told the share done."""
+    if group.engine == "cpu":
+        return [compute_unit(unit, stop) for unit in group.units]
+    from pairup.simulation.batches.play import play_batches  # slow to import
+
+    check_code(group.units[0])
+    first = group.units[0]
+    numbers = [number for unit in group.units for number in unit.replications]
+    regret, games = play_batches(
+        first.problem,
+        first.policy,
+        first.rounds,
+        numbers,
+        first.seed,
+        first.checkpoints,
+        stop,
+        show,
+        memory_share=group.memory_share,
+    )
+    ends = list(itertools.accumulate(len(unit.replications) for unit in group.units))
+    return [
+        (regret[start:end], games[start:end]) for start, end in zip([0, *ends], ends, strict=False)
+    ]

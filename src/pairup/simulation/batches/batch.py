@@ -1,0 +1,297 @@
+"""A batch: many replications of a policy on a problem, played side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairup.errors import SimulationError
+from pairup.kernels.runtime.compilation import is_ours
+from pairup.kernels.runtime.randomness import POLICY, word
+from pairup.kernels.simulation_loop import new_totals
+from pairup.policies.base import Policy, StartContext, check_fit
+from pairup.policies.interruptions import Interruptions
+from pairup.problem import Problem
+from pairup.simulation.batches.layout import Layout, leaves, make_layout, stacked, with_leaves
+from pairup.simulation.batches.loop_source import BEGIN, make_table
+from pairup.simulation.batches.memory import Loop, Memory
+from pairup.simulation.playthrough import start_state
+from pairup.simulation.replication import (
+    new_replication,
+    new_replications,
+    replicated_columns,
+    replicated_graph,
+    stream_keys,
+)
+
+Array = NDArray[Any]
+_EARLY_GROWTH = 4  # times that tables are enlarged before the first round
+_PLAYERS = (8, 16, 24, 32)  # loops are compiled for up to so many, and for one number beyond
+
+
+@dataclass(frozen=True)
+class BatchStart(StartContext):
+    """What a policy is told before it starts a batch: a key for each replication.
+
+    Arrays that a policy makes of its keys have the replication as one more axis, the last.
+    """
+
+    key: Any  # an array of keys
+
+    def keys(self, count: int) -> NDArray[np.uint64]:
+        """Return keys of as many streams of the policy's own, for each replication."""
+        each = [[word(key, purpose) for key in self.key] for purpose in range(count)]
+        return np.array(each, np.uint64)
+
+
+class Batch:
+    """Replications `numbers` of a policy on a problem, played as far as asked.
+
+    The arguments are those of `simulate`; `rounds` is the horizon that the policy is told. The
+    numbers are those of `Playthrough`, bit for bit, wherever `memory` and its loop are.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        policy: Policy,
+        rounds: int,
+        seed: int,
+        numbers: Sequence[int],
+        memory: Memory,
+    ) -> None:
+        check_policy(policy, problem)
+        self._problem, self._policy, self._memory = problem, policy, memory
+        self._rounds, self._seed, self._numbers = rounds, seed, numbers
+        self._round, self._piece = 0, 0
+        self._interruptions = [Interruptions(policy) for _ in numbers]
+        self._players = memory.put(np.arange(problem.players))
+        self._status = memory.empty((len(numbers),), np.int64)
+        self._totals = new_totals(problem.players)
+        self._total_columns = _Columns.same(leaves(self._totals), len(numbers), memory)
+        self._enter_piece()
+
+    def play_to(self, round: int) -> None:
+        """Play on to a round."""
+        while self._round < round:
+            until = min(round, self._next_change())
+            status = self._run(until)
+            while np.any(status):
+                self._resolve(status)
+                status = self._run(until)
+            self._round = until
+
+    @property
+    def regret(self) -> NDArray[np.float64]:
+        """Regret of each replication so far."""
+        return self._total("regret")
+
+    @property
+    def games(self) -> NDArray[np.int64]:
+        """Games of each replication so far."""
+        return self._total("games")
+
+    @property
+    def nbytes(self) -> int:
+        """Size of all its arrays."""
+        return sum(int(column.nbytes) for column in self._columns.placed)
+
+    def _total(self, name: str) -> Array:
+        column = self._total_columns.placed[self._totals._fields.index(name)]
+        return self._memory.get(column)[0].copy()
+
+    # The replications and the states, which change when the rates do
+
+    def _next_change(self) -> int:
+        starts = self._problem.starts
+        while self._piece + 1 < len(starts) and starts[self._piece + 1] <= self._round:
+            self._piece += 1
+            self._enter_piece()
+        last = self._piece + 1 == len(starts)
+        return self._rounds if last else int(starts[self._piece + 1])
+
+    def _enter_piece(self) -> None:
+        """Place the replications of the piece that is played now; the first starts the policy."""
+        piece = self._problem.pieces[self._piece]
+        self._replication = new_replication(piece, self._seed, self._numbers[0])
+        together = leaves(new_replications(piece, self._seed, self._numbers))
+        self._replication_columns = _Columns.own(together, self._memory)
+        if self._piece == 0 or self._policy.is_told_rates:
+            self._start()
+
+    def _start(self) -> None:
+        keys, count = stream_keys(self._seed, self._numbers, POLICY), len(self._numbers)
+        if self._are_alike:
+            players, memory = self._problem.players, self._memory
+            self._state = self._started(StartContext(players, keys[0], self._rounds))
+            together = leaves(self._started(BatchStart(players, keys, self._rounds)))
+            self._state_columns = _Columns.mixed(leaves(self._state), together, count, memory)
+        else:
+            states = [self._started_alone(*each) for each in zip(self._numbers, keys, strict=True)]
+            self._state = states[0]
+            self._state_columns = _Columns.own(stacked(states), self._memory)
+        self._loop: Loop | None = None
+        self._run(BEGIN)
+
+    @property
+    def _are_alike(self) -> bool:
+        """Whether the states begin alike but for their keys, because they are told nothing."""
+        told = self._policy.is_told_rates or self._policy.is_told_column_order
+        return not told and self._problem.is_complete and self._problem.sides is None
+
+    def _started(self, context: StartContext) -> Any:
+        state = self._policy.start(context)
+        self._policy.set_present(state, np.arange(context.capacity))
+        for _ in range(_EARLY_GROWTH if self._grows else 0):
+            state = self._policy.grow(state)
+        return state
+
+    def _started_alone(self, number: int, key: np.uint64) -> Any:
+        """Start one replication with what it is told, on its graph or sides."""
+        problem, seed = self._problem, self._seed
+        replication = new_replication(problem.pieces[self._piece], seed, number)
+        columns = replicated_columns(problem, seed, number)
+        on_graph = columns is None and not problem.is_complete
+        graph = replicated_graph(problem, seed, number) if on_graph else None
+        return start_state(self._policy, self._rounds, key, replication, columns, graph)
+
+    @property
+    def _grows(self) -> bool:
+        return type(self._policy).grow is not Policy.grow
+
+    # The loop
+
+    @property
+    def _columns(self) -> _Columns:
+        return self._state_columns + self._replication_columns + self._total_columns
+
+    def _run(self, until: int) -> NDArray[np.int64]:
+        trees = self._state, self._replication, self._totals
+        if self._loop is None:
+            self.layout = self._make_layout(trees)
+            self._loop = self._memory.make_loop(self.layout)
+        sizes = self.layout.sizes(trees)
+        assert sizes is not None
+        address, columns = self._memory.address, self._columns
+        addresses = [
+            where
+            for column, start in zip(columns.placed, columns.starts, strict=True)
+            for where in (address(column), 0 if start is None else address(start))
+        ]
+        players = address(self._players), self._problem.players
+        table = self._memory.put(make_table(address(self._status), players, sizes, addresses))
+        self._loop(until, len(self._numbers), table)
+        for each in (self._state_columns, self._replication_columns, self._total_columns):
+            each.starts = [None] * len(each.placed)
+        return self._memory.get(self._status)
+
+    def _make_layout(self, trees: tuple[Any, ...]) -> Layout:
+        """Lay the replications out for all problems of about this size, or for this one alone."""
+        limit = self._memory.max_local_bytes
+        growing = [*self._growing(trees[0]), *[False] * (len(leaves(trees[1:])))]
+        layout = make_layout(self._samples() or [trees], growing, limit)
+        return layout if layout.sizes(trees) else make_layout([trees], growing, limit)
+
+    def _samples(self) -> list[tuple[Any, ...]]:
+        """Return replications of several numbers of players, the largest first."""
+        own = self._problem.players
+        most = next((each for each in _PLAYERS if own <= each), 0)
+        if not most or not self._are_alike:
+            return []
+        samples = []
+        for players in range(most, most - 4, -1):
+            state = self._started(StartContext(players, np.uint64(0), self._rounds))
+            sizes = {own: players}
+            resized = [
+                np.zeros([sizes.get(length, length) for length in leaf.shape], leaf.dtype)
+                for leaf in leaves(self._replication)
+            ]
+            replication = with_leaves(self._replication, resized)
+            samples.append((state, replication, new_totals(players)))
+        return samples
+
+    def _growing(self, state: Any) -> list[bool]:
+        """Say of each array of a state whether it is part of a table that can grow."""
+        now = leaves(state)
+        larger = leaves(self._policy.grow(state)) if self._grows else now
+        return [one.shape != other.shape for one, other in zip(now, larger, strict=True)]
+
+    def _resolve(self, status: NDArray[np.int64]) -> None:
+        """Let the policy change the states whose steps were interrupted: enlarge a table, mostly.
+
+        If that changes the size of arrays, tables are enlarged for all replications.
+        """
+        get, interrupted = self._memory.get, np.flatnonzero(status).tolist()
+        columns = [get(column) for column in self._state_columns.placed]
+        states = [
+            with_leaves(self._state, [column[..., r].copy() for column in columns])
+            for r in range(len(status))
+        ]
+        rounds = get(self._total_columns.placed[self._totals._fields.index("round")])[0]
+        for r in interrupted:
+            interruptions, round = self._interruptions[r], int(rounds[r])
+            states[r] = interruptions.resolved(states[r], int(status[r]), round)
+        changed = {tuple(_shapes(states[r])) for r in interrupted} - {tuple(_shapes(self._state))}
+        if changed:
+            (larger,) = changed
+            states = [
+                each if tuple(_shapes(each)) == larger else self._policy.grow(each)
+                for each in states
+            ]
+        self._state = states[0]
+        self._state_columns = _Columns.own(stacked(states), self._memory)
+        if not np.isfinite(self._memory.max_local_bytes):
+            self._loop = None
+
+
+@dataclass
+class _Columns:
+    """Arrays of a batch where they lie, and what all replications begin with, where that is one."""
+
+    placed: list[Any]
+    starts: list[Any]
+
+    def __add__(self, other: _Columns) -> _Columns:
+        return _Columns(self.placed + other.placed, self.starts + other.starts)
+
+    @classmethod
+    def own(cls, arrays: list[Array], memory: Memory) -> _Columns:
+        """Place arrays that have the replication as their last axis."""
+        return cls([memory.put(array) for array in arrays], [None] * len(arrays))
+
+    @classmethod
+    def same(cls, arrays: list[Array], count: int, memory: Memory) -> _Columns:
+        """Place arrays that are the same for all replications."""
+        placed = [memory.empty((*array.shape, count), array.dtype) for array in arrays]
+        return cls(placed, [memory.put(array) for array in arrays])
+
+    @classmethod
+    def mixed(
+        cls, single: list[Array], together: list[Array], count: int, memory: Memory
+    ) -> _Columns:
+        """Place arrays made of keys, which have the replication as one more axis, and others."""
+        columns = cls([], [])
+        for one, many in zip(single, together, strict=True):
+            if many.shape == (*one.shape, count):
+                columns += cls.own([many], memory)
+            else:
+                columns += cls.same([one], count, memory)
+        return columns
+
+
+def check_policy(policy: Policy, problem: Problem) -> None:
+    """Refuse a policy that cannot play a problem in a batch."""
+    check_fit(policy, problem)
+    if not is_ours(type(policy)):
+        raise SimulationError(
+            f'engine="cuda" plays the policies of pairup, and {policy.known_as} is from elsewhere: '
+            'use engine="cpu"'
+        )
+
+
+def _shapes(state: Any) -> list[tuple[int, ...]]:
+    return [leaf.shape for leaf in leaves(state)]

@@ -1,0 +1,100 @@
+"""The loop over a batch for an NVIDIA GPU, with the bits of the CPU.
+
+The steps are compiled again for the device, as they are. The compiler must not contract a * b + c
+into one rounding; together with a logarithm of our own that makes every number the CPU's, bit for
+bit. Run as a program, by `machine_code`, this module compiles one layout: in a process of its own,
+because Numba compiles one function at a time per process.
+"""
+
+from __future__ import annotations
+
+import pickle
+import re
+import sys
+import types as python_types
+from pathlib import Path
+from typing import Any
+
+from numba import cuda
+from numba.cuda import cgutils, dispatcher, types
+from numba.cuda.cudadrv import nvvm
+from numba.cuda.extending import intrinsic
+from numba.cuda.np.arrayobj import populate_array
+
+from pairup.kernels.runtime.foreign_steps import steps_of
+from pairup.kernels.simulation_loop import play_rounds
+from pairup.simulation.batches.array_intrinsics import make_intrinsics
+from pairup.simulation.batches.layout import Layout
+from pairup.simulation.batches.loop_source import COPIES, define_loop
+
+ENTRY = "pairup_loop"  # name of the kernel in the machine code
+THREADS_PER_BLOCK = 64
+_BLOCKS_PER_MULTIPROCESSOR = 8  # so at most 128 registers: more threads are worth some spills
+
+
+def compile_loop(layout: Layout, capability: tuple[int, int]) -> bytes:
+    """Compile the loop of a layout into machine code for GPUs of a compute capability."""
+    from cuda.core import Linker, LinkerOptions, ObjectCode
+
+    code = ObjectCode.from_ptx(compile_to_ptx(layout, capability).encode())
+    options = LinkerOptions(arch=f"sm_{capability[0]}{capability[1]}")
+    machine_code: bytes = Linker(code, options=options).link("cubin").code
+    return machine_code
+
+
+def compile_to_ptx(layout: Layout, capability: tuple[int, int]) -> str:
+    """Compile the loop of a layout as far as needs no GPU."""
+    _forbid_contraction()
+    _assume_device(capability)
+    loop = define_loop(layout, _target(layout))
+    bounds = (THREADS_PER_BLOCK, _BLOCKS_PER_MULTIPROCESSOR)
+    text, _ = cuda.compile_ptx(loop, (types.int64,) * 4, cc=capability, launch_bounds=bounds)
+    (name,) = re.findall(r"\.entry\s+(\w+)", text)
+    return str(text).replace(name, ENTRY)
+
+
+def _target(layout: Layout) -> dict[str, Any]:
+    functions = COPIES | {"first": _first, "step": _step}
+    return {
+        **make_intrinsics(intrinsic, types, cgutils, populate_array),
+        **{name: cuda.jit(function, device=True) for name, function in functions.items()},
+        **_steps(type(layout.trees[0])),
+    }
+
+
+def _first(count: int, spread: int) -> int:
+    """Replications are spread over the threads: of `spread` neighbours one plays."""
+    thread = cuda.grid(1)
+    return thread // spread if thread % spread == 0 else count
+
+
+def _step(spread: int) -> int:
+    return cuda.gridsize(1) // spread
+
+
+def _steps(state_class: type) -> dict[str, Any]:
+    """Make the loop of a replication and the steps of a state for the device."""
+    steps = {
+        name: cuda.jit(getattr(step, "py_func", step), device=True)
+        for name, step in steps_of(state_class)._asdict().items()
+        if step is not None
+    }
+    names = {**play_rounds.py_func.__globals__, **steps}
+    play = python_types.FunctionType(play_rounds.py_func.__code__, names, "play_rounds")
+    return {"play_rounds": cuda.jit(play, device=True), "set_available": steps["set_available"]}
+
+
+def _forbid_contraction() -> None:
+    compile_ir = nvvm.compile_ir
+    nvvm.compile_ir = lambda ir, **options: compile_ir(ir, **options | {"fma": False})
+
+
+def _assume_device(capability: tuple[int, int]) -> None:
+    """Let Numba compile for a GPU that this process does not open."""
+    device = python_types.SimpleNamespace(compute_capability=capability)
+    dispatcher.get_current_device = lambda: device
+
+
+if __name__ == "__main__":
+    given, made = map(Path, sys.argv[1:])
+    made.write_bytes(compile_loop(*pickle.loads(given.read_bytes())))

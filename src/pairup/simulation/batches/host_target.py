@@ -1,0 +1,93 @@
+"""The loop over a batch on the CPU, for tests of all but a GPU: compiled, or interpreted.
+
+Interpreted it only copies arrays between the compiled steps of `play_rounds`, so that it plays
+every policy without compiling anything more.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
+from numpy.typing import NDArray
+
+from pairup.kernels.runtime.compilation import OPTIONS
+from pairup.kernels.runtime.dispatch import set_available, set_available_step
+from pairup.kernels.simulation_loop import play_rounds
+from pairup.simulation.batches.array_intrinsics import make_intrinsics
+from pairup.simulation.batches.layout import Layout
+from pairup.simulation.batches.loop_source import COPIES, define_loop
+
+
+def interpreted_loop(layout: Layout) -> Callable[..., None]:
+    """Return the loop as plain Python."""
+    return define_loop(layout, _PYTHON)
+
+
+def compiled_loop(layout: Layout) -> Callable[..., None]:
+    """Compile the loop for the CPU."""
+    loop: Callable[..., None] = _compile(define_loop(layout, _compiled_names()))
+    return loop
+
+
+def _array_at(address: int, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    if size == 0:
+        return np.zeros(shape, dtype)
+    memory = (ctypes.c_char * size).from_address(int(address))
+    return np.frombuffer(memory, dtype).reshape(shape)
+
+
+def _shaped(memory: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    return memory[: int(np.prod(shape))].reshape(shape)
+
+
+def _first(count: int, spread: int) -> int:
+    return 0
+
+
+def _step(spread: int) -> int:
+    return 1
+
+
+def _take(own: Any, batch: Any, r: int) -> None:
+    own[: len(batch)] = batch[:, r]
+
+
+def _give(own: Any, batch: Any, r: int) -> None:
+    batch[:, r] = own[: len(batch)]
+
+
+_PYTHON: dict[str, Any] = (
+    {
+        "array_at": _array_at,
+        "local_array": np.empty,
+        "shaped": _shaped,
+        "first": _first,
+        "step": _step,
+        "play_rounds": play_rounds,
+        "set_available": set_available_step,
+    }
+    | COPIES
+    | {"take": _take, "give": _give}
+)
+
+
+def _compile(function: Callable[..., Any]) -> Any:
+    return numba.njit(nogil=True, **OPTIONS)(function)
+
+
+def _compiled_names() -> dict[str, Any]:
+    functions: dict[str, Any] = COPIES | {"first": _first, "step": _step}
+    return {
+        **make_intrinsics(intrinsic, types, cgutils, populate_array),
+        **{name: _compile(function) for name, function in functions.items()},
+        "play_rounds": play_rounds,
+        "set_available": set_available,
+    }

@@ -1,0 +1,113 @@
+"""The layout of a replication: its arrays, and which of their sizes the loop knows beforehand.
+
+A loop is generated for a layout. Sizes that are the same for every number of players are constants
+in it. The others are named, and told at run time, so that one loop plays problems of several sizes:
+to compile a loop for a GPU takes longer than to play most problems.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Size = int | str  # a constant, or the name of a size
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """An array of a replication; `capacity` is the greatest number of its elements.
+
+    The loop works on a copy of each array, or in place where it is large or may grow.
+    """
+
+    dtype: str
+    shape: tuple[Size, ...]
+    capacity: int
+    in_place: bool = False
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a loop is generated for.
+
+    `trees` are a policy's state, a `Replication` and `Totals`: NamedTuples, of NamedTuples and of
+    leaves. `names` are the sizes that the loop is told.
+    """
+
+    trees: tuple[Any, ...]
+    names: tuple[str, ...]
+
+    @property
+    def leaves(self) -> list[Leaf]:
+        """All leaves in order."""
+        return leaves(self.trees)
+
+    def sizes(self, trees: tuple[Any, ...]) -> list[int] | None:
+        """Return the sizes of a replication in the order of `names`; None if it does not fit."""
+        found: dict[Size, int] = {}
+        for leaf, array in zip(self.leaves, leaves(trees), strict=True):
+            if leaf.capacity < array.size and not leaf.in_place:
+                return None
+            for size, length in zip(leaf.shape, array.shape, strict=True):
+                if found.setdefault(size, length if isinstance(size, str) else size) != length:
+                    return None
+        return [found[name] for name in self.names]
+
+
+def leaves(tree: Any) -> list[Any]:
+    """List the arrays of a tuple, and of those within it, in order."""
+    if isinstance(tree, tuple):
+        return [leaf for part in tree for leaf in leaves(part)]
+    return [tree]
+
+
+def with_leaves(tree: Any, new: Sequence[Any]) -> Any:
+    """Return the tuple of the same form with other leaves."""
+    return _with_leaves(tree, iter(new))
+
+
+def _with_leaves(tree: Any, new: Iterator[Any]) -> Any:
+    if not isinstance(tree, tuple):
+        return next(new)
+    parts = [_with_leaves(part, new) for part in tree]
+    return tree._make(parts) if hasattr(tree, "_make") else tuple(parts)
+
+
+def make_layout(
+    samples: Sequence[tuple[Any, ...]], growing: Sequence[bool], max_bytes: float = math.inf
+) -> Layout:
+    """Lay out replications of which some samples are given, for different numbers of players.
+
+    Of each array `growing` says whether its sizes may change while it is played. Those arrays, and
+    arrays of more than `max_bytes`, are used in place if `max_bytes` is finite.
+    """
+    names: dict[Any, str] = {}
+
+    def name(lengths: Any) -> Size:
+        first: Size = lengths[0]
+        return first if len({*lengths}) == 1 else names.setdefault(lengths, f"n{len(names)}")
+
+    columns = zip(*(leaves(sample) for sample in samples), strict=True)
+    made = []
+    for place, (arrays, grows) in enumerate(zip(columns, growing, strict=True)):
+        largest = max(array.nbytes for array in arrays)
+        grows = grows and math.isfinite(max_bytes)
+        lengths = zip(*(array.shape for array in arrays), strict=True)
+        shape = tuple(
+            names.setdefault((place, axis), f"n{len(names)}") if grows else name(each)
+            for axis, each in enumerate(lengths)
+        )
+        capacity = max(array.size for array in arrays)
+        made.append(Leaf(arrays[0].dtype.str, shape, capacity, grows or largest > max_bytes))
+    return Layout(with_leaves(samples[0], made), tuple(names.values()))
+
+
+def stacked(replications: Sequence[Any]) -> list[NDArray[Any]]:
+    """Join the arrays of replications, each with the replication as its last axis."""
+    columns = zip(*(leaves(each) for each in replications), strict=True)
+    return [np.stack(column, axis=-1) for column in columns]

@@ -1,0 +1,66 @@
+"""Machine code for GPUs: compiled in processes of their own, and kept on disk."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import defaultdict
+from importlib.metadata import version
+from pathlib import Path
+
+from pairup.errors import SimulationError
+from pairup.kernels.runtime.compilation import cache_folder
+from pairup.kernels.runtime.source_digest import bytes_digest
+from pairup.simulation.batches.layout import Layout
+from pairup.simulation.batches.loop_source import loop_source
+
+_PROGRAM = "pairup.simulation.batches.cuda_target"
+_locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+_compilers = threading.Semaphore(os.cpu_count() or 1)
+
+
+def get_machine_code(layout: Layout, capability: tuple[int, int]) -> bytes:
+    """Return the machine code of a layout's loop for GPUs of a compute capability.
+
+    It is read from the folder of compiled kernels, or compiled: in half a minute. Threads that ask
+    for several layouts compile them side by side.
+    """
+    path = cache_folder() / f"cuda-{_digest(layout, capability)}.cubin"
+    with _locks[path.name]:
+        if not path.exists():
+            with _compilers:
+                _compile(layout, capability, path)
+        return path.read_bytes()
+
+
+def _digest(layout: Layout, capability: tuple[int, int]) -> str:
+    text = f"{capability} {_compiler()} {layout.trees} {loop_source(layout)}"
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@functools.cache
+def _compiler() -> str:
+    folder = Path(__file__).parent
+    return f"{version('numba-cuda')} {bytes_digest(folder, folder.glob('*.py'))}"
+
+
+def _compile(layout: Layout, capability: tuple[int, int], path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        given, made = Path(folder) / "layout", Path(folder) / "code"
+        given.write_bytes(pickle.dumps((layout, capability)))
+        command = [sys.executable, "-m", _PROGRAM, str(given), str(made)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode or not made.exists():
+            said = done.stderr.strip().splitlines() or ["it said nothing"]
+            state = type(layout.trees[0]).__name__
+            raise SimulationError(
+                f'the steps of {state} cannot be compiled for a GPU ({said[-1]}): use engine="cpu"'
+            )
+        made.replace(path)  # at once: another process may look for it

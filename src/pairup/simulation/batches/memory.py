@@ -1,0 +1,124 @@
+"""Memory: where batches lie, and what plays them there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairup.simulation.batches.cuda_driver import DeviceArray, Queue, open_device
+from pairup.simulation.batches.host_target import compiled_loop, interpreted_loop
+from pairup.simulation.batches.layout import Layout
+from pairup.simulation.batches.machine_code import get_machine_code
+
+_ENTRY, _THREADS = "pairup_loop", 64  # as in `cuda_target`, which only a compiler imports
+_MAX_LOCAL_BYTES = 8_192  # an array up to this size is copied into the memory of its thread
+_WARP = 32  # threads that take each step together
+_WARPS = 2  # per multiprocessor, up to which replications have some for themselves
+
+Loop = Callable[[int, int, Any], None]  # takes a round, a number of replications, and a table
+
+
+class Memory(Protocol):
+    """Where batches lie. Arrays of more than `max_local_bytes` are used in place."""
+
+    max_local_bytes: float
+
+    @property
+    def free_bytes(self) -> int:
+        """Memory that nobody uses."""
+
+    def put(self, array: NDArray[Any]) -> Any:
+        """Place an array where the loop can reach it."""
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Place an array whose numbers are not set."""
+
+    def get(self, placed: Any) -> NDArray[Any]:
+        """Read an array that was placed."""
+
+    def address(self, placed: Any) -> int:
+        """Tell where an array lies."""
+
+    def make_loop(self, layout: Layout) -> Loop:
+        """Compile the loop of a layout."""
+
+
+class HostMemory:
+    """The memory of this machine, where its CPU plays; for tests of all but a GPU."""
+
+    max_local_bytes: float = np.inf
+    free_bytes = 2**30
+
+    def __init__(self, compiled: bool = True) -> None:
+        self._make = compiled_loop if compiled else interpreted_loop
+
+    def put(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return the array in C order."""
+        return np.ascontiguousarray(array)
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+        """Make an array whose numbers are not set."""
+        return np.empty(shape, dtype)
+
+    def get(self, placed: NDArray[Any]) -> NDArray[Any]:
+        """Return the array itself."""
+        return placed
+
+    def address(self, placed: NDArray[Any]) -> int:
+        """Tell where an array lies."""
+        return int(placed.ctypes.data)
+
+    def make_loop(self, layout: Layout) -> Loop:
+        """Define the loop of a layout, and compile it if asked to."""
+        loop = self._make(layout)
+        return lambda until, count, table: loop(until, count, 1, self.address(table))
+
+
+class DeviceMemory:
+    """The memory of a GPU. Each thread that plays has one of its own."""
+
+    max_local_bytes: float = _MAX_LOCAL_BYTES
+
+    def __init__(self) -> None:
+        self.device = open_device()
+        self._queue = Queue(self.device)
+
+    @property
+    def free_bytes(self) -> int:
+        """Memory of the GPU that nobody uses."""
+        return self.device.free_bytes
+
+    def put(self, array: NDArray[Any]) -> DeviceArray:
+        """Copy an array to the GPU."""
+        return self._queue.put(array)
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> DeviceArray:
+        """Make an array on the GPU whose numbers are not set."""
+        return DeviceArray(self._queue, shape, dtype)
+
+    def get(self, placed: DeviceArray) -> NDArray[Any]:
+        """Copy an array from the GPU."""
+        return self._queue.get(placed)
+
+    def address(self, placed: DeviceArray) -> int:
+        """Tell where an array lies."""
+        return placed.address
+
+    def make_loop(self, layout: Layout) -> Loop:
+        """Compile the loop of a layout, or find it compiled."""
+        function = self.device.load(get_machine_code(layout, self.device.capability), _ENTRY)
+
+        def play(until: int, count: int, table: DeviceArray) -> None:
+            spread = self._spread(count)
+            blocks = -(-count * spread // _THREADS)
+            self._queue.launch(function, blocks, _THREADS, (until, count, spread, table.address))
+
+        return play
+
+    def _spread(self, count: int) -> int:
+        """Return over how many threads to spread each replication: idle ones do not hold it up."""
+        room = self.device.multiprocessors * _WARPS * _WARP // count
+        return min(1 << max(room.bit_length() - 1, 0), _WARP)

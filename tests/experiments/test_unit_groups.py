@@ -1,0 +1,80 @@
+"""What a GPU plays at once, and what the cores take from it."""
+
+import os
+
+import pytest
+
+from pairup import SimulationError, run_experiment
+from pairup.experiments.unit_groups import compute_group, group_units
+from pairup.experiments.work_units import split_into_units
+from pairup.simulation.batches import play
+from pairup.simulation.batches.memory import HostMemory
+from tests.support.experiments.races import UNITS, parts, race
+
+
+@pytest.fixture
+def host_for_gpu(monkeypatch):
+    """Let the CPU play what a GPU would, in the loop over batches."""
+    monkeypatch.setattr(play, "DeviceMemory", lambda: HostMemory(compiled=False))
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+
+
+def test_a_core_plays_unit_by_unit_the_longest_first():
+    units = split_into_units(race())
+    groups = group_units(units, "cpu", share=True)
+    assert all(len(group.units) == 1 for group in groups)
+    costs = [group.cost for group in groups]
+    assert costs == sorted(costs, reverse=True)
+
+
+def test_a_gpu_plays_all_replications_of_a_policy_on_a_problem_at_once():
+    units = split_into_units(race(rounds=1_000_000, replications=40))
+    groups = group_units(units, "cuda", share=False)
+    assert len(groups) < len(units)
+    played = {(unit.policy, unit.problem.name) for unit in units}
+    assert len(groups) == len(played)
+    assert sorted(unit.key for group in groups for unit in group.units) == sorted(
+        unit.key for unit in units
+    )
+    assert sum(group.memory_share for group in groups) <= 1.0
+
+
+def test_cores_take_few_long_replications_and_leave_many_to_the_gpu(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 16)
+    few = group_units(split_into_units(race(1_000_000, 20)), "cuda", share=True)
+    assert any(group.engine == "cpu" for group in few)
+    many = group_units(split_into_units(race(1_000, 200_000)), "cuda", share=True)
+    assert all(group.engine == "cuda" for group in many)
+
+
+def test_work_units_of_both_engines_are_interchangeable(tmp_path, host_for_gpu):
+    run_experiment(race(200, 2), tmp_path / "mixed", engine="cuda")
+    again = run_experiment(race(200, 4), tmp_path / "mixed")
+    run_experiment(race(200, 4), tmp_path / "cpu")
+    mixed, cpu = ((tmp_path / each / "results.parquet").read_bytes() for each in ("mixed", "cpu"))
+    assert mixed == cpu
+    assert again.reused + again.computed == UNITS
+
+
+def test_a_run_on_a_gpu_shows_what_is_done_and_keeps_each_unit(tmp_path, host_for_gpu):
+    seen = []
+    summary = run_experiment(race(200, 2), tmp_path, progress=seen.append, engine="cuda")
+    assert summary.computed == len(parts(tmp_path)) == UNITS
+    assert [now.done for now in seen] == sorted(now.done for now in seen)
+    assert seen[-1].share == 1.0
+
+
+def test_a_group_is_refused_by_another_version(host_for_gpu):
+    import dataclasses
+
+    units = split_into_units(race(100, 2))
+    other = tuple(dataclasses.replace(unit, code="other") for unit in units)
+    (group, *_) = group_units(other, "cuda", share=False)
+    with pytest.raises(SimulationError, match="another version of pairup"):
+        compute_group(group)
+
+
+def test_without_a_gpu_one_line_says_so():
+    with pytest.raises(SimulationError, match=r'engine="cuda" needs numba-cuda.*--cuda') as refusal:
+        run_experiment(race(200, 2), engine="cuda")
+    assert "\n" not in str(refusal.value)
