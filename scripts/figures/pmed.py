@@ -25,19 +25,16 @@ PROBLEMS = {
 
 def measure(problem, rounds, replications):
     """Return the rounds, and for each the mean regret over c ln T and its standard error."""
-    decades = np.log10(rounds)
-    checkpoints = np.unique(np.geomspace(1e4, rounds, int(2 * (decades - 4)) + 1).round())
-    run = simulate(
-        problem, PMED(), rounds, replications, checkpoints=checkpoints.astype(int).tolist()
-    )
+    checkpoints = 10 ** np.arange(4, len(str(rounds)))
+    run = simulate(problem, PMED(), rounds, replications, checkpoints=checkpoints.tolist())
     ratios = run.regret / bounds.lower(problem).regret(checkpoints)
     return checkpoints, ratios.mean(axis=0), ratios.std(axis=0, ddof=1) / np.sqrt(replications)
 
 
 def show(label, checkpoints, means, errors):
     """Print the ratios at each power of ten."""
-    for place in range(0, len(checkpoints), 2):
-        print(f"{label}, T = {checkpoints[place]:,.0f}: {means[place]:.2f} ± {errors[place]:.2f}")
+    for round, mean, error in zip(checkpoints, means, errors, strict=True):
+        print(f"{label}, T = {round:,}: {mean:.2f} ± {error:.2f}", flush=True)
 
 
 def plot(ax, measured):
