@@ -5,7 +5,7 @@ from __future__ import annotations
 import pairup.errors
 from pairup import Problem, simulate
 from pairup.policies.base import Policy, check_fit
-from tests.support.policy_variants import variants
+from tests.support.policy_variants import two_sided_variants, variants
 
 SEED = 5
 CHECKPOINTS = [1, 17, 300]
@@ -27,7 +27,7 @@ def cases() -> list[tuple[Policy, Problem]]:
     """List all policies with all choices of their options, on each problem that they can play."""
     return [
         (variant.policy(problem.rates), problem)
-        for variant in variants()
+        for variant in [*variants(), *two_sided_variants()]
         for problem in (TWO_SIDES if variant.given.needs_sides else ONE_SIDE)
         if _fits(variant.given, problem)
     ]

@@ -190,3 +190,21 @@ def test_an_interrupted_run_keeps_what_is_finished(tmp_path):
     assert running.returncode == 130
     assert "Traceback" not in said
     assert list(parts.glob("*.parquet"))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("race", "sam"),
+        ("run", "field", "--out", "results"),
+        ("reproduce", "--quick", "--out", "results"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_where_no_gpu_can_play_one_line_says_what_is_missing(call, tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    done = call(*command, "--cuda")
+    assert done.returncode == 1
+    assert done.stderr.startswith('pairup: engine="cuda" needs numba-cuda, which is not installed')
+    assert done.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())

@@ -15,7 +15,7 @@ from pairup.simulation.batches.layout import leaves
 from pairup.simulation.batches.memory import HostMemory
 from pairup.simulation.batches.play import play_batches
 from pairup.simulation.replication import new_replication, new_replications
-from tests.support.policy_variants import variants
+from tests.support.policy_variants import two_sided_variants, variants
 
 ODD = Problem([0.9, 0.7, 0.5, 0.3, 0.2])
 INTERPRETED = HostMemory(compiled=False)
@@ -37,7 +37,7 @@ def played(problem, policy, rounds, numbers, seed, memory=INTERPRETED):
     return batch
 
 
-@pytest.mark.parametrize("variant", variants(), ids=str)
+@pytest.mark.parametrize("variant", [*variants(), *two_sided_variants()], ids=str)
 def test_a_batch_has_the_numbers_of_its_replications(variant):
     numbers, policy = range(4, 7), variant.policy(ODD.rates)
     problem = Problem.two_sided([0.9, 0.7, 0.2], [0.8, 0.5]) if policy.needs_sides else ODD

@@ -217,7 +217,7 @@ class Batch:
     def _growing(self, state: Any) -> list[bool]:
         """Say of each array of a state whether it is part of a table that can grow."""
         now = leaves(state)
-        larger = leaves(self._policy.grow(state)) if self._grows else now
+        larger = leaves(self._policy.grow(state)) if self._grows and self._are_alike else now
         return [one.shape != other.shape for one, other in zip(now, larger, strict=True)]
 
     def _resolve(self, status: NDArray[np.int64]) -> None:
@@ -237,15 +237,22 @@ class Batch:
             states[r] = interruptions.resolved(states[r], int(status[r]), round)
         changed = {tuple(_shapes(states[r])) for r in interrupted} - {tuple(_shapes(self._state))}
         if changed:
-            (larger,) = changed
+            self._loop = None
             states = [
-                each if tuple(_shapes(each)) == larger else self._policy.grow(each)
+                each if tuple(_shapes(each)) in changed else self._policy.grow(each)
                 for each in states
             ]
+            self._check_alike(states)
         self._state = states[0]
         self._state_columns = _Columns.own(stacked(states), self._memory)
-        if not np.isfinite(self._memory.max_local_bytes):
-            self._loop = None
+
+    def _check_alike(self, states: list[Any]) -> None:
+        """Refuse tables that grow differently: all replications of a batch have the same sizes."""
+        if len({tuple(_shapes(state)) for state in states}) > 1:
+            raise SimulationError(
+                f"the tables of {self._policy.name} for {self._problem.players} players grow "
+                'differently in each replication, which engine="cuda" cannot play: use engine="cpu"'
+            )
 
 
 @dataclass
