@@ -148,7 +148,7 @@ def test_without_the_package_one_line_says_what_to_install():
 
 @pytest.mark.parametrize(
     ("capability", "driver", "missing"),
-    [((6, 1), 12_040, "compute capability 7.0"), ((9, 0), 11_080, "a driver for CUDA 12")],
+    [((6, 1), 13_000, "compute capability 7.0"), ((9, 0), 12_080, "a driver for CUDA 13")],
 )
 def test_old_cards_and_drivers_are_refused(capability, driver, missing):
     with pytest.raises(SimulationError, match=rf"needs .*{missing} or later, .*TITAN"):

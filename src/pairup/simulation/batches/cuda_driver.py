@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pairup.errors import SimulationError
 
 _MIN_CAPABILITY = (7, 0)
-_MIN_DRIVER = 12_000  # as CUDA counts its versions
+_MIN_DRIVER = 13_000  # as CUDA counts its versions
 _WAY_OUT = 'use engine="cpu", without --cuda on the command line'
 _loading = threading.Lock()
 
