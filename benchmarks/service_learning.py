@@ -29,6 +29,12 @@ from pairup import Problem
 from pairup.client.simulated_players import Crowd, Habits, Pace, Simulation, parse_law
 
 WINDOW = 20  # rounds of the running mean of the games played
+# What a pool is told, and its rules: whether reports have answers, and what a time-out counts as.
+_TOLD = {
+    "answers of each player, time-outs as declines": (True, {"timeout_declines": True}),
+    "answers of each player": (True, {}),
+    "outcomes of couples": (False, {}),
+}
 
 
 def main():
@@ -38,9 +44,9 @@ def main():
         {"drift": learning_drift, "import": learning_import}[options.what].show(options, law)
         return
     series = {}
-    for label, answers in (("answers of each player", True), ("outcomes of couples", False)):
+    for label, (answers, rules) in _TOLD.items():
         began = time.perf_counter()
-        rounds = _rounds(options, law, Habits(churn=options.churn, answers=answers))
+        rounds = _rounds(options, law, Habits(churn=options.churn, answers=answers), rules)
         series[label] = np.array(rounds, dtype=float)
         print(f"reported {label}: {_summary(series[label])}", flush=True)
         print(f"  {options.rounds / (time.perf_counter() - began):.1f} rounds per second")
@@ -69,12 +75,12 @@ def _options():
     return options
 
 
-def _rounds(options, law, habits):
+def _rounds(options, law, habits, rules):
     with served() as client:
         rates = Problem.random(options.players, options.seed, law).rates
         crowd = Crowd(rates.tolist(), law, options.seed)
         drawing = {"period": options.period, "prior": options.prior}
-        client.create_pool("learning", lifetime_s=600, options=drawing)
+        client.create_pool("learning", lifetime_s=600, options=drawing, **rules)
         simulation = Simulation(client, "learning", crowd, habits, Pace())
         return list(itertools.islice(simulation, options.rounds))
 
@@ -100,7 +106,8 @@ def _draw(series, options):
     first = by_column(next(iter(series.values())))
     rounds = first["round"] + 1
     shares.plot(rounds, first["best"] / first["games"], "--", color="#555", label="best possible")
-    for (label, table), colour in zip(series.items(), ("#0072b2", "#d55e00"), strict=True):
+    colours = ("#009e73", "#0072b2", "#d55e00")
+    for (label, table), colour in zip(series.items(), colours, strict=True):
         found = by_column(table)
         name = f"pairup, told the {label}"
         shares.plot(rounds, found["chosen"] / found["games"], color=colour, lw=1.8, label=name)
