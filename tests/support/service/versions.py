@@ -12,7 +12,7 @@ from tests.support.paths import SOURCES
 # kernel, so that nothing has to be compiled.
 OTHER_POLICY = ("pairup/policies/rank_one_thompson.py", "_GOLDEN = 0.618", "_GOLDEN = 0.3")
 OTHER_ORDER = ("pairup/policies/greedy_leader.py", "state.keys[0])", "state.keys[1])")
-OTHER_SNAPSHOTS = ("pairup/service/domain/snapshot.py", '_FORMAT = b"1', '_FORMAT = b"2')
+OTHER_SNAPSHOTS = ("pairup/service/domain/snapshot.py", '_FORMAT = b"', '_FORMAT = b"other ')
 
 
 @contextmanager
