@@ -63,8 +63,12 @@ def known(url):
             client.put(f"/v1/pools/chess/players/{player}")
         matching = client.post("/v1/pools/chess/matchings", json={"available": ["ann", "bob"]})
         (game,) = matching.json()["games"]
+        past = {"players": ["ann", "bob"], "player_a": [0], "player_b": [1], "played": [True]}
+        client.put("/v1/pools/chess/imports/past/rows/0", json={"rows": 1, **past})
+        imported = client.get("/v1/pools/chess/imports/past").json()
     ids = {"matching": matching.json()["id"], "game": game["id"]}
-    return {"pool": "chess", "player": "cyd", "slug": "busy", **ids}
+    rows = {"source": imported["id"], "first": imported["next"]}
+    return {"pool": "chess", "player": "cyd", "slug": "busy", **ids, **rows}
 
 
 def sweep(url, description, mode, checks, parts=None):
