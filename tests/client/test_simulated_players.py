@@ -39,7 +39,8 @@ def play(client, pool, rounds, habits, pace, rates, law=None):
 
 
 def test_what_the_service_counts_is_what_the_players_did(client):
-    pace = Pace(lifetime_s=0.05)
+    # The rounds last 1.2 s in all: long enough for reports that are late, by about half a second.
+    pace = Pace(round_s=0.03, lifetime_s=0.05)
     rounds, crowd = play(client, "all", 40, EVERYTHING, pace, np.linspace(0.9, 0.1, 12), (2, 2))
     stats = client.stats("all")
     assert len(rounds) == stats.matchings == 40
