@@ -5,11 +5,14 @@ import polars as pl
 import pytest
 
 from pairup import (
+    PMED,
+    ExploreThenCommit,
     Learner,
     Matching,
     MatchingError,
     ObservationError,
     PlayerError,
+    PolicyError,
     RankOneThompson,
     Uniform,
     Unimodal,
@@ -134,6 +137,28 @@ def test_nobody_is_let_in_by_a_history_that_is_refused(unknown):
             learner.learn(couples, played, accepted=[(False, None)] * 2, unknown=unknown)
         assert learner.to_bytes() == before
         assert (learner.players, learner.kept) == (("ann",), ())
+
+
+@pytest.mark.parametrize("couple", [("ann", "bob"), ("bob", "eve"), ("eve", "fay")])
+def test_exploration_goes_on_after_a_history_that_is_refused(couple):
+    """Also if some who would have come found a free slot, and others needed more room."""
+    learner = ExploreThenCommit(cycles=5).learner(["ann", "bob", "cyd", "dan"])
+    learner.leave("cyd")
+    for _ in range(7):
+        learner.observe(learner.propose(), [True])
+    before = learner.to_bytes()
+    with pytest.raises(ObservationError, match="row 0"):
+        learner.learn([couple], [True], accepted=[(False, None)], unknown="join")
+    assert learner.to_bytes() == before
+
+
+def test_players_who_are_too_many_are_refused_before_room_is_made_for_them():
+    learner = PMED().learner(["ann", "bob"])
+    before = learner.to_bytes()
+    couples = [(f"player {i}", "ann") for i in range(10**6)]
+    with pytest.raises(PolicyError, match="at most 40 players, got 1000002"):
+        learner.learn(couples, [True] * len(couples), unknown="join")
+    assert learner.to_bytes() == before
 
 
 def test_a_word_for_unknown_players_is_checked():

@@ -10,7 +10,7 @@ import zlib
 import numpy as np
 import pytest
 
-from pairup import ArchiveError, Learner, PairupError, Unimodal
+from pairup import ArchiveError, Learner, PairupError, RankOneThompson, Unimodal
 from pairup.learning import serialization
 from tests.support.policy_variants import variants
 
@@ -187,6 +187,43 @@ def test_a_missing_array_is_refused(variant):
         rest = {other: array for other, array in arrays.items() if other != name}
         with pytest.raises(ArchiveError, match="damaged"):
             Learner.from_bytes(serialization.pack(header, rest))
+
+
+def faded_with_players_gone():
+    learner = RankOneThompson(memory=10).learner("abcdefg")
+    for _ in range(20):
+        learner.observe(learner.propose(), [False] * 3)
+    learner.leave("g", rate=0.5)
+    return serialization.unpack(learner.to_bytes())
+
+
+def test_what_faded_and_what_players_left_behind_is_refused_unless_complete():
+    header, arrays = faded_with_players_gone()
+    optional = {"weight", "met", "gone", "frozen_slot", "frozen_rate", "frozen_missed"}
+    assert optional < arrays.keys()
+    for name in arrays:
+        rest = {other: array for other, array in arrays.items() if other != name}
+        with pytest.raises(ArchiveError, match="damaged"):
+            Learner.from_bytes(serialization.pack(header, rest))
+
+
+@pytest.mark.parametrize(("name", "too_much"), [("missed", 2.0**63), ("frozen_missed", 2.0**128)])
+def test_no_more_is_missed_than_can_be_counted(name, too_much):
+    header, arrays = faded_with_players_gone()
+    for much in (too_much, np.inf, np.nan):
+        changed = {**arrays, name: np.full(len(arrays[name]), much)}
+        with pytest.raises(ArchiveError, match="damaged"):
+            Learner.from_bytes(serialization.pack(header, changed))
+
+
+def test_counters_of_a_version_that_saved_no_figures_are_read():
+    learner = RankOneThompson().learner("abcd")
+    learner.observe(learner.propose(), [True, False])
+    header, arrays = serialization.unpack(learner.to_bytes())
+    del arrays["figures"]
+    old = Learner.from_bytes(serialization.pack(header, {**arrays, "now": arrays["now"][:2]}))
+    assert old.estimates() == learner.estimates()
+    assert len(old.propose()) == 2
 
 
 def test_the_count_of_a_leader_cannot_be_about_to_overflow(data):

@@ -401,11 +401,12 @@ class Learner:
             )
         roster = self._roster.copy() if new else self._roster
         with self._running.unless_error():
-            for name in new:
-                if unknown == "join":
-                    self._running.enter(roster.join(name))
-                else:
-                    self._running.provide_for(roster.keep(name))
+            slots = [roster.join(name) if unknown == "join" else roster.keep(name) for name in new]
+            self.policy.check_players(len(roster))
+            # Room for all comes first: the state that grows then knows the players of before.
+            self._running.provide_for(max(slots, default=-1))
+            for slot in slots if unknown == "join" else ():
+                self._running.enter(slot)
             self._roster, before = roster, self._roster
             try:
                 yield

@@ -130,8 +130,11 @@ class RunningPolicy:
         try:
             yield
         except BaseException:
+            is_told_of_others = self._is_told_present and self._count != before["_count"]
             vars(self).update(before)
-            self._note_present(self._count)
+            # Nobody else came or went: to say so would let policies begin their exploration again.
+            if is_told_of_others:
+                self._note_present(self._count)
             raise
 
     def _note_present(self, count: int) -> None:

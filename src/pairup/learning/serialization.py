@@ -130,10 +130,12 @@ def _same(array: NDArray[Any], other: NDArray[Any] | None) -> bool:
 
 
 def _roster(players: list[list[Any]], kept: list[list[Any]], capacity: int) -> Roster:
-    slots = [slot for slot, _ in (*players, *kept)]
-    for slot in slots:
-        require(type(slot) is int and 0 <= slot < capacity, f"slot {slot} is not one of {capacity}")
-    require(len(set(slots)) == len(slots), "two players have the same slot")
+    taken = set()
+    for slot, _ in (*players, *kept):
+        fits = type(slot) is int and 0 <= slot < capacity
+        require(fits, f"slot {slot} is not one of its {capacity}")
+        require(slot not in taken, f"two players have slot {slot}")
+        taken.add(slot)
     groups = ([(slot, _unpack_name(name)) for slot, name in group] for group in (players, kept))
     return Roster.restored(*groups)
 

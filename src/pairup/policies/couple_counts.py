@@ -14,6 +14,7 @@ from pairup.saved_arrays import Arrays, numbers, require
 Integers = NDArray[np.int64]
 
 MAX_SLOTS = 2**31  # a couple fits into one integer
+_MAX_TRIES = 2**53  # of a couple: rates are computed in real numbers
 
 
 class CoupleCounts(NamedTuple):
@@ -69,6 +70,7 @@ def checked_counts(arrays: Arrays, slots: int = MAX_SLOTS) -> CoupleCounts:
     require(len(low) == len(high) == len(tries) == len(games), "its couples are incomplete")
     require(np.all((low < high) & (high < slots)), "it has couples of unknown players")
     require(np.all(games <= tries), "it has more games than proposals")
+    require(np.all(tries < _MAX_TRIES), "it has more proposals than it can count")
     return CoupleCounts(low, high, tries, games)
 
 

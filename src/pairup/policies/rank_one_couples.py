@@ -17,6 +17,7 @@ from pairup.kernels.rank_one_couples import (
     copy_rows,
     new_sparse_couples,
 )
+from pairup.kernels.rank_one_evidence import MAX_WEIGHT
 from pairup.saved_arrays import Arrays, numbers, real_numbers, require
 
 Couples = DenseCouples | SparseCouples
@@ -167,8 +168,10 @@ def checked_couples(arrays: Arrays, players: int) -> PickedCouples:
     ascending = np.diff(low * players + high) > 0
     require(np.all(ascending), "it has couples twice, or out of their order")
     require(np.all(tries <= np.iinfo(np.int32).max), "it has more proposals than it can count")
-    possible = games <= tries if "weight" in arrays else games + missed <= tries
-    require(np.all(possible), "it has more outcomes than proposals")
+    require(np.all(games <= tries), "it has more games than proposals")
+    # Without sums of what was read, which could overflow.
+    possible = tries * MAX_WEIGHT if "weight" in arrays else tries - games
+    require(np.all(missed <= possible), "it has more outcomes than proposals")
     require(np.all(told <= games), "it was told of more games than were played")
     return PickedCouples(low, high, tries, games, missed, told)
 

@@ -58,6 +58,7 @@ _PRIOR_RANGE = 0.05, 1_000_000.0  # of each parameter
 _MIN_MEMORY, _MAX_MEMORY = 1.0, 1e9  # rounds
 _MAX_FADING = 1_000.0  # half-lives at once: nothing is left of what is known
 _ANSWERS = ("accepted", "declined")  # what was observed of each player
+_GONE = ("gone", "frozen_slot", "frozen_rate", "frozen_missed")  # saved if players left
 # Arrays of one number per player, and the range in which each of them must lie.
 _OF_PLAYERS = {
     "accepted": (0.0, np.inf),
@@ -74,7 +75,8 @@ _OF_PLAYERS = {
     "gone": (0.0, np.inf),
 }
 _IN_CHAIN = tuple(name for name in _OF_PLAYERS if name not in (*_ANSWERS, "met", "gone"))
-_COUNTERS = (ROUND, ANSWERED, TOLD, UNTOLD, COUNTED, OWED)  # saved as `now`; once the first two
+_COUNTERS = (ROUND, ANSWERED, TOLD, UNTOLD, COUNTED, OWED)  # saved as `now`
+_FEWER_COUNTERS = 2  # that older versions saved, which had no figures
 _FIGURES = {  # saved as `figures`, and the range of each
     EXPLORING: (0.0, 1.0),
     PRIOR_A: _PRIOR_RANGE,
@@ -259,10 +261,10 @@ class RankOneThompson(Policy):
         state.moved[:] = state.rates
         state.counted[:] = state.drawn > 0.0
         state.now[ROUND] = now[0]
-        if "figures" in arrays:
-            _load_figures(state, now, arrays["figures"])
-        else:
+        if len(now) == _FEWER_COUNTERS:
             _guess_telling(state)
+        else:
+            _load_figures(state, now, arrays["figures"])
         return state
 
     def leader(self, state: Any) -> NDArray[np.int64]:
@@ -368,12 +370,7 @@ def _gone(state: kernel.RankOneState) -> dict[str, NDArray[Any]]:
     """Pick what is known from outcomes with players who left."""
     slots, bins = np.nonzero(state.frozen_missed)
     missed = state.frozen_missed[slots, bins].astype(np.float64)
-    return {
-        "gone": state.gone[: _capacity(state)],
-        "frozen_slot": slots,
-        "frozen_rate": bins,
-        "frozen_missed": missed,
-    }
+    return dict(zip(_GONE, (state.gone[: _capacity(state)], slots, bins, missed), strict=True))
 
 
 def _load_observed(
@@ -382,6 +379,7 @@ def _load_observed(
     """Fill in all that was observed, and what follows from it."""
     require(answered <= 1, "it must say whether answers were observed")
     state.now[ANSWERED] = answered
+    require(("weight" in arrays) == ("met" in arrays), "what has faded is incomplete")
     if "weight" in arrays:
         weight = real_numbers(arrays, "weight", 1.0, MAX_WEIGHT)
         require(len(weight) == 1, "it must have one weight")
@@ -391,10 +389,10 @@ def _load_observed(
     couples = tables.checked_couples(arrays, _capacity(state))
     state = state._replace(couples=tables.filled(state.couples, couples))
     tries, state.unsure[:] = tables.row_sums(couples, len(state.met))
-    if "gone" in arrays:
+    if not arrays.keys().isdisjoint(_GONE):
         _load_players(state, arrays, ["gone"])
         _load_frozen(state, arrays)
-    if "met" in arrays:
+    if "weight" in arrays:
         _load_players(state, arrays, ["met"])
     else:
         state.met[:] = tries + state.gone
@@ -404,7 +402,7 @@ def _load_observed(
 
 def _load_frozen(state: kernel.RankOneState, arrays: Arrays) -> None:
     slots, bins = numbers(arrays, "frozen_slot"), numbers(arrays, "frozen_rate")
-    missed = real_numbers(arrays, "frozen_missed")
+    missed = real_numbers(arrays, "frozen_missed", 0.0, float(np.finfo(np.float32).max))
     require(len(slots) == len(bins) == len(missed), "its frozen rates are incomplete")
     known = np.all(slots < _capacity(state)) and np.all(bins < FROZEN_RATES)
     require(known, "it has frozen rates of unknown players")
