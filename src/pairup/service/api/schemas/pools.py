@@ -43,7 +43,7 @@ Lifetime = Annotated[
 Memory = Annotated[
     float,
     Field(
-        ge=60,
+        ge=1,
         le=100 * 366 * 86_400,
         allow_inf_nan=False,
         description="Half-life in seconds of what was learnt; null: it does not fade.",
