@@ -29,8 +29,7 @@ def forecast_pairings(learner: Learner, met: Mapping[str, int], players: Sequenc
     Nothing is known where the policy has no rates of its own: to fit them at every proposal would
     cost more than the proposal. `met` has the number of learnt outcomes of each player.
     """
-    present = set(players)
-    own = [each for each in learner.rates() if each.player in present]
+    own = learner.rates(players)
     if len(own) < 2:
         return Forecast()
     rates = np.array([each.rate for each in own])
