@@ -21,11 +21,11 @@ from pairup.reporting.style import RC_PARAMS, assign_styles
 ROUNDS = 100_000
 EXPERIMENTS = ("rankings", "rankings-kdd")
 CURVES = ("std", "big")  # whose course over time is drawn
-POLICIES = {  # with their replications: games of rank one are alike, and take longer
+POLICIES = {  # with their replications
     "GRAB": (GRAB(), 20),
     "GRAB log T": (GRAB(clock="horizon"), 20),
     "UniRank": (UniRank(), 20),
-    "Rank one": (RankOneThompson(), 4),
+    "Rank one": (RankOneThompson(), 20),
 }
 IMAGE = Path(__file__).resolve().parents[2] / "docs" / "images" / "rankings.png"
 
