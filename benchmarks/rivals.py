@@ -7,13 +7,12 @@ All at L = 10.
 
 from __future__ import annotations
 
-import itertools
-import typing
 from functools import partial
 from typing import Any
 
 from benchmarks.workloads import RIVAL_BUDGET, RIVAL_BUDGETS, Compiled, nanoseconds
 from pairup import Policy, PolicyError, get_policy, policy_names
+from pairup.testing.variants import variants_of
 
 _PAIRS = 10
 
@@ -26,17 +25,8 @@ def measure(quick: bool) -> list[dict[str, Any]]:
 
 def _variants() -> list[Policy]:
     """Make every registered policy with every combination of its `Literal` options."""
-    found = []
-    for name in policy_names():
-        hints = typing.get_type_hints(type(get_policy(name)))
-        choices = {
-            option: typing.get_args(hint)
-            for option, hint in hints.items()
-            if typing.get_origin(hint) is typing.Literal
-        }
-        for values in itertools.product(*choices.values()):
-            found.append(get_policy(name, **dict(zip(choices, values, strict=True))))
-    return found
+    classes = [type(get_policy(name)) for name in policy_names()]
+    return [variant.given for policy_class in classes for variant in variants_of(policy_class)]
 
 
 def _row(policy: Policy, rounds: int, times: int) -> dict[str, Any]:
