@@ -10,7 +10,6 @@ options, as geometric means over the problems of a law.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import itertools
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -30,9 +29,8 @@ def choices(law: tuple[float, float]) -> dict[str, RankOneThompson]:
     """List the choices of options for problems of a law."""
     found = {f"period {each}": RankOneThompson(period=each) for each in PERIODS}
     found[DEFAULT] = found.pop("period 2")
-    if "prior" in {field.name for field in dataclasses.fields(RankOneThompson)}:
-        priors: dict[str, Any] = {"learned prior": "learned", "the law as prior": law}
-        found |= {name: RankOneThompson(prior=prior) for name, prior in priors.items()}  # type: ignore[call-arg]
+    found["learned prior"] = RankOneThompson(prior="learned")
+    found["the law as prior"] = RankOneThompson(prior=law)
     return found
 
 

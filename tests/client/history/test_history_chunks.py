@@ -129,7 +129,7 @@ def test_names_that_are_almost_booleans_or_equal_numbers_are_kept_apart(tmp_path
 @pytest.mark.parametrize(
     ("header", "message"),
     [
-        ("", "has no column 'player_a'.*its columns are none at all"),
+        ("", "has no column 'player_a'.*its columns are not named"),
         ("player_a,played", "has no column 'player_b'"),
         ("player_a,player_b", "has no column 'accepted_a'"),
         ("player_a,player_b,accepted_a", "has no column 'accepted_b'"),

@@ -201,7 +201,7 @@ class ModelPool:
         return self.imports.get(source, 0)
 
     def _learn_past(self, couple, accepted, played):
-        """Learn a game of the past; one who accepted in vain tells that the other declined."""
+        """Learn a game of the past: in one not played, an acceptance shows who declined."""
         told = {player: said for player, said in accepted.items() if said is not None}
         played = all(accepted.values()) if played is None else played
         tried, games = self.couples.get(couple, (0, 0))

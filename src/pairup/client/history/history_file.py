@@ -156,7 +156,7 @@ def _places(path: Path, header: Iterable[str]) -> list[int | None]:
     if not missing and "played" not in found:
         missing = [name for name in ANSWERS if name not in found]
     if missing:
-        listed = ", ".join(found[:20]) or "none at all"
+        listed = ", ".join(found[:20]) or "not named"
         raise ClientError(
             f"{path} has no column {missing[0]!r}, a history has player_a, player_b, and played or "
             f"accepted_a and accepted_b; its columns are {listed[:500]}: rename them"
