@@ -96,7 +96,7 @@ def _entry(text: str) -> Entry:
 
 def _on_one_problem(field: Experiment, posed: PosedProblem) -> Experiment:
     figures = [_curves(posed)]
-    if _has_limit(posed):
+    if _has_limit(posed) and posed.problem.sides is None:  # with ties it has none to divide by
         figures.append(
             FigureSpec("limit", "limit", "Regret in multiples of the limit", y_scale="log")
         )
@@ -125,7 +125,7 @@ def _curves(posed: PosedProblem) -> FigureSpec:
 
 def _has_limit(posed: PosedProblem) -> bool:
     problem = posed.problem
-    known = problem.has_player_rates and problem.sides is None and problem.graph is None
+    known = problem.has_player_rates and (problem.sides is not None or problem.graph is None)
     return known and problem.players <= _MAX_PLAYERS_WITH_LIMIT
 
 
