@@ -6,6 +6,7 @@ import pytest
 
 from pairup import RankOneThompson
 from pairup.kernels.rank_one_couples import DenseCouples, SparseCouples
+from pairup.kernels.rank_one_posterior import _gain
 from pairup.kernels.runtime.dispatch import observe_answers_step, observe_step
 from pairup.kernels.stable_sort import sort_by_values
 from pairup.kernels.state_layout import ANSWERED, EXPLORING, PRIOR_A, PRIOR_B
@@ -120,6 +121,25 @@ def test_a_draw_is_played_the_less_the_more_answers_are_told():
 def _neighbours(rates):
     order = sorted(range(len(rates)), key=lambda i: -rates[i])
     return sorted(tuple(sorted(order[x : x + 2])) for x in range(0, len(order) - 1, 2))
+
+
+@pytest.mark.parametrize("players", [8, 70], ids=["dense", "sparse"])
+def test_what_a_wild_move_gains_is_off_by_no_more_than_it_says(players):
+    random, kinds = np.random.default_rng(5), set()
+    state = Compiled(RankOneThompson(), players, np.uint64(3), horizon=1_000).state
+    for _ in range(400):
+        couples = np.sort(random.permutation(players).reshape(-1, 2), axis=1)
+        observe_step(state, couples, random.random(players // 2) < 0.3)
+    for _ in range(300):
+        state.rates[:players] = state.moved[:players] = random.beta(3, 1, players)
+        state.moved[2] = min(state.moved[2] * np.exp(random.normal()), 0.999)
+        rough, error = _gain(state, 2, 0)
+        exact, none = _gain(state, 2, 1)
+        assert abs(rough - exact) <= error / 3
+        assert none == 0.0
+        assert error < 0.01, "no use: nearly all moves would be unclear"
+        kinds.add((error > 0.0, rough == exact))
+    assert {(False, True), (True, False)} <= kinds
 
 
 def test_some_of_the_players_are_matched():

@@ -50,6 +50,7 @@ def test_the_loop_that_a_gpu_runs_can_be_compiled_for_the_cpu(policy):
     problem, numbers = Problem.from_zero(3, 0.1), range(5)
     batch = played(problem, policy, 200, numbers, 0, HostMemory())
     assert_same(problem, policy, batch, 200, numbers, 0)
+    assert 0 < batch.layout.shared_bytes <= HostMemory().shared_bytes
 
 
 @pytest.mark.parametrize("name", ["rank_one_thompson", "oracle", "uniform"])

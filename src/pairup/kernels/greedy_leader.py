@@ -18,6 +18,7 @@ from pairup.kernels.couple_statistics import record
 from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.randomness import word
 
+_SECOND = (1 << 32) - 1  # the bits of the second player of a pair
 _STALE = -1  # the blocked pair sank or left: its bound still holds but may be loose
 
 
@@ -25,7 +26,7 @@ class Leader(NamedTuple):
     """The leader of the players available, and the bounds that tell when it falls.
 
     Couple k is (order[2k], order[2k + 1]), ascending; place[i] is where player i stands in `order`
-    (-1: not available). The best pair that couple k blocks is `blocked[k]`, as i * slots + j.
+    (-1: not available). The best pair that couple k blocks is `blocked[k]`, as `_packed` writes it.
     """
 
     order: np.ndarray
@@ -59,7 +60,18 @@ def learn(state, couples, played):
 @kernel
 def priority(key, i, j):
     """The rank of a pair among pairs of equal mean."""
-    return word(key, (min(i, j) << 32) | max(i, j))
+    return word(key, _packed(min(i, j), max(i, j)))
+
+
+@kernel
+def _packed(i, j):
+    """A pair (i, j), i < j, as one number."""
+    return (np.int64(i) << 32) | np.int64(j)
+
+
+@kernel
+def _unpacked(pair):
+    return pair >> 32, pair & _SECOND
 
 
 @kernel
@@ -98,12 +110,12 @@ def update(leader, stats, key):
     The first is beyond the last when none did.
     """
     couples = leader.couples[0]
-    low, high = couples, -1
-    k = _first_fallen(leader, stats, key, 0)
-    while k < couples:
-        low, high = min(low, k), max(high, _promote(leader, stats, key, k))
+    low, high, k = couples, -1, -1
+    while True:
         k = _first_fallen(leader, stats, key, k + 1)
-    return low, high
+        if k >= couples:
+            return low, high
+        low, high = min(low, k), max(high, _promote(leader, stats, key, k))
 
 
 @kernel
@@ -139,7 +151,7 @@ def _first_fallen(leader, stats, key, start):
 def _top_pair(leader, top):
     if top >= 0:
         return leader.order[2 * top], leader.order[2 * top + 1]
-    return divmod(leader.blocked[-1 - top], len(leader.place))
+    return _unpacked(leader.blocked[-1 - top])
 
 
 @kernel
@@ -149,7 +161,7 @@ def _holds(leader, stats, key, k):
         return True
     if leader.blocked[k] == _STALE:
         _find_blocked(leader, stats, key, k)
-    rival_i, rival_j = divmod(leader.blocked[k], len(leader.place))
+    rival_i, rival_j = _unpacked(leader.blocked[k])
     i, j = leader.order[2 * k], leader.order[2 * k + 1]
     return beats(key, leader.mean[k], i, j, leader.bound[k], rival_i, rival_j)
 
@@ -157,12 +169,19 @@ def _holds(leader, stats, key, k):
 @kernel
 def _find_blocked(leader, stats, key, k):
     """Find the best pair that couple `k` blocks."""
-    leader.bound[k], leader.blocked[k] = -np.inf, _STALE
-    for x in range(2 * k + 2, 2 * leader.couples[0]):
-        for side in range(2):
-            i, j = leader.order[2 * k + side], leader.order[x]
-            if stats.mean[i, j] >= leader.bound[k]:
-                note_blocked(leader, key, k, min(i, j), max(i, j), stats.mean[i, j])
+    order, end = leader.order, 2 * leader.couples[0]
+    i, j = order[2 * k], order[2 * k + 1]
+    bound, blocked = -np.inf, np.int64(_STALE)
+    for x in range(2 * k + 2, end):  # first the mean alone: a GPU then waits for its memory once
+        bound = max(bound, max(stats.mean[i, order[x]], stats.mean[j, order[x]]))
+    for x in range(2 * k + 2, end):
+        for player in (i, j):
+            other = order[x]
+            if stats.mean[player, other] == bound:
+                pair = _packed(min(player, other), max(player, other))
+                if blocked == _STALE or word(key, pair) > word(key, blocked):
+                    blocked = pair
+    leader.bound[k], leader.blocked[k] = bound, blocked
 
 
 @kernel
@@ -180,23 +199,20 @@ def note_mean(leader, key, i, j, mean):
 @kernel
 def note_blocked(leader, key, k, i, j, mean):
     """Pair (i, j), i < j, which couple `k` blocks, has a new mean or is newly blocked."""
-    slots = len(leader.place)
-    pair = i * slots + j
+    pair = _packed(i, j)
     if mean > leader.bound[k]:
         leader.bound[k], leader.blocked[k] = mean, pair
     elif leader.blocked[k] == pair:
         if mean < leader.bound[k]:
             leader.blocked[k] = _STALE
     elif mean == leader.bound[k] and leader.blocked[k] != _STALE:
-        rival_i, rival_j = divmod(leader.blocked[k], slots)
-        if priority(key, i, j) > priority(key, rival_i, rival_j):
+        if word(key, pair) > word(key, leader.blocked[k]):
             leader.blocked[k] = pair
 
 
 @kernel
 def _promote(leader, stats, key, k):
     """Put the best pair of the players from couple `k` on there; returns the last that changed."""
-    slots = len(leader.place)
     mean, i, j, best = leader.mean[k], leader.order[2 * k], leader.order[2 * k + 1], k
     for c in range(k, leader.couples[0]):
         rival_i, rival_j = leader.order[2 * c], leader.order[2 * c + 1]
@@ -205,7 +221,7 @@ def _promote(leader, stats, key, k):
         if leader.bound[c] >= mean and leader.blocked[c] == _STALE:
             _find_blocked(leader, stats, key, c)
         if leader.bound[c] >= mean:
-            rival_i, rival_j = divmod(leader.blocked[c], slots)
+            rival_i, rival_j = _unpacked(leader.blocked[c])
             if beats(key, leader.bound[c], rival_i, rival_j, mean, i, j):
                 mean, i, j, best = leader.bound[c], rival_i, rival_j, c
     if leader.place[i] >> 1 == leader.place[j] >> 1:
@@ -229,7 +245,7 @@ def _shift(leader, k, c, i, j):
 @kernel
 def _release(leader, k, i, j):
     """Couple `k` blocks `i` and `j` no longer."""
-    rival_i, rival_j = divmod(leader.blocked[k], len(leader.place))
+    rival_i, rival_j = _unpacked(leader.blocked[k])
     if leader.blocked[k] != _STALE and (
         rival_i == i or rival_i == j or rival_j == i or rival_j == j
     ):

@@ -39,8 +39,12 @@ def _renormalise(state):
     state.figures[WEIGHT] = 1.0
     state.figures[LAW_WEIGHT] /= weight
     for i in range(len(state.met)):
-        for counts in (state.accepted, state.declined, state.met, state.gone, state.drawn):
-            counts[i] = _lighter(counts[i], weight)
+        # One by one: on a GPU they are arrays of several types.
+        state.accepted[i] = _lighter(state.accepted[i], weight)
+        state.declined[i] = _lighter(state.declined[i], weight)
+        state.met[i] = _lighter(state.met[i], weight)
+        state.gone[i] = _lighter(state.gone[i], weight)
+        state.drawn[i] = _lighter(state.drawn[i], weight)
         state.fitted[i] /= weight
         if state.unsure[i] > 0.0:
             _renormalise_missed(state, i, weight)

@@ -33,6 +33,8 @@ _REFIT = 1.1  # the reach of moves is fitted again when this many times more is 
 _REACH = 4.3  # makes a move of about 2.4 standard deviations, the best in one dimension
 _MIN_RATE = 1e-30
 _TAME = 0.1  # up to here the series below reaches the last bit
+_WILD = 0.4  # ... and up to here the seventh digit
+_ROUGHNESS = 2e-6  # ten times what is off then, or after four operations in single precision
 _T1, _T2, _T3, _T4, _T5, _T6, _T7 = 2 / 3, 2 / 5, 2 / 7, 2 / 9, 2 / 11, 2 / 13, 2 / 15
 
 
@@ -41,9 +43,9 @@ def refresh(state, i):
     """Two moves of the chain: of player i alone, and against its usual partner."""
     if state.met[i] > state.fitted[i]:
         _fit_reach(state, i)
-    _move_player(state, i)
-    if state.usual[i] >= 0:
-        _move_couple(state, i, slot(state.usual[i]))
+    usual = state.usual[i]
+    for turn in range(1 + (usual >= 0)):  # one place for both, because all of it is inlined there
+        _move(state, i, slot(usual) if turn else i)
 
 
 @kernel
@@ -122,41 +124,49 @@ def _frozen_information(state, i):
 
 
 @kernel
-def _move_player(state, i):
-    """A Metropolis move of one rate."""
-    shift, luck = state.reach[i] * (2.0 * _uniform(state) - 1.0), _uniform(state)
-    rate = state.rates[i] * ((1.0 + shift) / (1.0 - shift))
-    if not _MIN_RATE < rate < 1.0:
+def _move(state, i, j):
+    """A Metropolis move of player i's rate, and of j's the other way; of i alone if j is i."""
+    rates, moved, couples = state.rates, state.moved, state.couples
+    reach = state.reach[i] if i == j else state.couple_reach[i]
+    shift, luck = reach * (2.0 * _uniform(state) - 1.0), _uniform(state)
+    factor = (1.0 + shift) / (1.0 - shift)
+    up, down = rates[i] * factor, rates[j] / factor
+    if not (_MIN_RATE < up < 1.0 and (i == j or _MIN_RATE < down < 1.0)):
         return
-    state.moved[i] = rate
     # The logarithm of a rate has its own rate as density if the rate is uniform: a, not a - 1.
     accepted = state.accepted[i] * state.figures[OUTCOMES] + state.figures[PRIOR_A]
-    gain = accepted * _log_factor(shift) + _gain(state, i)
-    if gain >= 0.0 or log(luck) < gain:
-        state.rates[i] = rate
-    state.moved[i] = state.rates[i]
+    here, there, missed = np.uint64(0), np.uint64(0), 0.0
+    if i != j:
+        accepted = (state.accepted[i] - state.accepted[j]) * state.figures[OUTCOMES]
+        here, there = at(couples, i, place(couples, i, j)), at(couples, j, place(couples, j, i))
+        missed = couples.missed[here]
+        couples.missed[here] = couples.missed[there] = 0.0  # their product stays as it is
+        moved[j] = down
+    moved[i] = up
+    if _accepts(state, i, j, accepted * _log_factor(shift), luck):
+        rates[i], rates[j] = moved[i], moved[j]
+    moved[i], moved[j] = rates[i], rates[j]
+    if i != j:
+        couples.missed[here] = couples.missed[there] = missed
 
 
 @kernel
-def _move_couple(state, i, j):
-    """A Metropolis move of two rates that leaves their product as it is."""
-    shift, luck = state.couple_reach[i] * (2.0 * _uniform(state) - 1.0), _uniform(state)
-    factor = (1.0 + shift) / (1.0 - shift)
-    up, down = state.rates[i] * factor, state.rates[j] / factor
-    if not (_MIN_RATE < up < 1.0 and _MIN_RATE < down < 1.0):
-        return
-    state.moved[i], state.moved[j] = up, down
-    couples = state.couples
-    here, there = at(couples, i, place(couples, i, j)), at(couples, j, place(couples, j, i))
-    missed = couples.missed[here]
-    couples.missed[here] = couples.missed[there] = 0.0  # their own couple does not count in this
-    accepted = (state.accepted[i] - state.accepted[j]) * state.figures[OUTCOMES]
-    gain = accepted * _log_factor(shift)
-    gain += _gain(state, i) + _gain(state, j)
-    couples.missed[here] = couples.missed[there] = missed
-    if gain >= 0.0 or log(luck) < gain:
-        state.rates[i], state.rates[j] = up, down
-    state.moved[i], state.moved[j] = state.rates[i], state.rates[j]
+def _accepts(state, i, j, won, luck):
+    """Whether a move is accepted that gains `won` in what was accepted."""
+    for exact in range(2):
+        missed, error = 0.0, 0.0
+        for turn in range(1 + (i != j)):
+            gain, off = _gain(state, j if turn else i, exact)
+            missed, error = missed + gain, error + off
+        gain = won + missed
+        if gain >= error:
+            return True
+        least = log(luck)
+        if least < gain - error:
+            return True
+        if not least < gain + error:
+            break
+    return False
 
 
 @kernel
@@ -184,20 +194,32 @@ def _series(s):
 
 
 @kernel
-def _gain(state, i):
-    """Log-likelihood that a move gains in what was missed, by player i and in its couples."""
+def _gain(state, i, exact):
+    """Log-likelihood that a move gains in what was missed, by player i and in its couples.
+
+    Returned is also by how much it may be off, if it need not be `exact`: most moves that take long
+    to value are clear.
+    """
     couples, rate, moved = state.couples, state.rates[i], state.moved[i]
     start, length = row_start(couples, i), row_length(couples, i)
-    missed, terms, wild = couples.missed[start : start + length], state.terms, False
+    missed, terms = couples.missed[start : start + length], state.terms
+    for x in range(length):  # first all, so that a GPU waits for its memory once
+        terms[x] = missed[x]
+    wild, fierce, error = False, False, 0.0
     for x in range(length):
         j = partner(couples, i, x)
         before, after = rate * state.rates[j], moved * state.moved[j]
         # ln((1 - after) / (1 - before)) = 2 atanh s
         s = (before - after) / (2.0 - before - after)
-        terms[x] = missed[x] * _series(s)
-        wild |= (abs(s) > _TAME) & (missed[x] > 0.0)
-    if wild:
+        wild |= (abs(s) > _TAME) & (terms[x] > 0.0)
+        fierce |= (abs(s) > _WILD) & (terms[x] > 0.0)
+        terms[x] *= _series(s)
+    if wild and exact:
         _exact_terms(state, i)
+    elif fierce:
+        error = _rough_terms(state, i) * state.figures[OUTCOMES]
+    elif wild:
+        error = _ROUGHNESS * state.unsure[i] * state.figures[OUTCOMES]
     total = row_sum(couples, i, terms)
     if state.gone[i] > 0.0:
         total += _frozen_gain(state, i)
@@ -205,7 +227,23 @@ def _gain(state, i):
     declined = state.declined[i] * state.figures[OUTCOMES] + (state.figures[PRIOR_B] - 1.0)
     if declined != 0.0:
         total += declined * log((1.0 - moved) / (1.0 - rate))
-    return total
+    return total, error
+
+
+@kernel
+def _rough_terms(state, i):
+    """Write the terms of `_gain` for a move of any size, in single precision; bounds the error."""
+    couples, rate, moved, size = state.couples, state.rates[i], state.moved[i], 0.0
+    for x in range(row_length(couples, i)):
+        missed = couples.missed[at(couples, i, x)]
+        if missed > 0.0:
+            j = partner(couples, i, x)
+            after = np.float32(1.0 - moved * state.moved[j])
+            before = np.float32(1.0 - rate * state.rates[j])
+            term = missed * np.float64(math.log(after / before))
+            state.terms[x] = term
+            size += missed + abs(term)
+    return _ROUGHNESS * size
 
 
 @kernel

@@ -75,10 +75,14 @@ class RankOneState(NamedTuple):
     """State of `RankOneThompson`.
 
     What was observed is counted in weights; see `kernels.rank_one_evidence`. Slots beyond the
-    players' fill the last four lanes and have no couples.
+    players' fill the last four lanes and have no couples. What the moves of the chain use most
+    comes first: a GPU has fast memory for the first few.
     """
 
     couples: DenseCouples | SparseCouples
+    rates: np.ndarray  # where the chain is
+    moved: np.ndarray  # where it would go: the same but during a move
+    terms: np.ndarray  # workspace for a sum over couples
     accepted: np.ndarray  # of each player, games included
     declined: np.ndarray
     met: np.ndarray  # outcomes known of each player
@@ -86,8 +90,6 @@ class RankOneState(NamedTuple):
     frozen_missed: np.ndarray  # of those what was missed, by the frozen rate of the other
     unsure: np.ndarray  # missed in all
     usual: np.ndarray  # the partner met most, of several the lowest slot, or -1
-    rates: np.ndarray  # where the chain is
-    moved: np.ndarray  # where it would go: the same but during a move
     mean: np.ndarray
     square: np.ndarray  # mean of squares
     drawn: np.ndarray  # number of draws in the means
@@ -100,7 +102,6 @@ class RankOneState(NamedTuple):
     by_rate: np.ndarray  # the same, best first
     by_mean: np.ndarray
     spare: np.ndarray  # workspace: who was refreshed, and for an order
-    terms: np.ndarray  # workspace for a sum over couples
     now: np.ndarray
     figures: np.ndarray
     key: np.ndarray  # of all draws, and of this round's

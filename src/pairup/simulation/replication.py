@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.kernels.runtime.compilation import kernel
-from pairup.kernels.runtime.randomness import ACCEPTANCES, LABELS, shuffle, stream_key
+from pairup.kernels.runtime.randomness import ACCEPTANCES, LABELS, shuffle, stream_key, word
 from pairup.kernels.simulation_loop import Replication
 from pairup.meeting_graph import MeetingGraph
 from pairup.problem import Problem
@@ -62,6 +62,19 @@ def stream_keys(seed: int, numbers: Sequence[int], purpose: int) -> NDArray[np.u
 def _fill_keys(seed, numbers, purpose, keys):  # type: ignore[no-untyped-def]
     for r in range(len(keys)):
         keys[r] = stream_key(seed, numbers[r], purpose)
+
+
+def stream_words(keys: NDArray[np.uint64], index: int) -> NDArray[np.uint64]:
+    """Return the word at `index` of the stream of each key."""
+    words = np.empty(len(keys), np.uint64)
+    _fill_words(keys, index, words)
+    return words
+
+
+@kernel
+def _fill_words(keys, index, words):  # type: ignore[no-untyped-def]
+    for r in range(len(keys)):
+        words[r] = word(keys[r], index)
 
 
 @kernel

@@ -7,15 +7,25 @@ from typing import Any
 
 
 def make_intrinsics(
-    intrinsic: Callable[..., Any], types: Any, cgutils: Any, populate_array: Any
+    intrinsic: Callable[..., Any],
+    types: Any,
+    cgutils: Any,
+    populate_array: Any,
+    shared_memory: Callable[..., Any],
 ) -> dict[str, Any]:
-    """Make the intrinsics from what Numba, or its part for GPUs, makes them of."""
+    """Make the intrinsics from what Numba, or its part for GPUs, makes them of.
 
-    def array_value(context: Any, builder: Any, made: Any, data: Any, shape: Any) -> Any:
-        """Build a C-ordered array of a type."""
+    `shared_memory` builds the address of this thread's first element of an array of so many, which
+    lies so many bytes into each thread's part, and tells how many threads there are.
+    """
+
+    def array_value(
+        context: Any, builder: Any, made: Any, data: Any, shape: Any, stride: Any = None
+    ) -> Any:
+        """Build an array of a type in C order; `stride` is from an element to the next, if wide."""
         size = context.get_abi_sizeof(context.get_data_type(made.dtype))
         width = context.get_constant(types.intp, size)
-        strides = [width]
+        strides = [width if stride is None else stride]
         for length in reversed(shape[1:]):
             strides.insert(0, builder.mul(strides[0], length))
         array = context.make_array(made)(context, builder)
@@ -45,12 +55,13 @@ def make_intrinsics(
     @intrinsic
     def shaped(typing_context: Any, memory: Any, shape: Any) -> Any:
         """Return the first numbers of an array of one axis as an array of a shape."""
-        made = types.Array(memory.dtype, len(shape), "C")
+        made = types.Array(memory.dtype, len(shape), memory.layout)
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            data = context.make_array(memory)(context, builder, arguments[0]).data
+            array = context.make_array(memory)(context, builder, arguments[0])
             own = lengths(context, builder, shape, arguments[1])
-            return array_value(context, builder, made, data, own)
+            stride = None if memory.layout == "C" else builder.extract_value(array.strides, 0)
+            return array_value(context, builder, made, array.data, own, stride)
 
         return made(memory, shape), generate
 
@@ -68,4 +79,30 @@ def make_intrinsics(
 
         return made(capacity, dtype), generate
 
-    return {"array_at": array_at, "shaped": shaped, "local_array": local_array}
+    @intrinsic
+    def shared_array(typing_context: Any, capacity: Any, dtype: Any, at: Any) -> Any:
+        """Return this thread's part of an array in shared memory; its capacity is a constant.
+
+        Neighbouring threads have neighbouring elements, so that none waits for another.
+        """
+        if not all(isinstance(each, types.IntegerLiteral) for each in (capacity, at)):
+            return None  # Numba asks again, with the constants
+        made, count = types.Array(dtype.dtype, 1, "A"), capacity.literal_value
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            def constant(number: int) -> Any:
+                return context.get_constant(types.intp, number)
+
+            element = context.get_data_type(made.dtype)
+            data, threads = shared_memory(builder, element, count, at.literal_value)
+            stride = constant(threads * context.get_abi_sizeof(element))
+            return array_value(context, builder, made, data, [constant(count)], stride)
+
+        return made(capacity, dtype, at), generate
+
+    return {
+        "array_at": array_at,
+        "shaped": shaped,
+        "local_array": local_array,
+        "shared_array": shared_array,
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from pairup.errors import SimulationError
 from pairup.kernels.runtime.compilation import is_ours
-from pairup.kernels.runtime.randomness import POLICY, word
+from pairup.kernels.runtime.randomness import POLICY
 from pairup.kernels.simulation_loop import new_totals
 from pairup.policies.base import Policy, StartContext, check_fit
 from pairup.policies.interruptions import Interruptions
@@ -26,10 +27,12 @@ from pairup.simulation.replication import (
     replicated_columns,
     replicated_graph,
     stream_keys,
+    stream_words,
 )
 
 Array = NDArray[Any]
 _EARLY_GROWTH = 4  # times that tables are enlarged before the first round
+_MORE_PLAYERS = 4  # with so many more, every array of players is larger
 _PLAYERS = (8, 16, 24, 32)  # loops are compiled for up to so many, and for one number beyond
 
 
@@ -44,8 +47,7 @@ class BatchStart(StartContext):
 
     def keys(self, count: int) -> NDArray[np.uint64]:
         """Return keys of as many streams of the policy's own, for each replication."""
-        each = [[word(key, purpose) for key in self.key] for purpose in range(count)]
-        return np.array(each, np.uint64)
+        return np.stack([stream_words(self.key, purpose) for purpose in range(count)])
 
 
 class Batch:
@@ -68,7 +70,7 @@ class Batch:
         self._problem, self._policy, self._memory = problem, policy, memory
         self._rounds, self._seed, self._numbers = rounds, seed, numbers
         self._round, self._piece = 0, 0
-        self._interruptions = [Interruptions(policy) for _ in numbers]
+        self._interruptions = defaultdict[int, Interruptions](lambda: Interruptions(policy))
         self._players = memory.put(np.arange(problem.players))
         self._status = memory.empty((len(numbers),), np.int64)
         self._totals = new_totals(problem.players)
@@ -191,10 +193,11 @@ class Batch:
 
     def _make_layout(self, trees: tuple[Any, ...]) -> Layout:
         """Lay the replications out for all problems of about this size, or for this one alone."""
-        limit = self._memory.max_local_bytes
         growing = [*self._growing(trees[0]), *[False] * (len(leaves(trees[1:])))]
-        layout = make_layout(self._samples() or [trees], growing, limit)
-        return layout if layout.sizes(trees) else make_layout([trees], growing, limit)
+        limits = self._memory.max_local_bytes, self._memory.shared_bytes
+        rules = growing, self._indexed(trees), *limits
+        layout = make_layout(self._samples() or [trees], *rules)
+        return layout if layout.sizes(trees) else make_layout([trees], *rules)
 
     def _samples(self) -> list[tuple[Any, ...]]:
         """Return replications of several numbers of players, the largest first."""
@@ -202,17 +205,26 @@ class Batch:
         most = next((each for each in _PLAYERS if own <= each), 0)
         if not most or not self._are_alike:
             return []
-        samples = []
-        for players in range(most, most - 4, -1):
-            state = self._started(StartContext(players, np.uint64(0), self._rounds))
-            sizes = {own: players}
-            resized = [
-                np.zeros([sizes.get(length, length) for length in leaf.shape], leaf.dtype)
-                for leaf in leaves(self._replication)
-            ]
-            replication = with_leaves(self._replication, resized)
-            samples.append((state, replication, new_totals(players)))
-        return samples
+        return [self._sample(players) for players in range(most, most - 4, -1)]
+
+    def _sample(self, players: int) -> tuple[Any, ...]:
+        """Return a replication of as many players."""
+        state = self._started(StartContext(players, np.uint64(0), self._rounds))
+        sizes = {self._problem.players: players}
+        resized = [
+            np.zeros([sizes.get(length, length) for length in leaf.shape], leaf.dtype)
+            for leaf in leaves(self._replication)
+        ]
+        return state, with_leaves(self._replication, resized), new_totals(players)
+
+    def _indexed(self, trees: tuple[Any, ...]) -> list[bool]:
+        """Say of each array whether it has elements for players or couples, to be looked up."""
+        now = leaves(trees)
+        if not self._are_alike:
+            return [False] * len(now)
+        players = self._problem.players + _MORE_PLAYERS
+        more = leaves(self._sample(players))
+        return [one.shape != other.shape for one, other in zip(now, more, strict=True)]
 
     def _growing(self, state: Any) -> list[bool]:
         """Say of each array of a state whether it is part of a table that can grow."""

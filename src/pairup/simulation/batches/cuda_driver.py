@@ -116,12 +116,15 @@ class Device:
         """Take a stream back: it stays, because arrays that are freed later refer to it."""
         self._streams.append(stream)
 
-    def load(self, machine_code: bytes, name: str) -> Any:
-        """Load a kernel, once."""
+    def load(self, machine_code: bytes, name: str, shared_bytes: int) -> Any:
+        """Load a kernel whose blocks share so much memory, once."""
         with _loading:
             if machine_code not in self._functions:
                 module = _checked(self.driver.cuModuleLoadData(machine_code))
                 function = _checked(self.driver.cuModuleGetFunction(module, name.encode()))
+                attributes = self.driver.CUfunction_attribute
+                limit = attributes.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+                _checked(self.driver.cuFuncSetAttribute(function, limit, shared_bytes))
                 self._functions[machine_code] = function
             return self._functions[machine_code]
 
@@ -202,13 +205,16 @@ class Queue:
             self.wait()
         return array
 
-    def launch(self, function: Any, blocks: int, threads: int, arguments: tuple[int, ...]) -> None:
-        """Run a kernel of 64-bit integers, and wait for it."""
+    def launch(self, function: Any, grid: tuple[int, int, int], arguments: tuple[int, ...]) -> None:
+        """Run a kernel of 64-bit integers, and wait for it.
+
+        `grid` has its blocks, the threads of each, and the bytes that those share.
+        """
         values = np.array(arguments, np.int64)
         places = np.arange(len(values), dtype=np.uint64) * 8 + np.uint64(values.ctypes.data)
-        grid, block = (blocks, 1, 1), (threads, 1, 1)
+        blocks, threads, shared = grid
         launched = self._driver.cuLaunchKernel(
-            function, *grid, *block, 0, self._stream, places.ctypes.data, 0
+            function, blocks, 1, 1, threads, 1, 1, shared, self._stream, places.ctypes.data, 0
         )
         _checked(launched)
         self.wait()

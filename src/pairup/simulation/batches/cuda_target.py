@@ -15,6 +15,7 @@ import types as python_types
 from pathlib import Path
 from typing import Any
 
+from llvmlite import ir
 from numba import cuda
 from numba.cuda import cgutils, dispatcher, types
 from numba.cuda.cudadrv import nvvm
@@ -29,7 +30,7 @@ from pairup.simulation.batches.loop_source import COPIES, define_loop
 
 ENTRY = "pairup_loop"  # name of the kernel in the machine code
 THREADS_PER_BLOCK = 64
-_BLOCKS_PER_MULTIPROCESSOR = 8  # so at most 128 registers: more threads are worth some spills
+_BLOCKS_PER_MULTIPROCESSOR = 4  # whose threads share its memory; they have up to 255 registers
 
 
 def compile_loop(layout: Layout, capability: tuple[int, int]) -> bytes:
@@ -46,6 +47,7 @@ def compile_to_ptx(layout: Layout, capability: tuple[int, int]) -> str:
     """Compile the loop of a layout as far as needs no GPU."""
     _forbid_contraction()
     _assume_device(capability)
+    _keep_memory_known()
     loop = define_loop(layout, _target(layout))
     bounds = (THREADS_PER_BLOCK, _BLOCKS_PER_MULTIPROCESSOR)
     text, _ = cuda.compile_ptx(loop, (types.int64,) * 4, cc=capability, launch_bounds=bounds)
@@ -56,7 +58,7 @@ def compile_to_ptx(layout: Layout, capability: tuple[int, int]) -> str:
 def _target(layout: Layout) -> dict[str, Any]:
     functions = COPIES | {"first": _first, "step": _step}
     return {
-        **make_intrinsics(intrinsic, types, cgutils, populate_array),
+        **make_intrinsics(intrinsic, types, cgutils, populate_array, _shared_memory),
         **{name: cuda.jit(function, device=True) for name, function in functions.items()},
         **_steps(type(layout.trees[0])),
     }
@@ -70,6 +72,26 @@ def _first(count: int, spread: int) -> int:
 
 def _step(spread: int) -> int:
     return cuda.gridsize(1) // spread
+
+
+def _shared_memory(builder: Any, element: Any, count: int, at: int) -> tuple[Any, int]:
+    """Build the address of this thread's first element; neighbours have neighbouring elements.
+
+    All globals without a size begin where the shared memory does. Each array has one of its own, so
+    that the compiler knows them apart.
+    """
+    module, space, number = builder.module, nvvm.ADDRSPACE_SHARED, ir.IntType(32)
+    name, kind = f"pairup_shared_{at}", ir.ArrayType(ir.IntType(8), 0)
+    memory = module.globals.get(name)
+    if memory is None:
+        memory = cgutils.add_global_variable(module, kind, name, space)
+        memory.linkage, memory.align = "external", 8
+    read = ir.FunctionType(number, [])
+    thread = cgutils.insert_pure_function(module, read, "llvm.nvvm.read.ptx.sreg.tid.x")
+    begin = builder.gep(memory, [number(0), number(at * THREADS_PER_BLOCK)])
+    elements = builder.bitcast(begin, ir.PointerType(element, addrspace=space))
+    own = builder.gep(elements, [builder.call(thread, [])])
+    return builder.addrspacecast(own, element.as_pointer()), THREADS_PER_BLOCK
 
 
 def _steps(state_class: type) -> dict[str, Any]:
@@ -87,6 +109,17 @@ def _steps(state_class: type) -> dict[str, Any]:
 def _forbid_contraction() -> None:
     compile_ir = nvvm.compile_ir
     nvvm.compile_ir = lambda ir, **options: compile_ir(ir, **options | {"fma": False})
+
+
+def _keep_memory_known() -> None:
+    """Let the compiler see which memory strided arrays lie in, where Numba adds up numbers."""
+
+    def pointer_add(builder: Any, pointer: Any, offset: Any, return_type: Any = None) -> Any:
+        offset = cgutils.intp_t(offset) if isinstance(offset, int) else offset
+        moved = builder.gep(builder.bitcast(pointer, cgutils.voidptr_t), [offset])
+        return builder.bitcast(moved, return_type or pointer.type)
+
+    cgutils.pointer_add = pointer_add
 
 
 def _assume_device(capability: tuple[int, int]) -> None:

@@ -24,6 +24,8 @@ from pairup.simulation.batches.array_intrinsics import make_intrinsics
 from pairup.simulation.batches.layout import Layout
 from pairup.simulation.batches.loop_source import COPIES, define_loop
 
+_SHARERS = 2  # elements lie apart here too, as if another thread had those between
+
 
 def interpreted_loop(layout: Layout) -> Callable[..., None]:
     """Return the loop as plain Python."""
@@ -46,6 +48,10 @@ def _array_at(address: int, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
 
 def _shaped(memory: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     return memory[: int(np.prod(shape))].reshape(shape)
+
+
+def _shared_memory(builder: Any, element: Any, count: int, at: int) -> tuple[Any, int]:
+    return cgutils.alloca_once(builder, element, size=count * _SHARERS), _SHARERS
 
 
 def _first(count: int, spread: int) -> int:
@@ -86,7 +92,7 @@ def _compile(function: Callable[..., Any]) -> Any:
 def _compiled_names() -> dict[str, Any]:
     functions: dict[str, Any] = COPIES | {"first": _first, "step": _step}
     return {
-        **make_intrinsics(intrinsic, types, cgutils, populate_array),
+        **make_intrinsics(intrinsic, types, cgutils, populate_array, _shared_memory),
         **{name: _compile(function) for name, function in functions.items()},
         "play_rounds": play_rounds,
         "set_available": set_available,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,13 +22,20 @@ Size = int | str  # a constant, or the name of a size
 class Leaf:
     """An array of a replication; `capacity` is the greatest number of its elements.
 
-    The loop works on a copy of each array, or in place where it is large or may grow.
+    The loop works on a copy of each array, or in place where it is large or may grow. A copy with
+    `shared_at` lies in memory that threads share, so many bytes into a thread's part of it.
     """
 
     dtype: str
     shape: tuple[Size, ...]
     capacity: int
     in_place: bool = False
+    shared_at: int | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Greatest size in bytes."""
+        return self.capacity * np.dtype(self.dtype).itemsize
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,11 @@ class Layout:
     def leaves(self) -> list[Leaf]:
         """All leaves in order."""
         return leaves(self.trees)
+
+    @property
+    def shared_bytes(self) -> int:
+        """Size of a thread's part of the shared memory."""
+        return sum(leaf.nbytes for leaf in self.leaves if leaf.shared_at is not None)
 
     def sizes(self, trees: tuple[Any, ...]) -> list[int] | None:
         """Return the sizes of a replication in the order of `names`; None if it does not fit."""
@@ -79,12 +91,19 @@ def _with_leaves(tree: Any, new: Iterator[Any]) -> Any:
 
 
 def make_layout(
-    samples: Sequence[tuple[Any, ...]], growing: Sequence[bool], max_bytes: float = math.inf
+    samples: Sequence[tuple[Any, ...]],
+    growing: Sequence[bool],
+    is_indexed: Sequence[bool],
+    max_bytes: float = math.inf,
+    shared_bytes: int = 0,
 ) -> Layout:
     """Lay out replications of which some samples are given, for different numbers of players.
 
     Of each array `growing` says whether its sizes may change while it is played. Those arrays, and
-    arrays of more than `max_bytes`, are used in place if `max_bytes` is finite.
+    arrays of more than `max_bytes`, are used in place if `max_bytes` is finite. `is_indexed` says
+    whether its elements are looked up, by player or couple: the smallest of those arrays lie in
+    shared memory, of which each replication has `shared_bytes`. A compiler keeps others in
+    registers.
     """
     names: dict[Any, str] = {}
 
@@ -104,7 +123,18 @@ def make_layout(
         )
         capacity = max(array.size for array in arrays)
         made.append(Leaf(arrays[0].dtype.str, shape, capacity, grows or largest > max_bytes))
+    made = _shared(made, is_indexed, shared_bytes)
     return Layout(with_leaves(samples[0], made), tuple(names.values()))
+
+
+def _shared(made: Sequence[Leaf], is_indexed: Sequence[bool], room: int) -> list[Leaf]:
+    """Let the smallest arrays that are indexed lie in shared memory, as far as there is room."""
+    placed, at = list(made), 0
+    for place, leaf in sorted(enumerate(made), key=lambda each: each[1].nbytes):
+        if is_indexed[place] and not leaf.in_place and at + leaf.nbytes <= room:
+            placed[place] = replace(leaf, shared_at=at)
+            at += leaf.nbytes
+    return placed
 
 
 def stacked(replications: Sequence[Any]) -> list[NDArray[Any]]:

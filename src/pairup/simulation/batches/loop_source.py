@@ -6,7 +6,8 @@ back; the steps are those of `play_rounds`. A target supplies the functions that
 
 - `first(count, spread)` and `step(spread)`: which replications this thread plays;
 - `array_at(address, shape, dtype)`: the array at an address;
-- `local_array(capacity, dtype)`: memory of the thread's own, and `shaped(memory, shape)`;
+- `local_array(capacity, dtype)`: memory of the thread's own, or its part of the memory that threads
+  share, `shared_array(capacity, dtype, at)`; and `shaped(memory, shape)`;
 - `take`, `give`, `copy`, `fill`: see below;
 - `play_rounds` and `set_available`.
 """
@@ -64,9 +65,12 @@ def _taking(place: int, leaf: Leaf, entry: int) -> list[str]:
             f"    fill(b{place}, {start}, r)",
             f"v{place} = array_at(table[{entry}], ({shape}count), {dtype})[{axes}r]",
         ]
+    capacity, at = max(leaf.capacity, 1), leaf.shared_at
+    local = f"local_array({capacity}, {dtype})"
+    shared = f"shared_array({capacity}, {dtype}, {at})"
     return [
         *lines,
-        f"m{place} = local_array({max(leaf.capacity, 1)}, {dtype})",
+        f"m{place} = {local if at is None else shared}",
         f"if table[{entry + 1}] != 0:",
         f"    copy(m{place}, {start})",
         "else:",

@@ -15,6 +15,7 @@ from pairup.simulation.batches.machine_code import get_machine_code
 
 _ENTRY, _THREADS = "pairup_loop", 64  # as in `cuda_target`, which only a compiler imports
 _MAX_LOCAL_BYTES = 8_192  # an array up to this size is copied into the memory of its thread
+_SHARED_BYTES = 850  # of the fast memory of a multiprocessor, for each of 256 threads
 _WARP = 32  # threads that take each step together
 _WARPS = 2  # per multiprocessor, up to which replications have some for themselves
 
@@ -22,9 +23,14 @@ Loop = Callable[[int, int, Any], None]  # takes a round, a number of replication
 
 
 class Memory(Protocol):
-    """Where batches lie. Arrays of more than `max_local_bytes` are used in place."""
+    """Where batches lie. Arrays of more than `max_local_bytes` are used in place.
+
+    Of the memory that threads share, a replication has `shared_bytes`: the same speed whichever
+    elements of an array the threads ask for.
+    """
 
     max_local_bytes: float
+    shared_bytes: int
 
     @property
     def free_bytes(self) -> int:
@@ -54,6 +60,8 @@ class HostMemory:
 
     def __init__(self, compiled: bool = True) -> None:
         self._make = compiled_loop if compiled else interpreted_loop
+        # Interpreted, arrays in shared memory would be of another type: all steps compiled again.
+        self.shared_bytes = _SHARED_BYTES if compiled else 0
 
     def put(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return the array in C order."""
@@ -81,6 +89,7 @@ class DeviceMemory:
     """The memory of a GPU. Each thread that plays has one of its own."""
 
     max_local_bytes: float = _MAX_LOCAL_BYTES
+    shared_bytes = _SHARED_BYTES
 
     def __init__(self) -> None:
         self.device = open_device()
@@ -109,12 +118,14 @@ class DeviceMemory:
 
     def make_loop(self, layout: Layout) -> Loop:
         """Compile the loop of a layout, or find it compiled."""
-        function = self.device.load(get_machine_code(layout, self.device.capability), _ENTRY)
+        shared = layout.shared_bytes * _THREADS
+        code = get_machine_code(layout, self.device.capability)
+        function = self.device.load(code, _ENTRY, shared)
 
         def play(until: int, count: int, table: DeviceArray) -> None:
             spread = self._spread(count)
-            blocks = -(-count * spread // _THREADS)
-            self._queue.launch(function, blocks, _THREADS, (until, count, spread, table.address))
+            grid = -(-count * spread // _THREADS), _THREADS, shared
+            self._queue.launch(function, grid, (until, count, spread, table.address))
 
         return play
 
