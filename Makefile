@@ -26,6 +26,7 @@ test: lint browser typescript  ## run all checks, tests and doctests
 	$(BIN)/pytest -n 2 --dist worksteal
 
 # Not part of `make test`: all but CUDA itself is tested there, on any machine.
+test-gpu: SHELL := bash
 test-gpu: $(READY)  ## run the tests that need an NVIDIA GPU; the log goes to build/test-gpu.log
 	@mkdir -p build
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[cuda]'

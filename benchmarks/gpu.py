@@ -23,10 +23,10 @@ from pairup.simulation.round_timer import time_rounds
 
 POLICIES: dict[str, Policy] = {
     "V2 UCB": Unimodal(index="ucb", clock="round"),
-    "V2 KL": Unimodal(),
-    "UTS": UnimodalThompson(),
     "SAM": SAM(),
     "Rank one": RankOneThompson(),
+    "V2 KL": Unimodal(),
+    "UTS": UnimodalThompson(),
 }
 PAIRS = (4, 10)
 ROUNDS, REPLICATIONS, COMPARED = 10_000, 65_536, 1_000
@@ -51,25 +51,26 @@ def measure(rounds: int, replications: int) -> Iterator[dict[str, str]]:
 
 def _play(name: str, pairs: int, rounds: int, replications: int) -> tuple[Batch, float]:
     """Play; returns the batch, and when all replications had been started."""
-    batch = Batch(_problem(pairs), POLICIES[name], rounds, 0, range(replications), DeviceMemory())
+    batch = Batch(problem(pairs), POLICIES[name], rounds, 0, range(replications), DeviceMemory())
     started = time.perf_counter()
     batch.play_to(rounds)
     return batch, started
 
 
-def _problem(pairs: int) -> Problem:
+def problem(pairs: int) -> Problem:
+    """Return the problem of so many couples that is played."""
     return Problem.from_zero(pairs, 0.1)
 
 
 def _row(name: str, pairs: int, rounds: int, replications: int) -> dict[str, str]:
-    problem, policy = _problem(pairs), POLICIES[name]
+    played, policy = problem(pairs), POLICIES[name]
     began = time.perf_counter()
     batch, started = _play(name, pairs, rounds, replications)
     seconds = time.perf_counter() - began
     rate = rounds * replications / seconds
-    play_replications(problem, policy, 1, range(1), 0, [1])  # compiled
-    nanoseconds, _ = time_rounds(problem, policy, rounds, seconds=1.0)
-    expected = simulate(problem, policy, rounds, COMPARED, checkpoints=[rounds])
+    play_replications(played, policy, 1, range(1), 0, [1])  # compiled
+    nanoseconds, _ = time_rounds(played, policy, rounds, seconds=1.0)
+    expected = simulate(played, policy, rounds, COMPARED, checkpoints=[rounds])
     same = np.array_equal(batch.regret[:COMPARED], expected.regret[:, -1])
     budget = BUDGET.get((name, pairs))
     return {

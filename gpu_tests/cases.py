@@ -10,6 +10,7 @@ from tests.support.policy_variants import two_sided_variants, variants
 SEED = 5
 CHECKPOINTS = [1, 17, 300]
 ROUNDS, REPLICATIONS = 300, 1_000
+PLANNED_REPLICATIONS = 20  # of policies whose plans the host makes, in a second for each
 ONE_SIDE = (
     Problem.from_zero(2, 0.1),
     Problem.from_zero(4, 0.1),
@@ -39,6 +40,12 @@ def _fits(policy: Policy, problem: Problem) -> bool:
     except pairup.errors.PolicyError:
         return False
     return True
+
+
+def replications(policy: Policy) -> int:
+    """Return how many replications of a policy are compared."""
+    plans = type(policy).replan is not Policy.replan
+    return PLANNED_REPLICATIONS if plans else REPLICATIONS
 
 
 def compile_for_cpu(place: int) -> None:

@@ -3,15 +3,14 @@
 import numpy as np
 import pytest
 
-from gpu_tests.cases import CHECKPOINTS, REPLICATIONS, ROUNDS, SEED, cases
-from pairup import Problem, RankOneThompson, get_policy, policy_names, run_experiment, simulate
-from tests.support.experiments.races import race
+from gpu_tests.cases import CHECKPOINTS, ROUNDS, SEED, cases, replications
+from pairup import Problem, RankOneThompson, get_policy, policy_names, simulate
 
 
-def assert_same(problem, policy, rounds, replications, checkpoints):
+def assert_same(problem, policy, rounds, count, checkpoints):
     settings = {"seed": SEED, "checkpoints": checkpoints}
-    cpu = simulate(problem, policy, rounds, replications, **settings)
-    gpu = simulate(problem, policy, rounds, replications, **settings, engine="cuda")
+    cpu = simulate(problem, policy, rounds, count, **settings)
+    gpu = simulate(problem, policy, rounds, count, **settings, engine="cuda")
     assert np.array_equal(cpu.regret, gpu.regret)
     assert np.array_equal(cpu.games, gpu.games)
 
@@ -20,7 +19,7 @@ def assert_same(problem, policy, rounds, replications, checkpoints):
     ("policy", "problem"), cases(), ids=lambda each: getattr(each, "name", None) and str(each)
 )
 def test_a_gpu_has_the_bits_of_the_cpu(policy, problem):
-    assert_same(problem, policy, ROUNDS, REPLICATIONS, CHECKPOINTS)
+    assert_same(problem, policy, ROUNDS, replications(policy), CHECKPOINTS)
 
 
 def test_every_registered_policy_is_tested():
@@ -44,11 +43,3 @@ def test_graphs_changes_and_rates_of_couples_have_the_bits_of_the_cpu(name, prob
 
 def test_few_replications_of_many_rounds_have_the_bits_of_the_cpu():
     assert_same(Problem.from_zero(4, 0.1), RankOneThompson(), 20_000, 5, [20_000])
-
-
-def test_work_units_of_a_gpu_are_those_of_a_cpu(tmp_path):
-    run_experiment(race(200, 2), tmp_path / "mixed", engine="cuda")
-    run_experiment(race(200, 4), tmp_path / "mixed")
-    run_experiment(race(200, 4), tmp_path / "cpu")
-    mixed, cpu = ((tmp_path / each / "results.parquet").read_bytes() for each in ("mixed", "cpu"))
-    assert mixed == cpu
