@@ -1,8 +1,10 @@
 """What is missing is said in one line; each case is a process of its own."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -29,10 +31,8 @@ def test_without_a_gpu_one_line_says_so(environment, missing):
 
 
 def test_ctrl_c_ends_a_run_within_seconds():
-    import signal
-    import time
-
     program = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"  # if ignored
         "from pairup import *; simulate(Problem([0.9, 0.2]), SAM(), 10, 1, engine='cuda');"
         "print('ready', flush=True);"
         "simulate(Problem([0.9, 0.2]), SAM(), 10**9, 64, engine='cuda')"
