@@ -12,11 +12,12 @@ import sys
 from pairup import Problem, SAM, Uniform, simulate
 from pairup.kernels.runtime.compilation import cache_folder
 from pairup.kernels.simulation_loop import play_rounds
-from pairup.simulation.compile_ahead import compile_ahead
+from pairup.simulation import compile_ahead
 
+compile_ahead.MIN_CORES = 1
 problem = Problem([0.9, 0.7, 0.5, 0.3])
 policies = [SAM(), Uniform()][: int(sys.argv[1])]
-compile_ahead([(problem, policy) for policy in policies])
+compile_ahead.compile_ahead([(problem, policy) for policy in policies])
 marks = len(list(cache_folder().glob("loop-*")))
 for policy in policies:
     simulate(problem, policy, 5, 1)

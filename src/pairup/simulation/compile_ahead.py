@@ -26,6 +26,7 @@ from pairup.simulation.playthrough import play_replications, start_state
 from pairup.simulation.replication import new_replication, replicated_columns, replicated_graph
 
 Game = tuple[Problem, Policy]
+MIN_CORES = 4  # with fewer, processes take from each other what they gain
 
 
 def compile_ahead(games: Iterable[Game]) -> None:
@@ -34,6 +35,8 @@ def compile_ahead(games: Iterable[Game]) -> None:
     Policies from elsewhere are left to this process, which alone knows their code. So is what
     cannot be compiled: the error shows where it is played.
     """
+    if (os.cpu_count() or 1) < MIN_CORES:
+        return
     ours = (game for game in games if is_ours(type(game[1])))
     missing = {mark: game for game in ours if not (mark := _mark(*game)).exists()}
     if len(missing) < 2:
