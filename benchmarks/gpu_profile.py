@@ -5,8 +5,8 @@
 Needs Nsight Compute (`ncu`) and the right to read the counters of the card. Each row is one launch
 of some rounds, after a few hundred others, of as many replications as fit at once. `bytes` go to
 and from the card's memory per round; `instructions` are those of a warp per round; `issued` is the
-share of the slots for instructions that were used; `threads` of a warp's 32 take part in one on
-average. The rest says what a warp waits for, as shares of its time.
+share of the slots for instructions that were used; `threads` is how many of a warp's 32 execute an
+instruction, on average. The rest says what a warp waits for, as shares of its time.
 """
 
 from __future__ import annotations

@@ -6,10 +6,11 @@ import pytest
 
 from pairup import RankOneThompson
 from pairup.kernels.rank_one_couples import DenseCouples, SparseCouples
-from pairup.kernels.rank_one_posterior import _gain
+from pairup.kernels.rank_one_posterior import _accepts, _gain
 from pairup.kernels.runtime.dispatch import observe_answers_step, observe_step
+from pairup.kernels.runtime.logarithm import log
 from pairup.kernels.stable_sort import sort_by_values
-from pairup.kernels.state_layout import ANSWERED, EXPLORING, PRIOR_A, PRIOR_B
+from pairup.kernels.state_layout import ANSWERED, EXPLORING, OUTCOMES, PRIOR_A, PRIOR_B
 from pairup.policies.base import StartContext
 from tests.support.twins import streams
 from tests.support.twins.compiled import Compiled
@@ -140,6 +141,30 @@ def test_what_a_wild_move_gains_is_off_by_no_more_than_it_says(players):
         assert error < 0.01, "no use: nearly all moves would be unclear"
         kinds.add((error > 0.0, rough == exact))
     assert {(False, True), (True, False)} <= kinds
+
+
+@pytest.mark.parametrize("outcomes", [1.0, 2.0**-30], ids=["fresh", "faded"])
+def test_a_wild_move_is_accepted_as_if_it_was_valued_exactly(outcomes):
+    """Also where the luck is within a hair of the gain, and of rates next to 1."""
+    random, rough = np.random.default_rng(7), 0
+    state = Compiled(RankOneThompson(), 8, np.uint64(3), horizon=1_000).state
+    state.figures[OUTCOMES] = outcomes
+    for _ in range(100):
+        couples = np.sort(random.permutation(8).reshape(-1, 2), axis=1)
+        observe_step(state, couples, random.random(4) < 0.3)
+    for _ in range(3_000):
+        state.rates[:8] = 1.0 - random.random(8) * 10.0 ** random.uniform(-9, 0, 8)
+        state.moved[:8] = state.rates[:8]
+        i, j = (np.uint32(each) for each in random.integers(0, 8, 2))
+        state.moved[i], state.moved[j] = 1.0 - random.random(2) * 10.0 ** random.uniform(-9, 0, 2)
+        moves = {i, j}
+        rough += any(_gain(state, each, 0)[1] > 0.0 for each in moves)
+        exact = sum(_gain(state, each, 1)[0] for each in ([i] if i == j else [i, j]))
+        luck = random.random()
+        won = np.log(luck) - exact + random.normal() * 10.0 ** random.uniform(-14, 1)
+        expected = won + exact >= 0.0 or log(luck) < won + exact
+        assert _accepts(state, i, j, won, luck) == expected
+    assert rough > 1_000
 
 
 def test_some_of_the_players_are_matched():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
@@ -13,7 +13,6 @@ from typing import Any
 from pairup.errors import SimulationError
 from pairup.experiments.unit_groups import MAX_AT_ONCE, UnitGroup
 from pairup.experiments.work_units import WorkUnit
-from pairup.simulation.compile_ahead import compile_ahead
 from pairup.simulation.playthrough import play_replications
 
 
@@ -21,35 +20,28 @@ from pairup.simulation.playthrough import play_replications
 def thread_executor(units: Sequence[WorkUnit]) -> Iterator[Executor]:
     """Start threads, one per core; the compiled loop releases the GIL."""
     # Compiled here once: threads that all find no machine code would each compile it.
-    compile_ahead((unit.problem, unit.policy) for unit in _one_of_each_entry(units))
-    for unit in _one_of_each_entry(units):
+    for unit in {unit.entry_index: unit for unit in units}.values():
         play_replications(unit.problem, unit.policy, 1, range(1), unit.seed, [1])
     with ThreadPoolExecutor(min(os.cpu_count() or 1, len(units))) as threads:
         yield threads
-
-
-def _one_of_each_entry(units: Iterable[WorkUnit]) -> Iterable[WorkUnit]:
-    return {unit.entry_index: unit for unit in units}.values()
 
 
 @contextmanager
 def gpu_executor(groups: Sequence[UnitGroup]) -> Iterator[Executor]:
     """Start a thread for each group that a GPU plays, and one per core for the others."""
     on_gpu = sum(group.engine == "cuda" for group in groups)
-    by_cores = [unit for group in groups if group.engine == "cpu" for unit in group.units]
     with (
         ThreadPoolExecutor(min(on_gpu, MAX_AT_ONCE) or 1) as gpu,
         ThreadPoolExecutor(os.cpu_count() or 1) as cores,
     ):
-        games = [(unit.problem, unit.policy) for unit in _one_of_each_entry(by_cores)]
-        yield ThreadsByEngine(gpu, cores, cores.submit(compile_ahead, games))
+        yield ThreadsByEngine(gpu, cores)
 
 
 class ThreadsByEngine(Executor):
     """Threads that wait for a GPU, and threads that compute."""
 
-    def __init__(self, gpu: Executor, cores: Executor, compiled: Future[None]) -> None:
-        self._gpu, self._cores, self._compiled = gpu, cores, compiled
+    def __init__(self, gpu: Executor, cores: Executor) -> None:
+        self._gpu, self._cores = gpu, cores
         self._compiling: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
 
     def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
@@ -61,7 +53,6 @@ class ThreadsByEngine(Executor):
 
     def _compute(self, function: Any, group: UnitGroup, *arguments: Any, **options: Any) -> Any:
         """Play a round first, alone: threads that find no machine code would each compile it."""
-        self._compiled.result()
         unit = group.units[0]
         with self._compiling[unit.entry_index]:
             play_replications(unit.problem, unit.policy, 1, range(1), unit.seed, [1])

@@ -34,7 +34,9 @@ _REACH = 4.3  # makes a move of about 2.4 standard deviations, the best in one d
 _MIN_RATE = 1e-30
 _TAME = 0.1  # up to here the series below reaches the last bit
 _WILD = 0.4  # ... and up to here the seventh digit
-_ROUGHNESS = 2e-6  # ten times what is off then, or after four operations in single precision
+_CANCELLED = 1e-6  # with less than this left of 2, too few digits are left for that
+_ROUGHNESS = 2e-6  # at least ten times what is off then, or after four operations with float32
+_ROUNDING = 1e-12  # more than the sums are off
 _T1, _T2, _T3, _T4, _T5, _T6, _T7 = 2 / 3, 2 / 5, 2 / 7, 2 / 9, 2 / 11, 2 / 13, 2 / 15
 
 
@@ -133,10 +135,11 @@ def _move(state, i, j):
     up, down = rates[i] * factor, rates[j] / factor
     if not (_MIN_RATE < up < 1.0 and (i == j or _MIN_RATE < down < 1.0)):
         return
-    # The logarithm of a rate has its own rate as density if the rate is uniform: a, not a - 1.
-    accepted = state.accepted[i] * state.figures[OUTCOMES] + state.figures[PRIOR_A]
     here, there, missed = np.uint64(0), np.uint64(0), 0.0
-    if i != j:
+    if i == j:
+        # The logarithm of a rate has its own rate as density if the rate is uniform: a, not a - 1.
+        accepted = state.accepted[i] * state.figures[OUTCOMES] + state.figures[PRIOR_A]
+    else:
         accepted = (state.accepted[i] - state.accepted[j]) * state.figures[OUTCOMES]
         here, there = at(couples, i, place(couples, i, j)), at(couples, j, place(couples, j, i))
         missed = couples.missed[here]
@@ -152,13 +155,15 @@ def _move(state, i, j):
 
 @kernel
 def _accepts(state, i, j, won, luck):
-    """Whether a move is accepted that gains `won` in what was accepted."""
+    """Whether to accept a move that gains `won` from what was accepted."""
     for exact in range(2):
-        missed, error = 0.0, 0.0
+        missed, error, size = 0.0, 0.0, 0.0
         for turn in range(1 + (i != j)):
             gain, off = _gain(state, j if turn else i, exact)
-            missed, error = missed + gain, error + off
+            missed, error, size = missed + gain, error + off, size + abs(gain)
         gain = won + missed
+        if error > 0.0:
+            error += _ROUNDING * (1.0 + abs(won) + size)
         if gain >= error:
             return True
         least = log(luck)
@@ -197,8 +202,8 @@ def _series(s):
 def _gain(state, i, exact):
     """Log-likelihood that a move gains in what was missed, by player i and in its couples.
 
-    Returned is also by how much it may be off, if it need not be `exact`: most moves that take long
-    to value are clear.
+    Also returns a bound on the error, which is 0 if `exact`: most moves that are expensive to value
+    are clear-cut.
     """
     couples, rate, moved = state.couples, state.rates[i], state.moved[i]
     start, length = row_start(couples, i), row_length(couples, i)
@@ -210,13 +215,14 @@ def _gain(state, i, exact):
         j = partner(couples, i, x)
         before, after = rate * state.rates[j], moved * state.moved[j]
         # ln((1 - after) / (1 - before)) = 2 atanh s
-        s = (before - after) / (2.0 - before - after)
+        rest = 2.0 - before - after
+        s = (before - after) / rest
         wild |= (abs(s) > _TAME) & (terms[x] > 0.0)
-        fierce |= (abs(s) > _WILD) & (terms[x] > 0.0)
+        fierce |= ((abs(s) > _WILD) | (rest < _CANCELLED)) & (terms[x] > 0.0)
         terms[x] *= _series(s)
     if wild and exact:
         _exact_terms(state, i)
-    elif fierce:
+    elif wild and fierce:
         error = _rough_terms(state, i) * state.figures[OUTCOMES]
     elif wild:
         error = _ROUGHNESS * state.unsure[i] * state.figures[OUTCOMES]

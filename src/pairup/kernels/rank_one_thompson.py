@@ -75,8 +75,8 @@ class RankOneState(NamedTuple):
     """State of `RankOneThompson`.
 
     What was observed is counted in weights; see `kernels.rank_one_evidence`. Slots beyond the
-    players' fill the last four lanes and have no couples. What the moves of the chain use most
-    comes first: a GPU has fast memory for the first few.
+    players' fill the last four lanes and have no couples. Of arrays of equal size a GPU has fast
+    memory for the first: what the moves of the chain use most.
     """
 
     couples: DenseCouples | SparseCouples

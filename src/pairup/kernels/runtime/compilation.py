@@ -5,7 +5,6 @@ cached function, yet our loops inline kernels from other files. So the cache liv
 named after a digest of *all* kernel sources: any edit starts a fresh folder.
 """
 
-import functools
 import hashlib
 import os
 import shutil
@@ -62,25 +61,23 @@ def _delete_oldest(root):
 _FOLDER = str(cache_folder())
 
 
-@functools.cache  # once
-def say_compiling():
-    """Say on standard error, where that is a terminal, that kernels are being compiled."""
-    if sys.stderr.isatty():
-        print(
-            "pairup: compiling kernels, which takes up to a minute once on this machine "
-            f"(they are kept in {_FOLDER})",
-            file=sys.stderr,
-        )
-
-
 class _CompileNotice(event.Listener):  # type: ignore[misc] # Numba is not annotated
-    """Hears when a kernel is compiled."""
+    """Says once on standard error, where that is a terminal, that kernels are being compiled."""
+
+    _silent = False
 
     def on_start(self, event):
         """A function is about to be compiled: it was not found in the cache."""
         cache = event.data["dispatcher"].stats.cache_path
-        if cache is not None and cache.startswith(_FOLDER):
-            say_compiling()
+        if self._silent or cache is None or not cache.startswith(_FOLDER):
+            return
+        self._silent = True
+        if sys.stderr.isatty():
+            print(
+                "pairup: compiling kernels, which takes up to a minute once on this machine "
+                f"(they are kept in {_FOLDER})",
+                file=sys.stderr,
+            )
 
     def on_end(self, event):
         """Nothing to say."""

@@ -15,14 +15,18 @@ def make_intrinsics(
 ) -> dict[str, Any]:
     """Make the intrinsics from what Numba, or its part for GPUs, makes them of.
 
-    `shared_memory` builds the address of this thread's first element of an array of so many, which
-    lies so many bytes into each thread's part, and tells how many threads there are.
+    `shared_memory(builder, element, count, at)` builds the address of this thread's first element
+    of an array that begins `at` bytes into each thread's part, and returns it with the number of
+    threads that share.
     """
 
     def array_value(
         context: Any, builder: Any, made: Any, data: Any, shape: Any, stride: Any = None
     ) -> Any:
-        """Build an array of a type in C order; `stride` is from an element to the next, if wide."""
+        """Build an array of a type in C order.
+
+        `stride` is the number of bytes between neighbouring elements, by default the size of one.
+        """
         size = context.get_abi_sizeof(context.get_data_type(made.dtype))
         width = context.get_constant(types.intp, size)
         strides = [width if stride is None else stride]
@@ -83,7 +87,7 @@ def make_intrinsics(
     def shared_array(typing_context: Any, capacity: Any, dtype: Any, at: Any) -> Any:
         """Return this thread's part of an array in shared memory; its capacity is a constant.
 
-        Neighbouring threads have neighbouring elements, so that none waits for another.
+        Neighbouring threads have neighbouring elements, which can be read at the same time.
         """
         if not all(isinstance(each, types.IntegerLiteral) for each in (capacity, at)):
             return None  # Numba asks again, with the constants

@@ -47,7 +47,8 @@ class BatchStart(StartContext):
 
     def keys(self, count: int) -> NDArray[np.uint64]:
         """Return keys of as many streams of the policy's own, for each replication."""
-        return np.stack([stream_words(self.key, purpose) for purpose in range(count)])
+        each = [stream_words(self.key, purpose) for purpose in range(count)]
+        return np.array(each, np.uint64)
 
 
 class Batch:

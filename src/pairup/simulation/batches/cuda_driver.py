@@ -97,6 +97,7 @@ class Device:
         self.capability = (ask("COMPUTE_CAPABILITY_MAJOR"), ask("COMPUTE_CAPABILITY_MINOR"))
         check_versions(self.name, self.capability, _checked(driver.cuDriverGetVersion()))
         self.multiprocessors = ask("MULTIPROCESSOR_COUNT")
+        self.shared_bytes = ask("MAX_SHARED_MEMORY_PER_MULTIPROCESSOR")
         self.context = _checked(driver.cuDevicePrimaryCtxRetain(device))
         self._functions: dict[bytes, Any] = {}
         self._streams: list[Any] = []
@@ -208,7 +209,7 @@ class Queue:
     def launch(self, function: Any, grid: tuple[int, int, int], arguments: tuple[int, ...]) -> None:
         """Run a kernel of 64-bit integers, and wait for it.
 
-        `grid` has its blocks, the threads of each, and the bytes that those share.
+        `grid` is the number of blocks, of the threads of a block, and of the bytes that they share.
         """
         values = np.array(arguments, np.int64)
         places = np.arange(len(values), dtype=np.uint64) * 8 + np.uint64(values.ctypes.data)

@@ -25,12 +25,14 @@ from numba.cuda.np.arrayobj import populate_array
 from pairup.kernels.runtime.foreign_steps import steps_of
 from pairup.kernels.simulation_loop import play_rounds
 from pairup.simulation.batches.array_intrinsics import make_intrinsics
-from pairup.simulation.batches.layout import Layout
+from pairup.simulation.batches.layout import (
+    BLOCKS_PER_MULTIPROCESSOR,
+    THREADS_PER_BLOCK,
+    Layout,
+)
 from pairup.simulation.batches.loop_source import COPIES, define_loop
 
 ENTRY = "pairup_loop"  # name of the kernel in the machine code
-THREADS_PER_BLOCK = 64
-_BLOCKS_PER_MULTIPROCESSOR = 4  # whose threads share its memory; they have up to 255 registers
 
 
 def compile_loop(layout: Layout, capability: tuple[int, int]) -> bytes:
@@ -49,7 +51,7 @@ def compile_to_ptx(layout: Layout, capability: tuple[int, int]) -> str:
     _assume_device(capability)
     _keep_memory_known()
     loop = define_loop(layout, _target(layout))
-    bounds = (THREADS_PER_BLOCK, _BLOCKS_PER_MULTIPROCESSOR)
+    bounds = (THREADS_PER_BLOCK, BLOCKS_PER_MULTIPROCESSOR)
     text, _ = cuda.compile_ptx(loop, (types.int64,) * 4, cc=capability, launch_bounds=bounds)
     (name,) = re.findall(r"\.entry\s+(\w+)", text)
     return str(text).replace(name, ENTRY)
@@ -112,7 +114,10 @@ def _forbid_contraction() -> None:
 
 
 def _keep_memory_known() -> None:
-    """Let the compiler see which memory strided arrays lie in, where Numba adds up numbers."""
+    """Compute addresses in strided arrays by pointer arithmetic.
+
+    Numba goes through integers, after which the compiler no longer knows which memory they are in.
+    """
 
     def pointer_add(builder: Any, pointer: Any, offset: Any, return_type: Any = None) -> Any:
         offset = cgutils.intp_t(offset) if isinstance(offset, int) else offset

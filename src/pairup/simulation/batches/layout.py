@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Size = int | str  # a constant, or the name of a size
+THREADS_PER_BLOCK = 64  # of a GPU: those that share memory
+BLOCKS_PER_MULTIPROCESSOR = 4  # with up to 255 registers for each thread
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,17 @@ from numpy.typing import NDArray
 
 from pairup.simulation.batches.cuda_driver import DeviceArray, Queue, open_device
 from pairup.simulation.batches.host_target import compiled_loop, interpreted_loop
-from pairup.simulation.batches.layout import Layout
+from pairup.simulation.batches.layout import (
+    BLOCKS_PER_MULTIPROCESSOR,
+    THREADS_PER_BLOCK,
+    Layout,
+)
 from pairup.simulation.batches.machine_code import get_machine_code
 
-_ENTRY, _THREADS = "pairup_loop", 64  # as in `cuda_target`, which only a compiler imports
+_ENTRY = "pairup_loop"  # as in `cuda_target`, which only a compiler imports
 _MAX_LOCAL_BYTES = 8_192  # an array up to this size is copied into the memory of its thread
-_SHARED_BYTES = 850  # of the fast memory of a multiprocessor, for each of 256 threads
+_MAX_SHARED_BYTES = 850  # of a replication: more would leave too little for the first cache
+_RESERVED_BYTES = 1_024  # of shared memory, by the driver, for each block
 _WARP = 32  # threads that take each step together
 _WARPS = 2  # per multiprocessor, up to which replications have some for themselves
 
@@ -25,8 +30,8 @@ Loop = Callable[[int, int, Any], None]  # takes a round, a number of replication
 class Memory(Protocol):
     """Where batches lie. Arrays of more than `max_local_bytes` are used in place.
 
-    Of the memory that threads share, a replication has `shared_bytes`: the same speed whichever
-    elements of an array the threads ask for.
+    Of the memory that threads share, a replication has `shared_bytes`: as fast where the threads
+    read different elements of an array as where they read the same one.
     """
 
     max_local_bytes: float
@@ -61,7 +66,7 @@ class HostMemory:
     def __init__(self, compiled: bool = True) -> None:
         self._make = compiled_loop if compiled else interpreted_loop
         # Interpreted, arrays in shared memory would be of another type: all steps compiled again.
-        self.shared_bytes = _SHARED_BYTES if compiled else 0
+        self.shared_bytes = _MAX_SHARED_BYTES if compiled else 0
 
     def put(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return the array in C order."""
@@ -89,11 +94,12 @@ class DeviceMemory:
     """The memory of a GPU. Each thread that plays has one of its own."""
 
     max_local_bytes: float = _MAX_LOCAL_BYTES
-    shared_bytes = _SHARED_BYTES
 
     def __init__(self) -> None:
         self.device = open_device()
         self._queue = Queue(self.device)
+        block = self.device.shared_bytes // BLOCKS_PER_MULTIPROCESSOR - _RESERVED_BYTES
+        self.shared_bytes = min(block // THREADS_PER_BLOCK, _MAX_SHARED_BYTES)
 
     @property
     def free_bytes(self) -> int:
@@ -118,13 +124,13 @@ class DeviceMemory:
 
     def make_loop(self, layout: Layout) -> Loop:
         """Compile the loop of a layout, or find it compiled."""
-        shared = layout.shared_bytes * _THREADS
+        shared = layout.shared_bytes * THREADS_PER_BLOCK
         code = get_machine_code(layout, self.device.capability)
         function = self.device.load(code, _ENTRY, shared)
 
         def play(until: int, count: int, table: DeviceArray) -> None:
             spread = self._spread(count)
-            grid = -(-count * spread // _THREADS), _THREADS, shared
+            grid = -(-count * spread // THREADS_PER_BLOCK), THREADS_PER_BLOCK, shared
             self._queue.launch(function, grid, (until, count, spread, table.address))
 
         return play
