@@ -173,7 +173,8 @@ def _run(
                 rounds += unit.rounds_played
             seconds = time.perf_counter() - start
             under_way = sum(each.cost * share for each, share in list(shares.items()))
-            share = min((cost + under_way) / whole, 1.0)
+            # Costs that are added up in another order need not make the whole.
+            share = 1.0 if done == len(units) else min((cost + under_way) / whole, 1.0)
             report(RunProgress(len(units), done, share, rounds, seconds))
     results = finish()
     seconds = time.perf_counter() - start
