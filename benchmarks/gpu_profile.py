@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import shutil
 import subprocess
 import sys
 
@@ -81,6 +82,8 @@ def main() -> None:
     if given.play:
         play(given.play[0], int(given.play[1]))
         return
+    if shutil.which("ncu") is None:
+        parser.error("ncu, of NVIDIA's Nsight Compute, is not on the path: install it")
     heads = ["policy", "L", *NUMBERS, *(f"waits for {wait}" for wait in WAITS)]
     print("| " + " | ".join(heads) + " |")
     print("|" + " --- |" * len(heads))
