@@ -21,7 +21,8 @@ from benchmarks.gpu import BUDGET, POLICIES, problem
 from pairup.simulation.batches.batch import Batch
 from pairup.simulation.batches.memory import DeviceMemory
 
-WARM_UP, ROUNDS, REPLICATIONS, HORIZON = 400, 20, 33_792, 10_000
+WARM_UP, ROUNDS, HORIZON = 400, 20, 10_000
+REPLICATIONS = 33_792  # 256 on each of the 132 multiprocessors of an H200
 _STALL = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
 METRICS = {
     "bytes": "dram__bytes.sum",

@@ -47,6 +47,7 @@ class Connection(H11Protocol):
         """The greatest number of open connections."""
         return self._settings.max_connections
 
+    # A transport that can be written to, as uvicorn's own protocols have it too.
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for the first request."""
         super().connection_made(transport)
