@@ -7,14 +7,14 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import pytest
 
-from gpu_tests.cases import cases, compile_for_cpu
+from gpu_tests.cases import cases, compile_for_cpu, replications
 from pairup import simulate
 
 
 def _compile_for_gpu(case):
     policy, problem = case
     try:
-        simulate(problem, policy, 1, 1, engine="cuda")
+        simulate(problem, policy, 1, replications(policy), engine="cuda")
     except Exception as error:  # the test of this case fails with it
         return f"{policy} on {problem.name}: {error}"
     return None

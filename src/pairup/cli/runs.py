@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +14,7 @@ from pairup.cli.app import AsJson, Cuda, app
 from pairup.cli.output import show, show_finals
 
 if TYPE_CHECKING:
+    from pairup.experiments.experiment import Experiment
     from pairup.simulation.simulate import Engine
 
 _PAPER = ("experiment-1", "experiment-2")
@@ -46,7 +47,7 @@ def reproduce(
     if quick:
         experiments = [each.scaled(**_QUICK) for each in experiments]
     folders = [out / each.name for each in experiments]
-    with _executor(dask) as executor:
+    with _executor(dask) as executor, _limits_compiled_aside(experiments[0]):
         summaries = [
             run_experiment(experiment, folder, executor, progress=True, engine=_engine(cuda))
             for experiment, folder in zip(experiments, folders, strict=True)
@@ -90,6 +91,19 @@ def run(
 
 def _engine(cuda: bool) -> Engine:
     return "cuda" if cuda else "cpu"
+
+
+@contextmanager
+def _limits_compiled_aside(experiment: Experiment) -> Iterator[None]:
+    """Compile what computes the limits of a report while the games are played, if that pays."""
+    from pairup.kernels.exact_matching.max_matching import solve
+    from pairup.kernels.runtime.compilation import is_on_disk
+    from pairup.side_process import are_worth_it, call_aside
+
+    with ThreadPoolExecutor(1) as thread:
+        if are_worth_it(2) and not is_on_disk(solve):
+            thread.submit(call_aside, "pairup.analysis.limits:compute_limits", experiment)
+        yield
 
 
 @contextmanager

@@ -5,55 +5,53 @@ from __future__ import annotations
 import os
 import threading
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
 from pairup.errors import SimulationError
 from pairup.experiments.unit_groups import MAX_AT_ONCE, UnitGroup
-from pairup.experiments.work_units import WorkUnit
+from pairup.simulation.compile_ahead import compile_ahead
 from pairup.simulation.playthrough import play_replications
 
 
 @contextmanager
-def thread_executor(units: Sequence[WorkUnit]) -> Iterator[Executor]:
-    """Start threads, one per core; the compiled loop releases the GIL."""
-    # Compiled here once: threads that all find no machine code would each compile it.
-    for unit in {unit.entry_index: unit for unit in units}.values():
-        play_replications(unit.problem, unit.policy, 1, range(1), unit.seed, [1])
-    with ThreadPoolExecutor(min(os.cpu_count() or 1, len(units))) as threads:
-        yield threads
-
-
-@contextmanager
-def gpu_executor(groups: Sequence[UnitGroup]) -> Iterator[Executor]:
+def local_executor(groups: Sequence[UnitGroup]) -> Iterator[Executor]:
     """Start a thread for each group that a GPU plays, and one per core for the others."""
     on_gpu = sum(group.engine == "cuda" for group in groups)
+    cores = os.cpu_count() or 1
+    entries = {group.units[0].entry_index: group.units[0] for group in groups if group.on_core}
+    games = [(unit.problem, unit.policy) for unit in entries.values()]
     with (
+        ThreadPoolExecutor(cores) as compilers,
         ThreadPoolExecutor(min(on_gpu, MAX_AT_ONCE) or 1) as gpu,
-        ThreadPoolExecutor(os.cpu_count() or 1) as cores,
+        ThreadPoolExecutor(min(cores, len(groups))) as computers,
     ):
-        yield ThreadsByEngine(gpu, cores)
+        compiled = dict(zip(entries, compile_ahead(games, compilers), strict=True))
+        yield LocalThreads(gpu, computers, compiled)
 
 
-class ThreadsByEngine(Executor):
-    """Threads that wait for a GPU, and threads that compute."""
+class LocalThreads(Executor):
+    """Threads that wait for a GPU, and threads that compute: the compiled loop releases the GIL."""
 
-    def __init__(self, gpu: Executor, cores: Executor) -> None:
-        self._gpu, self._cores = gpu, cores
+    def __init__(
+        self, gpu: Executor, computers: Executor, compiled: Mapping[int, Future[None]]
+    ) -> None:
+        self._gpu, self._computers, self._compiled = gpu, computers, compiled
         self._compiling: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
 
     def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
         """Submit a function of a group to the threads of its engine."""
         group: UnitGroup = arguments[0]
-        if group.engine == "cuda":
-            return self._gpu.submit(function, *arguments, **options)
-        return self._cores.submit(self._compute, function, *arguments, **options)
+        if group.on_core:
+            return self._computers.submit(self._compute, function, *arguments, **options)
+        return self._gpu.submit(function, *arguments, **options)
 
     def _compute(self, function: Any, group: UnitGroup, *arguments: Any, **options: Any) -> Any:
         """Play a round first, alone: threads that find no machine code would each compile it."""
         unit = group.units[0]
+        self._compiled[unit.entry_index].result()
         with self._compiling[unit.entry_index]:
             play_replications(unit.problem, unit.policy, 1, range(1), unit.seed, [1])
         return function(group, *arguments, **options)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from pairup.checks import check_choice
 from pairup.errors import PairupError, SimulationError
-from pairup.experiments.executors import ThreadsByEngine, gpu_executor, thread_executor
+from pairup.experiments.executors import LocalThreads, local_executor
 from pairup.experiments.experiment import Experiment
 from pairup.experiments.results import ReadUnit, Results, join_results, unit_rows
 from pairup.experiments.storage import RunLog, compact, hold_folder, read_part, write_part
@@ -164,7 +164,7 @@ def _run(
     groups = group_units(left, engine, share=executor is None)
     shares: dict[UnitGroup, float] = {}  # of groups under way
     done, cost, rounds = reused, 0.0, 0
-    stream = _compute(groups, executor, engine, shares)
+    stream = _compute(groups, executor, shares)
     with _progress_callback(name, progress) as report, closing(stream):
         for group, measured in stream:
             for unit, rows in zip(group.units, measured, strict=True) if group else ():
@@ -199,7 +199,6 @@ def _describe(now: RunProgress) -> str:
 def _compute(
     groups: Sequence[UnitGroup],
     executor: Executor | None,
-    engine: Engine,
     shares: dict[UnitGroup, float],
 ) -> Generator[tuple[UnitGroup | None, list[Measurements]]]:
     """Compute groups of work units and give each as it comes back; closing it stops those that run.
@@ -212,7 +211,7 @@ def _compute(
     finished: queue.SimpleQueue[Future[list[Measurements]]] = queue.SimpleQueue()
     running: dict[Future[list[Measurements]], UnitGroup] = {}
     waiting, left = iter(groups), len(groups)
-    with _pool(groups, executor, engine) as pool:
+    with _pool(groups, executor) as pool:
         try:
             while left:
                 for group in itertools.islice(waiting, _MAX_IN_FLIGHT - len(running)):
@@ -239,22 +238,18 @@ def _compute(
 
 
 def _pool(
-    groups: Sequence[UnitGroup], executor: Executor | None, engine: Engine
+    groups: Sequence[UnitGroup], executor: Executor | None
 ) -> AbstractContextManager[Executor]:
-    if executor is not None:
-        return nullcontext(executor)
-    if engine == "cuda":
-        return gpu_executor(groups)
-    return thread_executor([unit for group in groups for unit in group.units])
+    return local_executor(groups) if executor is None else nullcontext(executor)
 
 
 def _watching(
     group: UnitGroup, pool: Executor, stop: threading.Event, shares: dict[UnitGroup, float]
 ) -> dict[str, Any]:
     """Return how a thread hears that it is to stop, and tells what is done; neither can travel."""
-    if not isinstance(pool, ThreadPoolExecutor | ThreadsByEngine):
+    if not isinstance(pool, ThreadPoolExecutor | LocalThreads):
         return {}
-    if group.engine == "cpu":
+    if group.on_core:
         return {"stop": stop}
     return {"stop": stop, "show": functools.partial(shares.__setitem__, group)}
 

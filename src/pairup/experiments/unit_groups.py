@@ -29,6 +29,11 @@ class UnitGroup:
     memory_share: float = 1.0  # of a GPU, whose memory other groups use beside this one
 
     @property
+    def on_core(self) -> bool:
+        """Whether a core plays it."""
+        return self.engine == "cpu"
+
+    @property
     def cost(self) -> float:
         """Nominal cost in seconds of a core."""
         return sum(unit.cost for unit in self.units)
@@ -79,7 +84,7 @@ def compute_group(
     group: UnitGroup, stop: threading.Event | None = None, show: Show = lambda share: None
 ) -> list[Measurements]:
     """Play the replications of a group; called by workers. `show` is told the share done."""
-    if group.engine == "cpu":
+    if group.on_core:
         return [compute_unit(unit, stop) for unit in group.units]
     from pairup.simulation.batches.play import play_batches  # slow to import
 

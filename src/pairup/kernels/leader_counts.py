@@ -39,7 +39,7 @@ def fingerprint(order, couples):
     """A 64-bit hash of an ordered matching: two different ones share it once in 2**64."""
     key = np.uint64(couples)
     for k in range(couples):
-        key = word(key, (order[2 * k] << 32) | order[2 * k + 1])
+        key = word(key, (np.int64(order[2 * k]) << 32) | np.int64(order[2 * k + 1]))
     return key | np.uint64(1)  # never the mark of an empty cell
 
 

@@ -107,7 +107,7 @@ def welcome(state):
     for x in range(state.now[AVAILABLE]):
         i = slot(state.available[x])
         if state.drawn[i] == 0.0 and state.met[i] == 0.0:
-            state.rates[i] = state.moved[i] = state.mean[i] = a / (a + b)
+            state.rates[i] = state.mean[i] = a / (a + b)
             state.square[i] = a * (a + 1.0) / ((a + b) * (a + b + 1.0))
 
 

@@ -21,7 +21,15 @@ import math
 
 import numpy as np
 
-from pairup.kernels.rank_one_couples import at, partner, place, row_length, row_start, row_sum
+from pairup.kernels.rank_one_couples import (
+    LANES,
+    at,
+    partner,
+    place,
+    row_length,
+    row_start,
+    row_sum,
+)
 from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.logarithm import log
 from pairup.kernels.runtime.randomness import MANTISSA, mantissa, word
@@ -32,11 +40,9 @@ FROZEN_RATES = 16  # an even grid
 _REFIT = 1.1  # the reach of moves is fitted again when this many times more is known
 _REACH = 4.3  # makes a move of about 2.4 standard deviations, the best in one dimension
 _MIN_RATE = 1e-30
-_TAME = 0.1  # up to here the series below reaches the last bit
-_WILD = 0.4  # ... and up to here the seventh digit
-_CANCELLED = 1e-6  # with less than this left of 2, too few digits are left for that
-_ROUGHNESS = 2e-6  # at least ten times what is off then, or after four operations with float32
-_ROUNDING = 1e-12  # more than the sums are off
+_WILD = 0.4  # up to here the series below has seven digits
+_ROUGHNESS = 3e-6  # at least three times what single precision is off, of each term
+_ROUNDING = 1e-12  # more than sums are off
 _T1, _T2, _T3, _T4, _T5, _T6, _T7 = 2 / 3, 2 / 5, 2 / 7, 2 / 9, 2 / 11, 2 / 13, 2 / 15
 
 
@@ -128,42 +134,38 @@ def _frozen_information(state, i):
 @kernel
 def _move(state, i, j):
     """A Metropolis move of player i's rate, and of j's the other way; of i alone if j is i."""
-    rates, moved, couples = state.rates, state.moved, state.couples
-    reach = state.reach[i] if i == j else state.couple_reach[i]
+    rates, reach = state.rates, state.reach[i] if i == j else state.couple_reach[i]
     shift, luck = reach * (2.0 * _uniform(state) - 1.0), _uniform(state)
     factor = (1.0 + shift) / (1.0 - shift)
     up, down = rates[i] * factor, rates[j] / factor
     if not (_MIN_RATE < up < 1.0 and (i == j or _MIN_RATE < down < 1.0)):
         return
-    here, there, missed = np.uint64(0), np.uint64(0), 0.0
-    if i == j:
-        # The logarithm of a rate has its own rate as density if the rate is uniform: a, not a - 1.
-        accepted = state.accepted[i] * state.figures[OUTCOMES] + state.figures[PRIOR_A]
-    else:
-        accepted = (state.accepted[i] - state.accepted[j]) * state.figures[OUTCOMES]
-        here, there = at(couples, i, place(couples, i, j)), at(couples, j, place(couples, j, i))
-        missed = couples.missed[here]
-        couples.missed[here] = couples.missed[there] = 0.0  # their product stays as it is
-        moved[j] = down
-    moved[i] = up
-    if _accepts(state, i, j, accepted * _log_factor(shift), luck):
-        rates[i], rates[j] = moved[i], moved[j]
-    moved[i], moved[j] = rates[i], rates[j]
-    if i != j:
-        couples.missed[here] = couples.missed[there] = missed
+    if _accepts(state, i, j, up, down, shift, luck):
+        rates[j] = down  # first: player i alone goes up
+        rates[i] = up
 
 
 @kernel
-def _accepts(state, i, j, won, luck):
-    """Whether to accept a move that gains `won` from what was accepted."""
+def _accepts(state, i, j, up, down, shift, luck):
+    """Whether to accept a move to the rates `up` and `down`.
+
+    It is valued in single precision first, with a bound on the error: nearly all moves are
+    clear-cut. The others are valued exactly, so that no decision depends on what is rough.
+    """
+    outcomes = state.figures[OUTCOMES]
+    if i == j:
+        # The logarithm of a rate has its own rate as density if the rate is uniform: a, not a - 1.
+        accepted = state.accepted[i] * outcomes + state.figures[PRIOR_A]
+    else:
+        accepted = (state.accepted[i] - state.accepted[j]) * outcomes
     for exact in range(2):
-        missed, error, size = 0.0, 0.0, 0.0
+        won = accepted * _log_factor(state, shift, exact)
+        gain, size, error = won, abs(won), _ROUGHNESS * abs(won)
         for turn in range(1 + (i != j)):
-            gain, off = _gain(state, j if turn else i, exact)
-            missed, error, size = missed + gain, error + off, size + abs(gain)
-        gain = won + missed
-        if error > 0.0:
-            error += _ROUNDING * (1.0 + abs(won) + size)
+            mover, moved, other = (j, down, i) if turn else (i, up, j)
+            missed, off = _gain(state, mover, moved, other, exact)
+            gain, size, error = gain + missed, size + abs(missed), error + off
+        error = 0.0 if exact else error + _ROUNDING * (1.0 + size)
         if gain >= error:
             return True
         least = log(luck)
@@ -183,91 +185,107 @@ def _uniform(state):
 
 
 @kernel
-def _log_factor(shift):
-    """ln((1 + shift) / (1 - shift))."""
-    return _series(shift) if abs(shift) < _TAME else log((1.0 + shift) / (1.0 - shift))
+def _log_factor(state, shift, exact):
+    """ln((1 + shift) / (1 - shift)); roughly unless `exact`."""
+    if exact or abs(shift) > _WILD:
+        return log((1.0 + shift) / (1.0 - shift))
+    single = state.terms.dtype.type
+    return np.float64(_series(single(shift), single))
 
 
 @kernel
-def _series(s):
-    """2 atanh s, for |s| up to _TAME; without a branch, so that lanes go side by side."""
+def _series(s, single):
+    """2 atanh s for |s| up to _WILD; without a branch, so that lanes go side by side."""
     z = s * s
     z2 = z * z
-    low = (2.0 + _T1 * z) + (_T2 + _T3 * z) * z2
-    high = (_T4 + _T5 * z) + (_T6 + _T7 * z) * z2
+    low = (single(2) + single(_T1) * z) + (single(_T2) + single(_T3) * z) * z2
+    high = (single(_T4) + single(_T5) * z) + (single(_T6) + single(_T7) * z) * z2
     return s * (low + high * (z2 * z2))
 
 
 @kernel
-def _gain(state, i, exact):
-    """Log-likelihood that a move gains in what was missed, by player i and in its couples.
+def _gain(state, i, moved, other, exact):
+    """Log-likelihood that player i's move gains in what was missed, by it and in its couples.
 
-    Also returns a bound on the error, which is 0 if `exact`: most moves that are expensive to value
-    are clear-cut.
+    The couple with the `other` player is left out: both move, and their product stays as it is.
+    Also returns a bound on the error, which is 0 if `exact`.
     """
-    couples, rate, moved = state.couples, state.rates[i], state.moved[i]
-    start, length = row_start(couples, i), row_length(couples, i)
-    missed, terms = couples.missed[start : start + length], state.terms
-    for x in range(length):  # first all, so that a GPU waits for its memory once
-        terms[x] = missed[x]
-    wild, fierce, error = False, False, 0.0
-    for x in range(length):
-        j = partner(couples, i, x)
-        before, after = rate * state.rates[j], moved * state.moved[j]
-        # ln((1 - after) / (1 - before)) = 2 atanh s
-        rest = 2.0 - before - after
-        s = (before - after) / rest
-        wild |= (abs(s) > _TAME) & (terms[x] > 0.0)
-        fierce |= ((abs(s) > _WILD) | (rest < _CANCELLED)) & (terms[x] > 0.0)
-        terms[x] *= _series(s)
-    if wild and exact:
-        _exact_terms(state, i)
-    elif wild and fierce:
-        error = _rough_terms(state, i) * state.figures[OUTCOMES]
-    elif wild:
-        error = _ROUGHNESS * state.unsure[i] * state.figures[OUTCOMES]
-    total = row_sum(couples, i, terms)
+    outcomes = state.figures[OUTCOMES]
+    if exact:
+        total, error = _exact_sum(state, i, moved, other), 0.0
+    else:
+        total, error = _rough_sum(state, i, moved, other)
     if state.gone[i] > 0.0:
-        total += _frozen_gain(state, i)
-    total *= state.figures[OUTCOMES]
-    declined = state.declined[i] * state.figures[OUTCOMES] + (state.figures[PRIOR_B] - 1.0)
+        total += _frozen_gain(state, i, moved)
+    total, error = total * outcomes, error * outcomes
+    declined = state.declined[i] * outcomes + (state.figures[PRIOR_B] - 1.0)
     if declined != 0.0:
-        total += declined * log((1.0 - moved) / (1.0 - rate))
+        total += declined * log((1.0 - moved) / (1.0 - state.rates[i]))
     return total, error
 
 
 @kernel
-def _rough_terms(state, i):
-    """Write the terms of `_gain` for a move of any size, in single precision; bounds the error."""
-    couples, rate, moved, size = state.couples, state.rates[i], state.moved[i], 0.0
-    for x in range(row_length(couples, i)):
-        missed = couples.missed[at(couples, i, x)]
-        if missed > 0.0:
-            j = partner(couples, i, x)
-            after = np.float32(1.0 - moved * state.moved[j])
-            before = np.float32(1.0 - rate * state.rates[j])
-            term = missed * np.float64(math.log(after / before))
-            state.terms[x] = term
-            size += missed + abs(term)
-    return _ROUGHNESS * size
+def _rough_sum(state, i, moved, other):
+    """The sum over couples of `_gain`, in the precision of `terms`, and a bound on its error."""
+    couples, rates, terms, single = state.couples, state.rates, state.terms, state.terms.dtype.type
+    rate, fierce, error = rates[i], False, 0.0
+    down, both = single(rate - moved), single(rate + moved)
+    room = single((1.0 - rate) + (1.0 - moved))
+    start, length = row_start(couples, i), row_length(couples, i)
+    lost, x = couples.missed[start : start + length], 0
+    while x < length:
+        missed = single(lost[np.uint64(x)])
+        theirs = rates[np.uint64(partner(couples, i, x))]
+        # ln((1 - moved theirs) / (1 - rate theirs)) = 2 atanh s; below, nothing cancels
+        s = single(theirs) * down / (single(1.0 - theirs) * both + room)
+        fierce |= (abs(s) > single(_WILD)) & (missed > single(0))
+        terms[np.uint64(x)] = missed * _series(s, single)
+        x += 1
+    if fierce:
+        error = _write_fierce_terms(state, i, moved)
+    if i != other:
+        terms[slot(place(couples, i, other))] = single(0)
+    total = row_sum(couples, i, terms)
+    # All terms have one sign, and each is off by a share of itself.
+    return total, error + _ROUGHNESS * abs(total) + _ROUNDING * state.unsure[i]
 
 
 @kernel
-def _exact_terms(state, i):
-    """Write the terms of `_gain` for a move of any size."""
-    couples, rate, moved = state.couples, state.rates[i], state.moved[i]
+def _write_fierce_terms(state, i, moved):
+    """Write the terms of a move of any size; returns a bound on their error."""
+    couples, rate, met, single = state.couples, state.rates[i], 0.0, state.terms.dtype.type
     for x in range(row_length(couples, i)):
         missed = couples.missed[at(couples, i, x)]
         if missed > 0.0:
-            j = partner(couples, i, x)
-            ratio = (1.0 - moved * state.moved[j]) / (1.0 - rate * state.rates[j])
-            state.terms[x] = missed * log(ratio)
+            theirs = state.rates[partner(couples, i, x)]
+            ratio = single(1.0 - moved * theirs) / single(1.0 - rate * theirs)
+            state.terms[x] = single(missed) * math.log(ratio)
+            met += missed
+    return _ROUGHNESS * met
 
 
 @kernel
-def _frozen_gain(state, i):
+def _exact_sum(state, i, moved, other):
+    """The sum over couples of `_gain`, the same in both layouts: four sums, by partners' slots."""
+    couples, rate = state.couples, state.rates[i]
+    a = b = c = d = 0.0
+    for x in range(row_length(couples, i)):
+        missed, j, term = couples.missed[at(couples, i, x)], slot(partner(couples, i, x)), 0.0
+        if missed > 0.0 and j != other:
+            theirs = state.rates[j]
+            term = missed * log((1.0 - moved * theirs) / (1.0 - rate * theirs))
+        lane = j % slot(LANES)
+        a += term if lane == 0 else 0.0
+        b += term if lane == 1 else 0.0
+        c += term if lane == 2 else 0.0
+        d += term if lane == 3 else 0.0
+    return (a + b) + (c + d)
+
+
+@kernel
+def _frozen_gain(state, i, moved):
     """The part of `_gain` in outcomes with players who left."""
-    rate, moved, total = state.rates[i], state.moved[i], 0.0
+    rate, total = state.rates[i], 0.0
     for k in range(FROZEN_RATES):
         missed = state.frozen_missed[i, k]
         if missed > 0.0:

@@ -142,7 +142,7 @@ def _move_scale(state):
     Its reach depends on what it leaves as it is, so that the way back is as likely.
     """
     inner, columns = state.inner, state.columns
-    rates, moved = inner.rates, inner.moved
+    rates = inner.rates
     top_row, top_column, low_row, low_column, excess = 0.0, 0.0, 1.0, 1.0, 0
     for i in range(len(columns)):
         if columns[i]:
@@ -161,15 +161,13 @@ def _move_scale(state):
     if not (inside and low_row * factor > _MIN_RATE and low_column / factor > _MIN_RATE):
         return
     gain, declined = weight * log(factor), inner.figures[PRIOR_B] - 1.0
-    for i in range(len(columns)):
-        moved[i] = rates[i] / factor if columns[i] else rates[i] * factor
-        if declined != 0.0:
-            gain += declined * log((1.0 - moved[i]) / (1.0 - rates[i]))
-    accepts = gain >= 0.0 or log(_uniform(key, 1)) < gain
-    for i in range(len(columns)):
-        if accepts:
-            rates[i] = moved[i]
-        moved[i] = rates[i]
+    if declined != 0.0:
+        for i in range(len(columns)):
+            moved = rates[i] / factor if columns[i] else rates[i] * factor
+            gain += declined * log((1.0 - moved) / (1.0 - rates[i]))
+    if gain >= 0.0 or log(_uniform(key, 1)) < gain:
+        for i in range(len(columns)):
+            rates[i] = rates[i] / factor if columns[i] else rates[i] * factor
 
 
 @kernel

@@ -81,7 +81,6 @@ class RankOneState(NamedTuple):
 
     couples: DenseCouples | SparseCouples
     rates: np.ndarray  # where the chain is
-    moved: np.ndarray  # where it would go: the same but during a move
     terms: np.ndarray  # workspace for a sum over couples
     accepted: np.ndarray  # of each player, games included
     declined: np.ndarray

@@ -57,6 +57,7 @@ class StartContext:
     couple_rates: NDArray[np.float64] | None = None  # where couples have rates of their own
     columns: NDArray[np.bool_] | None = None  # which slots are columns; None: all on one side
     column_order: NDArray[np.int64] | None = None  # slots of the columns, best first, if told
+    precision: type[np.floating[Any]] = np.float64  # of workspaces where seven digits would do
 
     @property
     def slots(self) -> int:

@@ -61,8 +61,7 @@ class CouplePolicy(Policy):
 
 def couples_of(leader: Leader) -> NDArray[np.int64]:
     """Return the leader's couples in their order, the phantom's included."""
-    couples: NDArray[np.int64] = leader.order[: 2 * leader.couples[0]].reshape(-1, 2)
-    return couples
+    return leader.order[: 2 * leader.couples[0]].astype(np.int64).reshape(-1, 2)
 
 
 def couples_in_order(order: NDArray[np.int64]) -> NDArray[np.int64]:

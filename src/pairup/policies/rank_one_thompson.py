@@ -152,7 +152,8 @@ class RankOneThompson(Policy):
         a, b = self.prior if isinstance(self.prior, tuple) else (1.0, 1.0)
         state = kernel.RankOneState(
             couples=new_dense_couples(capacity) if dense else tables.new_table(capacity),
-            **new_arrays((*_OF_PLAYERS, "unsure", "moved", "terms"), width),
+            **new_arrays((*_OF_PLAYERS, "unsure"), width),
+            terms=np.zeros(width, context.precision),
             frozen_missed=np.zeros((width, FROZEN_RATES), np.float32),
             usual=np.full(width, -1, np.int64),
             counted=np.zeros(width, np.bool_),
@@ -226,7 +227,7 @@ class RankOneThompson(Policy):
         state = _load_observed(state, arrays, numbers(arrays, "answered")[0])
         _guess_telling(state)
         # The chain starts near the posterior, and `catch_up` lets it run.
-        state.rates[:] = state.moved[:] = state.mean[:] = _at_first_sight(state)
+        state.rates[:] = state.mean[:] = _at_first_sight(state)
         state.square[:] = state.mean**2
         return state
 
@@ -242,7 +243,7 @@ class RankOneThompson(Policy):
         # Players of whom nothing was known start near their posterior, and the chain runs as long
         # as the history asks for.
         new = np.flatnonzero((state.drawn == 0.0) & (state.met > 0.0))
-        state.rates[new] = state.moved[new] = state.mean[new] = _at_first_sight(state, new)
+        state.rates[new] = state.mean[new] = _at_first_sight(state, new)
         state.square[new] = state.mean[new] ** 2
         share = outcomes * state.figures[WEIGHT] / max(state.met.sum() / 2, 1.0)
         state.now[OWED] = max(state.now[OWED], round(_WARM_UP_DRAWS * min(share, 1.0)))
@@ -258,7 +259,6 @@ class RankOneThompson(Policy):
         now = numbers(arrays, "now")
         state = _load_observed(state, arrays, now[1])
         _load_players(state, arrays, _IN_CHAIN)
-        state.moved[:] = state.rates
         state.counted[:] = state.drawn > 0.0
         state.now[ROUND] = now[0]
         if len(now) == _FEWER_COUNTERS:
@@ -331,7 +331,7 @@ def _capacity(state: kernel.RankOneState) -> int:
 def _begin(state: kernel.RankOneState, slots: NDArray[np.int64]) -> None:
     """Put players of whom nothing is known, in place, into the middle of their prior."""
     a, b = state.figures[[PRIOR_A, PRIOR_B]]
-    state.rates[slots] = state.moved[slots] = state.mean[slots] = a / (a + b)
+    state.rates[slots] = state.mean[slots] = a / (a + b)
     state.square[slots] = a * (a + 1) / ((a + b) * (a + b + 1))
     state.reach[slots] = state.couple_reach[slots] = 1 - _MIN_GAP
     state.credit[slots] = slots * _GOLDEN % 1

@@ -66,11 +66,12 @@ class Unimodal(GreedyNeighbourPolicy):
         return "Theorem 2", float((8 * gaps / problem.player_gaps**2).sum())
 
     def start(self, context: StartContext) -> kernel.UnimodalState:
-        couples = context.slots // 2 + 1
-        tangents = (context.slots, context.slots) if self.index == "kl" else (0, 0)
+        couples, is_kl = context.slots // 2 + 1, self.index == "kl"
+        tangents = (context.slots, context.slots) if is_kl else (0, 0)
+        bounds = couples if is_kl and self.compare == "matchings" else 0
         options = {
             BY_PLAYERS: self.compare == "players",
-            KL: self.index == "kl",
+            KL: is_kl,
             CLOCK_IS_ROUND: self.clock == "round",
         }
         return kernel.UnimodalState(
@@ -79,8 +80,9 @@ class Unimodal(GreedyNeighbourPolicy):
             counts=leader_counts.new_counts(),
             keys=context.keys(2),
             now=new_counters(options),
-            **new_arrays(("rad", "lower"), couples),
-            solved=np.zeros(couples, np.bool_),
+            rad=np.zeros(couples),
+            lower=np.zeros(bounds),
+            solved=np.zeros(bounds, np.bool_),
             **new_arrays(("base", "slope"), (couples, 4)),
             tangent_base=np.full(tangents, np.inf),
             tangent_slope=np.zeros(tangents),

@@ -5,6 +5,8 @@ cached function, yet our loops inline kernels from other files. So the cache liv
 named after a digest of *all* kernel sources: any edit starts a fresh folder.
 """
 
+import contextlib
+import functools
 import hashlib
 import os
 import shutil
@@ -14,6 +16,7 @@ from pathlib import Path
 import numba
 import numpy as np
 from numba.core import config, event
+from numba.core.caching import FunctionCache
 
 from pairup.kernels.runtime.source_digest import bytes_digest
 
@@ -61,29 +64,49 @@ def _delete_oldest(root):
 _FOLDER = str(cache_folder())
 
 
-class _CompileNotice(event.Listener):  # type: ignore[misc] # Numba is not annotated
-    """Says once on standard error, where that is a terminal, that kernels are being compiled."""
+@functools.cache  # once
+def say_compiling():
+    """Say on standard error, where that is a terminal, that kernels are being compiled."""
+    if sys.stderr.isatty():
+        print(
+            "pairup: compiling kernels, which takes up to a minute once on this machine "
+            f"(they are kept in {_FOLDER})",
+            file=sys.stderr,
+        )
 
-    _silent = False
+
+class _CompileNotice(event.Listener):  # type: ignore[misc] # Numba is not annotated
+    """Hears when a kernel is compiled."""
 
     def on_start(self, event):
         """A function is about to be compiled: it was not found in the cache."""
         cache = event.data["dispatcher"].stats.cache_path
-        if self._silent or cache is None or not cache.startswith(_FOLDER):
-            return
-        self._silent = True
-        if sys.stderr.isatty():
-            print(
-                "pairup: compiling kernels, which takes up to a minute once on this machine "
-                f"(they are kept in {_FOLDER})",
-                file=sys.stderr,
-            )
+        if cache is not None and cache.startswith(_FOLDER):
+            say_compiling()
 
     def on_end(self, event):
         """Nothing to say."""
 
 
 event.register("numba:compile", _CompileNotice())
+
+
+class _SharedCache(FunctionCache):  # type: ignore[misc] # Numba is not annotated
+    """Numba's cache, in which one process at a time saves.
+
+    Each function has a numbered file for each type of its arguments. Two processes that save at
+    once would both take the next number, and one of them later read the other's machine code.
+    """
+
+    def save_overload(self, sig, data):
+        """Save what was compiled for a signature."""
+        Path(self.cache_path).mkdir(parents=True, exist_ok=True)
+        with open(Path(self.cache_path) / "lock", "wb") as lock:
+            with contextlib.suppress(ImportError):
+                import fcntl  # POSIX only; elsewhere nothing keeps another process out
+
+                fcntl.flock(lock, fcntl.LOCK_EX)  # the system frees it, even on kill -9
+            super().save_overload(sig, data)
 
 
 def kernel(function):
@@ -108,9 +131,16 @@ def _compiled(function, options):
     # Numba reads the setting when it decorates, so other libraries' caches are left alone.
     before, config.CACHE_DIR = config.CACHE_DIR, _FOLDER
     try:
-        return numba.njit(cache=True, nogil=True, **options)(function)
+        compiled = numba.njit(cache=True, nogil=True, **options)(function)
+        compiled._cache = _SharedCache(function)
+        return compiled
     finally:
         config.CACHE_DIR = before
+
+
+def is_on_disk(function):
+    """Whether machine code of a kernel is on disk, for arguments of some types."""
+    return any(Path(function.stats.cache_path).glob(f"*{function.__name__}-*.nbi"))
 
 
 def is_ours(thing):

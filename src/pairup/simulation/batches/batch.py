@@ -34,6 +34,8 @@ Array = NDArray[Any]
 _EARLY_GROWTH = 4  # times that tables are enlarged before the first round
 _MORE_PLAYERS = 4  # with so many more, every array of players is larger
 _PLAYERS = (8, 16, 24, 32)  # loops are compiled for up to so many, and for one number beyond
+FEW = 256  # replications, which a loop of their own size would end less sooner than it compiles
+_PLAYERS_OF_FEW = (24, 32)
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,8 @@ class Batch:
     """Replications `numbers` of a policy on a problem, played as far as asked.
 
     The arguments are those of `simulate`; `rounds` is the horizon that the policy is told. The
-    numbers are those of `Playthrough`, bit for bit, wherever `memory` and its loop are.
+    numbers are those of `Playthrough`, bit for bit, wherever `memory` and its loop are. `few` says
+    that a loop for problems of many sizes is to play: to compile one for this size takes longer.
     """
 
     def __init__(
@@ -66,10 +69,12 @@ class Batch:
         seed: int,
         numbers: Sequence[int],
         memory: Memory,
+        few: bool = False,
     ) -> None:
         check_policy(policy, problem)
         self._problem, self._policy, self._memory = problem, policy, memory
         self._rounds, self._seed, self._numbers = rounds, seed, numbers
+        self._few = few
         self._round, self._piece = 0, 0
         self._interruptions = defaultdict[int, Interruptions](lambda: Interruptions(policy))
         self._players = memory.put(np.arange(problem.players))
@@ -130,8 +135,8 @@ class Batch:
         keys, count = stream_keys(self._seed, self._numbers, POLICY), len(self._numbers)
         if self._are_alike:
             players, memory = self._problem.players, self._memory
-            self._state = self._started(StartContext(players, keys[0], self._rounds))
-            together = leaves(self._started(BatchStart(players, keys, self._rounds)))
+            self._state = self._started(self._context(players, keys[0]))
+            together = leaves(self._started(self._context(players, keys, BatchStart)))
             self._state_columns = _Columns.mixed(leaves(self._state), together, count, memory)
         else:
             states = [self._started_alone(*each) for each in zip(self._numbers, keys, strict=True)]
@@ -145,6 +150,12 @@ class Batch:
         """Whether the states begin alike but for their keys, because they are told nothing."""
         told = self._policy.is_told_rates or self._policy.is_told_column_order
         return not told and self._problem.is_complete and self._problem.sides is None
+
+    def _context(
+        self, players: int, key: Any, kind: type[StartContext] = StartContext
+    ) -> StartContext:
+        # A GPU computes several times as fast in single precision.
+        return kind(players, key, self._rounds, precision=np.float32)
 
     def _started(self, context: StartContext) -> Any:
         state = self._policy.start(context)
@@ -202,15 +213,16 @@ class Batch:
 
     def _samples(self) -> list[tuple[Any, ...]]:
         """Return replications of several numbers of players, the largest first."""
-        own = self._problem.players
-        most = next((each for each in _PLAYERS if own <= each), 0)
+        sizes = _PLAYERS_OF_FEW if self._few else _PLAYERS
+        most = next((each for each in sizes if self._problem.players <= each), 0)
         if not most or not self._are_alike:
             return []
-        return [self._sample(players) for players in range(most, most - 4, -1)]
+        # Sizes that are multiples of four are the same in four samples, and not in five.
+        return [self._sample(most - less) for less in range(5 if self._few else 4)]
 
     def _sample(self, players: int) -> tuple[Any, ...]:
         """Return a replication of as many players."""
-        state = self._started(StartContext(players, np.uint64(0), self._rounds))
+        state = self._started(self._context(players, np.uint64(0)))
         sizes = {self._problem.players: players}
         resized = [
             np.zeros([sizes.get(length, length) for length in leaf.shape], leaf.dtype)

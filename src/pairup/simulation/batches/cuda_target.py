@@ -2,17 +2,16 @@
 
 The steps are compiled again for the device, as they are. The compiler must not contract a * b + c
 into one rounding; together with a logarithm of our own that makes every number the CPU's, bit for
-bit. Run as a program, by `machine_code`, this module compiles one layout: in a process of its own,
-because Numba compiles one function at a time per process.
+bit. Only divisions of single precision may be off by two units: no number of a run depends on the
+last bits of those.
+
+Called by `machine_code`, in side processes: the compiler is changed for all of a process.
 """
 
 from __future__ import annotations
 
-import pickle
 import re
-import sys
 import types as python_types
-from pathlib import Path
 from typing import Any
 
 from llvmlite import ir
@@ -47,7 +46,7 @@ def compile_loop(layout: Layout, capability: tuple[int, int]) -> bytes:
 
 def compile_to_ptx(layout: Layout, capability: tuple[int, int]) -> str:
     """Compile the loop of a layout as far as needs no GPU."""
-    _forbid_contraction()
+    _choose_arithmetic()
     _assume_device(capability)
     _keep_memory_known()
     loop = define_loop(layout, _target(layout))
@@ -108,9 +107,9 @@ def _steps(state_class: type) -> dict[str, Any]:
     return {"play_rounds": cuda.jit(play, device=True), "set_available": steps["set_available"]}
 
 
-def _forbid_contraction() -> None:
-    compile_ir = nvvm.compile_ir
-    nvvm.compile_ir = lambda ir, **options: compile_ir(ir, **options | {"fma": False})
+def _choose_arithmetic() -> None:
+    compile_ir, arithmetic = nvvm.compile_ir, {"fma": False, "prec_div": False}
+    nvvm.compile_ir = lambda ir, **options: compile_ir(ir, **options | arithmetic)
 
 
 def _keep_memory_known() -> None:
@@ -132,7 +131,3 @@ def _assume_device(capability: tuple[int, int]) -> None:
     device = python_types.SimpleNamespace(compute_capability=capability)
     dispatcher.get_current_device = lambda: device
 
-
-if __name__ == "__main__":
-    given, made = map(Path, sys.argv[1:])
-    made.write_bytes(compile_loop(*pickle.loads(given.read_bytes())))

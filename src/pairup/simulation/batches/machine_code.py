@@ -1,14 +1,10 @@
-"""Machine code for GPUs: compiled in processes of their own, and kept on disk."""
+"""Machine code for GPUs: compiled in side processes, and kept on disk."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
 import os
-import pickle
-import subprocess
-import sys
-import tempfile
 import threading
 from collections import defaultdict
 from importlib.metadata import version
@@ -17,10 +13,11 @@ from pathlib import Path
 from pairup.errors import SimulationError
 from pairup.kernels.runtime.compilation import cache_folder
 from pairup.kernels.runtime.source_digest import bytes_digest
+from pairup.side_process import SideProcessError, call_aside
 from pairup.simulation.batches.layout import Layout
 from pairup.simulation.batches.loop_source import loop_source
 
-_PROGRAM = "pairup.simulation.batches.cuda_target"
+_FUNCTION = "pairup.simulation.batches.cuda_target:compile_loop"
 _locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 _compilers = threading.Semaphore(os.cpu_count() or 1)
 
@@ -51,16 +48,14 @@ def _compiler() -> str:
 
 
 def _compile(layout: Layout, capability: tuple[int, int], path: Path) -> None:
+    try:
+        code = call_aside(_FUNCTION, layout, capability)
+    except SideProcessError as error:
+        state = type(layout.trees[0]).__name__
+        raise SimulationError(
+            f'the steps of {state} cannot be compiled for a GPU ({error}): use engine="cpu"'
+        ) from None
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        given, made = Path(folder) / "layout", Path(folder) / "code"
-        given.write_bytes(pickle.dumps((layout, capability)))
-        command = [sys.executable, "-m", _PROGRAM, str(given), str(made)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode or not made.exists():
-            said = done.stderr.strip().splitlines() or ["it said nothing"]
-            state = type(layout.trees[0]).__name__
-            raise SimulationError(
-                f'the steps of {state} cannot be compiled for a GPU ({said[-1]}): use engine="cpu"'
-            )
-        made.replace(path)  # at once: another process may look for it
+    made = path.with_suffix(f".{os.getpid()}")
+    made.write_bytes(code)
+    made.replace(path)  # at once: another process may look for it

@@ -1,0 +1,66 @@
+"""Side processes: long calls, each in a process of its own, side by side on all cores.
+
+Numba compiles one function at a time per process, and Matplotlib draws one figure. The processes
+are started as programs, not forked and not by `multiprocessing`: a script that calls us needs no
+`if __name__ == "__main__"`, and threads of ours do not matter.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+MIN_CORES = 4  # with fewer, processes take from each other what they gain
+
+
+class SideProcessError(Exception):
+    """A call failed in its process, or could not be sent there."""
+
+
+def are_worth_it(calls: int) -> bool:
+    """Whether so many calls end sooner side by side than one after the other."""
+    return calls > 1 and (os.cpu_count() or 1) >= MIN_CORES
+
+
+def call_aside(function: str, *arguments: Any) -> Any:
+    """Call a function, named for example "pairup.problem:Problem", in a process of its own.
+
+    What it knows of this process is its arguments alone: classes of a script are not found there.
+    """
+    try:
+        given = pickle.dumps((function, arguments))
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise SideProcessError(str(error)) from None
+    command = [sys.executable, "-m", __name__]
+    done = subprocess.run(command, input=given, capture_output=True, check=False)
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines() or ["it said nothing"]
+        raise SideProcessError(said[-1])
+    return pickle.loads(done.stdout)
+
+
+def call_side_by_side(function: str, calls: Iterable[tuple[Any, ...]]) -> list[Any]:
+    """Call a function with each of some arguments; returns the results in their order."""
+    with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
+        return list(threads.map(lambda arguments: call_aside(function, *arguments), calls))
+
+
+def main() -> None:
+    """Do what standard input asks for, and write the result to standard output."""
+    # Whatever prints, also from compiled code, must not come between the bytes of the result.
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as output:
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+        function, arguments = pickle.load(sys.stdin.buffer)
+        module, _, name = function.partition(":")
+        result = getattr(importlib.import_module(module), name)(*arguments)
+        output.write(pickle.dumps(result))
+
+
+if __name__ == "__main__":
+    main()
