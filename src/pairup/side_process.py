@@ -1,8 +1,8 @@
-"""Side processes: long calls, each in a process of its own, side by side on all cores.
+"""Side processes: long calls, each in a process of its own.
 
-Numba compiles one function at a time per process, and Matplotlib draws one figure. The processes
-are started as programs, not forked and not by `multiprocessing`: a script that calls us needs no
-`if __name__ == "__main__"`, and threads of ours do not matter.
+Numba compiles one function at a time per process: threads that each wait for a process compile side
+by side. The processes are started as programs, not forked and not by `multiprocessing`: a script
+that calls us needs no `if __name__ == "__main__"`, and threads of ours do not matter.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 MIN_CORES = 4  # with fewer, processes take from each other what they gain
@@ -43,12 +41,6 @@ def call_aside(function: str, *arguments: Any) -> Any:
         said = done.stderr.decode(errors="replace").strip().splitlines() or ["it said nothing"]
         raise SideProcessError(said[-1])
     return pickle.loads(done.stdout)
-
-
-def call_side_by_side(function: str, calls: Iterable[tuple[Any, ...]]) -> list[Any]:
-    """Call a function with each of some arguments; returns the results in their order."""
-    with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
-        return list(threads.map(lambda arguments: call_aside(function, *arguments), calls))
 
 
 def main() -> None:

@@ -1,9 +1,8 @@
 from random import Random
 
-import numpy as np
 import pytest
 
-from pairup.kernels.anchored_index import lower_index, new_anchors, solve_index, upper_index
+from pairup.kernels.anchored_index import INDEX, lower_index, new_anchors, solve_index, upper_index
 from pairup.kernels.couple_statistics import new_couple_statistics
 from tests.support.twins.indices import kl_index
 
@@ -14,7 +13,7 @@ def enter(stats, games, tries):
 
 
 def test_bounds_hold_whatever_was_observed_since_the_anchor():
-    draw, stats, anchors = Random(1), new_couple_statistics(3), new_anchors(3)
+    draw, stats, anchor = Random(1), new_couple_statistics(3), new_anchors()
     tight = 0
     for _ in range(400):
         tries, rate = (
@@ -26,7 +25,7 @@ def test_bounds_hold_whatever_was_observed_since_the_anchor():
         )
         level = draw.uniform(0.1, 14)
         enter(stats, games, tries)
-        assert solve_index(anchors, stats, 0, 1, level) == pytest.approx(
+        assert solve_index(anchor, stats, 0, 1, level) == pytest.approx(
             kl_index(games / tries, tries, level), abs=1e-12
         )
         for _ in range(10):
@@ -40,7 +39,7 @@ def test_bounds_hold_whatever_was_observed_since_the_anchor():
             enter(stats, games, tries)
             index = kl_index(games / tries, tries, max(level, 0))
             lower, upper = (
-                f(anchors, stats, 0, 1, max(level, 0)) for f in (lower_index, upper_index)
+                f(anchor, stats, 0, 1, max(level, 0)) for f in (lower_index, upper_index)
             )
             assert lower - 1e-12 <= index <= upper + 1e-12
             tight += upper - lower < 0.05 / tries
@@ -48,18 +47,18 @@ def test_bounds_hold_whatever_was_observed_since_the_anchor():
 
 
 def test_the_anchor_itself_is_the_index():
-    stats, anchors = new_couple_statistics(3), new_anchors(3)
+    stats, anchor = new_couple_statistics(3), new_anchors()
     enter(stats, 30, 100)
-    q = solve_index(anchors, stats, 0, 1, 5.0)
-    assert lower_index(anchors, stats, 0, 1, 5.0) == upper_index(anchors, stats, 0, 1, 5.0) == q
+    q = solve_index(anchor, stats, 0, 1, 5.0)
+    assert lower_index(anchor, stats, 0, 1, 5.0) == upper_index(anchor, stats, 0, 1, 5.0) == q
 
 
 def test_nothing_is_known_of_a_couple_that_was_never_solved():
-    stats, anchors = new_couple_statistics(3), new_anchors(3)
-    assert lower_index(anchors, stats, 0, 1, 5.0) == 1.0  # unseen couples are at 1
+    stats, anchor = new_couple_statistics(3), new_anchors()
+    assert lower_index(anchor, stats, 0, 1, 5.0) == 1.0  # unseen couples are at 1
     enter(stats, 30, 100)
-    assert (lower_index(anchors, stats, 0, 1, 5.0), upper_index(anchors, stats, 0, 1, 5.0)) == (
+    assert (lower_index(anchor, stats, 0, 1, 5.0), upper_index(anchor, stats, 0, 1, 5.0)) == (
         0.3,
         1.0,
     )
-    assert np.all(anchors[:, :, 0] == -1)
+    assert anchor[INDEX] == -1

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from pairup.kernels.kl_index import (
     exploration_level,
-    fine_lower_bound,
     kl,
     kl_index,
     lower_bound,
@@ -80,11 +79,10 @@ def test_a_tangent_touches_the_index(couple, level):
     assert slope * 2 * step == pytest.approx(rise, rel=1e-4, abs=1e-11)
 
 
-@pytest.mark.parametrize("lower", [lower_bound, fine_lower_bound], ids=["rough", "fine"])
 @given(couples(), LEVELS)
-def test_a_lower_bound_lies_below_the_index(lower, couple, level):
+def test_the_lower_bound_lies_below_the_index(couple, level):
     mean, tries = couple
-    bound = lower(mean, 1 / math.sqrt(tries), level)
+    bound = lower_bound(mean, 1 / math.sqrt(tries), level)
     assert mean <= bound <= kl_index(mean, tries, level) + ROUNDING
 
 

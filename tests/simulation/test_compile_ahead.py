@@ -9,15 +9,18 @@ from tests.support.paths import ROOT
 
 PROGRAM = """
 import sys
-from pairup import ExploreThenCommit, Problem, Uniform, simulate
+from concurrent.futures import ThreadPoolExecutor
+
+from pairup import ExploreThenCommit, Problem, Uniform, side_process, simulate
 from pairup.kernels.runtime.compilation import cache_folder
 from pairup.kernels.simulation_loop import play_rounds
-from pairup.simulation import compile_ahead
+from pairup.simulation.compile_ahead import compile_ahead
 
-compile_ahead.MIN_CORES = 1
+side_process.MIN_CORES = 1
 problem = Problem([0.9, 0.7, 0.5, 0.3])
 policies = [ExploreThenCommit(), Uniform()][: int(sys.argv[1])]
-compile_ahead.compile_ahead([(problem, policy) for policy in policies])
+with ThreadPoolExecutor(2) as threads:
+    compile_ahead([(problem, policy) for policy in policies], threads)
 marks = len(list(cache_folder().glob("loop-*")))
 for policy in policies:
     simulate(problem, policy, 5, 1)

@@ -27,17 +27,17 @@ from pairup.kernels.runtime.logarithm import log
 INDEX, _LEVEL, _GAMES, _REST, _MEAN, _LOG_REST, _LOG_GAMES, _CURVATURE, _ENTRIES = range(9)
 
 
-def new_anchors(slots):
-    """Nothing was solved yet."""
-    anchors = np.zeros((slots, slots, _ENTRIES))
-    anchors[:, :, INDEX] = -1.0
+def new_anchors(*shape):
+    """An array of anchors: nothing was solved yet."""
+    anchors = np.zeros((*shape, _ENTRIES))
+    anchors[..., INDEX] = -1.0
     return anchors
 
 
 @kernel
-def solve_index(anchors, stats, i, j, level):
+def solve_index(anchor, stats, i, j, level):
     """The index of the couple (i, j), i < j, which was proposed before; it is the new anchor."""
-    anchor, tries, games = anchors[i, j], stats.tries[i, j], float(stats.games[i, j])
+    tries, games = stats.tries[i, j], float(stats.games[i, j])
     rest = float(tries) - games
     if anchor[INDEX] >= 0.0 and _stands(anchor, games, rest, level):
         return anchor[INDEX]
@@ -74,25 +74,30 @@ def _derivative(tries, mean, q):
 
 
 @kernel
-def upper_index(anchors, stats, i, j, level):
-    """A number that the index of the couple (i, j), i < j, does not exceed."""
-    anchor, games, tries = anchors[i, j], float(stats.games[i, j]), float(stats.tries[i, j])
+def upper_line(anchor, stats, i, j):
+    """Two numbers: the index of the couple (i, j), i < j, is at most the first + level * second."""
+    games, tries, mean = float(stats.games[i, j]), float(stats.tries[i, j]), stats.mean[i, j]
     q = anchor[INDEX]
-    if q < 0.0:
-        return 1.0
-    if _stands(anchor, games, tries - games, level):
-        return q
-    mean = stats.mean[i, j]
-    if mean >= q or (anchor[_MEAN] == 0.0 and games > 0.0):
-        return 1.0
-    upper = q - _excess(anchor, games, tries - games, level) / _derivative(tries, mean, q)
-    return min(upper, 1.0)
+    if q < 0.0 or mean >= q or (anchor[_MEAN] == 0.0 and games > 0.0):
+        return np.inf, 0.0
+    slope = 1.0 / _derivative(tries, mean, q)
+    return q - _excess(anchor, games, tries - games, 0.0) * slope, slope
 
 
 @kernel
-def lower_index(anchors, stats, i, j, level):
+def upper_index(anchor, stats, i, j, level):
+    """A number that the index of the couple (i, j), i < j, does not exceed."""
+    games, tries = float(stats.games[i, j]), float(stats.tries[i, j])
+    if anchor[INDEX] >= 0.0 and _stands(anchor, games, tries - games, level):
+        return anchor[INDEX]
+    base, slope = upper_line(anchor, stats, i, j)
+    return min(base + slope * level, 1.0)
+
+
+@kernel
+def lower_index(anchor, stats, i, j, level):
     """A number that the index of the couple (i, j), i < j, does not fall below."""
-    anchor, games, tries = anchors[i, j], float(stats.games[i, j]), float(stats.tries[i, j])
+    games, tries = float(stats.games[i, j]), float(stats.tries[i, j])
     q, mean = anchor[INDEX], stats.mean[i, j]
     if q < 0.0:
         return mean if tries > 0.0 else 1.0

@@ -205,7 +205,8 @@ def _upper(state, item, position, level):
     """A number that the index of a couple does not exceed."""
     if state.now[KL] == 0:
         return _index(state, item, position, level)
-    return upper_index(state.anchors, state.stats, min(item, position), max(item, position), level)
+    i, j = min(item, position), max(item, position)
+    return upper_index(state.anchors[i, j], state.stats, i, j, level)
 
 
 @kernel
@@ -213,7 +214,8 @@ def _lower(state, item, position, level):
     """A number that the index of a couple does not fall below."""
     if state.now[KL] == 0:
         return _index(state, item, position, level)
-    return lower_index(state.anchors, state.stats, min(item, position), max(item, position), level)
+    i, j = min(item, position), max(item, position)
+    return lower_index(state.anchors[i, j], state.stats, i, j, level)
 
 
 @kernel
@@ -223,7 +225,7 @@ def _index(state, item, position, level):
     tries = state.stats.tries[i, j]
     if state.now[KL] == 0:
         return state.stats.mean[i, j] + level / math.sqrt(tries) if tries > 0 else np.inf
-    return solve_index(state.anchors, state.stats, i, j, level) if tries > 0 else 1.0
+    return solve_index(state.anchors[i, j], state.stats, i, j, level) if tries > 0 else 1.0
 
 
 @kernel

@@ -72,22 +72,3 @@ def lower_bound(mean, rad, level):
     q = min(mean + math.sqrt(0.5 * level) * rad, 1.0)
     spread = min(mean * (1.0 - mean), q * (1.0 - q))
     return mean + math.sqrt(2.0 * level * spread) * rad
-
-
-@kernel
-def fine_lower_bound(mean, rad, level):
-    """As `lower_bound`, nearer to the index for some more arithmetic.
-
-    kl(p, p + d) is the integral of (x - p) f(x) with f(x) = 1/(x(1 - x)) convex, so with a chord
-    of f in its place it is at most f(p) d^2 (1 + b d) / 2, where b follows from the chord's slope.
-    """
-    budget = level * rad * rad
-    spread = mean * (1.0 - mean)
-    q = mean + math.sqrt(0.5 * budget)
-    widest = 0.25 if mean < 0.5 < q else max(spread, q * (1.0 - q))
-    q = min(q, mean + math.sqrt(2.0 * widest * budget))  # right of the index still
-    if spread <= 0.0 or q >= 1.0 or q <= mean:
-        return mean
-    bend = (spread / (q * (1.0 - q)) - 1.0) / (1.5 * (q - mean))
-    radius = math.sqrt(2.0 * spread * budget)
-    return mean + radius / math.sqrt(1.0 + bend * radius) if 1.0 + bend * radius > 0.0 else mean

@@ -14,11 +14,17 @@ from typing import NamedTuple
 import numpy as np
 
 from pairup.kernels import neighbours
+from pairup.kernels.anchored_index import (
+    INDEX,
+    lower_index,
+    solve_index,
+    upper_index,
+    upper_line,
+)
 from pairup.kernels.couple_statistics import PHANTOM_MEAN, CoupleStatistics, record
 from pairup.kernels.greedy_leader import Leader, note_blocked
 from pairup.kernels.kl_index import (
     exploration_level,
-    fine_lower_bound,
     kl,
     kl_index,
     lower_bound,
@@ -32,6 +38,7 @@ from pairup.kernels.runtime.logarithm import log
 from pairup.kernels.runtime.randomness import word
 from pairup.kernels.state_layout import BY_PLAYERS, CLOCK, CLOCK_IS_ROUND, KL, LEVEL, ROUND
 
+_LEADER = 4  # place of a leader's couple among the anchors, after its cross pairs with the next
 _MARGIN = 1e-12  # bounds closer than this are left to the exact index, which is good to 1e-15
 
 
@@ -45,7 +52,7 @@ class UnimodalState(NamedTuple):
     now: np.ndarray
     rad: np.ndarray  # 1 / sqrt(tries) of each leader couple
     lower: np.ndarray  # V1, KL: lower bounds of the indices of leader couples in this round
-    solved: np.ndarray  # ... and whether they are the indices themselves
+    anchors: np.ndarray  # ... and the indices of cross pairs and leader couples when last solved
     base: np.ndarray  # of the cross pairs of each couple and the next
     slope: np.ndarray
     tangent_base: np.ndarray  # KL: tangents of all pairs, inf when not known
@@ -95,8 +102,12 @@ def _observe(state, couples, played):
         note_blocked(state.leader, state.keys[0], k, i, j, mean)
         if y >> 1 == k + 1:
             cross = 2 * (x & 1) + (y & 1)
-            state.base[k, cross] = np.inf if tangents else mean
-            state.slope[k, cross] = 0.0 if tangents else rad
+            if tangents:
+                mean, rad = np.inf, 0.0
+                if len(state.anchors):
+                    mean, rad = upper_line(state.anchors[k, cross], state.stats, i, j)
+                    state.tangent_base[i, j], state.tangent_slope[i, j] = mean, rad
+            state.base[k, cross], state.slope[k, cross] = mean, rad
 
 
 provide(UnimodalState, set_available=_set_available, propose=_propose, observe=_observe)
@@ -117,8 +128,12 @@ def _load(state, first, last):
     for k in range(first, last + 1):
         i, j = leader.order[2 * k], leader.order[2 * k + 1]
         state.rad[k] = _radius(leader.mean[k], tries[i, j])
+        if len(state.anchors):
+            state.anchors[k, _LEADER, INDEX] = -1.0
     for k in range(max(first - 1, 0), min(last + 1, leader.couples[0] - 1)):
         for cross in range(4):
+            if len(state.anchors):
+                state.anchors[k, cross, INDEX] = -1.0
             i, j = cross_pair(leader, k, cross)
             state.base[k, cross], state.slope[k, cross] = _optimism(state, i, j)
 
@@ -258,17 +273,28 @@ def _tangent(state, k, cross, level):
 
 @kernel
 def _by_matchings_kl(state, level):
-    """Criterion V1, KL: solve the neighbour with the best bound, then what may still beat it."""
+    """Criterion V1, KL: if bounds do not tell, solve the likely neighbour and what may beat it."""
     choices = 2 * (state.leader.couples[0] - 1)
     for k in range(state.leader.couples[0]):
-        state.lower[k] = fine_lower_bound(state.leader.mean[k], state.rad[k], level)
-        state.solved[k] = False
-    guess = 0
-    for neighbour in range(1, choices):
-        if _upper_gain(state, neighbour, level) > _upper_gain(state, guess, level):
-            guess = neighbour
+        state.lower[k] = _leader_bound(state, k, level)
+    guess, best, second = -1, -np.inf, -np.inf
+    for neighbour in range(choices):
+        upper = _upper_gain(state, neighbour, level)
+        if upper > best:
+            guess, best, second = neighbour, upper, best
+        else:
+            second = max(second, upper)
+    if best < -_MARGIN:
+        return -1
+    if _lower_gain(state, guess, level) > max(second, 0.0) + _MARGIN:
+        return guess
+    return _solved_by_matchings(state, level, guess)
+
+
+@kernel
+def _solved_by_matchings(state, level, guess):
     best, best_neighbour = 0.0, -1
-    for turn in range(choices):
+    for turn in range(2 * (state.leader.couples[0] - 1)):
         neighbour = guess if turn == 0 else turn - (turn <= guess)
         if _upper_gain(state, neighbour, level) >= best - _MARGIN:
             gain = _gain(state, neighbour, level)
@@ -279,10 +305,27 @@ def _by_matchings_kl(state, level):
 
 @kernel
 def _upper_gain(state, neighbour, level):
-    """A bound on `_gain`, without solving."""
+    """A bound on `_gain` from above, without solving."""
     k, swap = neighbour >> 1, neighbour & 1
     cross = _tangent(state, k, swap, level) + _tangent(state, k, 3 - swap, level)
     return cross - (state.lower[k] + state.lower[k + 1])
+
+
+@kernel
+def _lower_gain(state, neighbour, level):
+    """A bound on `_gain` from below, without solving; -inf where nothing is known."""
+    k, swap, total = neighbour >> 1, neighbour & 1, 0.0
+    for cross in (swap, 3 - swap):
+        i, j = cross_pair(state.leader, k, cross)
+        if not _has_index(state, i, j):
+            return -np.inf
+        total += lower_index(state.anchors[k, cross], state.stats, i, j, level)
+    for couple in (k, k + 1):
+        i, j = state.leader.order[2 * couple], state.leader.order[2 * couple + 1]
+        if not _has_index(state, i, j):
+            return -np.inf
+        total -= upper_index(state.anchors[couple, _LEADER], state.stats, i, j, level)
+    return total
 
 
 @kernel
@@ -292,10 +335,32 @@ def _gain(state, neighbour, level):
     cross = _cross_index(state, k, swap, level, -np.inf)
     cross += _cross_index(state, k, 3 - swap, level, -np.inf)
     for couple in (k, k + 1):
-        if not state.solved[couple]:
-            state.lower[couple] = _leader_index(state, couple, level)
-            state.solved[couple] = True
+        i, j = state.leader.order[2 * couple], state.leader.order[2 * couple + 1]
+        state.lower[couple] = _solved_index(state, couple, _LEADER, i, j, level)
     return cross - (state.lower[k] + state.lower[k + 1])
+
+
+@kernel
+def _leader_bound(state, k, level):
+    """A number that the index of a leader's couple does not fall below, without solving."""
+    i, j = state.leader.order[2 * k], state.leader.order[2 * k + 1]
+    if not _has_index(state, i, j):
+        return state.leader.mean[k]
+    return lower_index(state.anchors[k, _LEADER], state.stats, i, j, level)
+
+
+@kernel
+def _has_index(state, i, j):
+    """Whether an equation gives the index: the pair was proposed, and is not the phantom's."""
+    return state.stats.tries[i, j] > 0 and state.stats.mean[i, j] != PHANTOM_MEAN
+
+
+@kernel
+def _solved_index(state, k, place, i, j, level):
+    """The exact index of a pair, from its anchor if that stands."""
+    if len(state.anchors) and _has_index(state, i, j):
+        return solve_index(state.anchors[k, place], state.stats, i, j, level)
+    return _index(state, i, j, level)
 
 
 @kernel
@@ -318,7 +383,7 @@ def _cross_index(state, k, cross, level, needed):
     if _tangent(state, k, cross, level) < needed - _MARGIN:
         return -np.inf
     i, j = cross_pair(state.leader, k, cross)
-    q = _index(state, i, j, level)
+    q = _solved_index(state, k, cross, i, j, level)
     if level > 0.0 and 0.0 <= q < np.inf:
         slope = slope_at(state.stats.mean[i, j], state.stats.tries[i, j], q)
         base = q - slope * level

@@ -103,7 +103,7 @@ class GRAB(LeaderCountingPolicy):
             now=new_counters(options),
             figures=new_figures({LEVEL: level}),
             is_row=np.append(~context.columns, False),
-            anchors=new_anchors(slots if self.index == "kl" else 0),
+            anchors=new_anchors(*(slots, slots) if self.index == "kl" else (0, 0)),
             **new_arrays(("lower", "gain"), slots),
         )
 

@@ -8,6 +8,7 @@ import numpy as np
 from pairup.kernels import leader_counts
 from pairup.kernels import unimodal as kernel
 from pairup.kernels.allocation import new_arrays
+from pairup.kernels.anchored_index import new_anchors
 from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.greedy_leader import new_leader
 from pairup.kernels.state_layout import BY_PLAYERS, CLOCK_IS_ROUND, KL, new_counters, new_figures
@@ -55,8 +56,7 @@ class Unimodal(GreedyNeighbourPolicy):
 
     def nominal_cost(self) -> int:
         # The KL index takes longer than the UCB index.
-        kl_factor = 2 if self.compare == "players" else 6
-        return self.nominal_ns * (kl_factor if self.index == "kl" else 1)
+        return self.nominal_ns * (2 if self.index == "kl" else 1)
 
     def regret_bound(self, problem: Problem) -> tuple[str, float]:
         # The paper's theorems.
@@ -82,7 +82,7 @@ class Unimodal(GreedyNeighbourPolicy):
             now=new_counters(options),
             rad=np.zeros(couples),
             lower=np.zeros(bounds),
-            solved=np.zeros(bounds, np.bool_),
+            anchors=new_anchors(bounds, 5),  # of four cross pairs and the couple itself
             **new_arrays(("base", "slope"), (couples, 4)),
             tangent_base=np.full(tangents, np.inf),
             tangent_slope=np.zeros(tangents),

@@ -98,6 +98,9 @@ class Device:
         check_versions(self.name, self.capability, _checked(driver.cuDriverGetVersion()))
         self.multiprocessors = ask("MULTIPROCESSOR_COUNT")
         self.shared_bytes = ask("MAX_SHARED_MEMORY_PER_MULTIPROCESSOR")
+        # Threads that wait must not take the cores from those that compute.
+        waiting = driver.CUctx_flags.CU_CTX_SCHED_BLOCKING_SYNC
+        _checked(driver.cuDevicePrimaryCtxSetFlags(device, waiting.value))
         self.context = _checked(driver.cuDevicePrimaryCtxRetain(device))
         self._functions: dict[bytes, Any] = {}
         self._streams: list[Any] = []

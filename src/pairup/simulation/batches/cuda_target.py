@@ -130,4 +130,3 @@ def _assume_device(capability: tuple[int, int]) -> None:
     """Let Numba compile for a GPU that this process does not open."""
     device = python_types.SimpleNamespace(compute_capability=capability)
     dispatcher.get_current_device = lambda: device
-
