@@ -31,12 +31,12 @@ def call_aside(function: str, *arguments: Any) -> Any:
 
     What it knows of this process is its arguments alone: classes of a script are not found there.
     """
+    command = [sys.executable, "-m", __name__]
     try:
         given = pickle.dumps((function, arguments))
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        done = subprocess.run(command, input=given, capture_output=True, check=False)
+    except (pickle.PicklingError, AttributeError, TypeError, OSError) as error:
         raise SideProcessError(str(error)) from None
-    command = [sys.executable, "-m", __name__]
-    done = subprocess.run(command, input=given, capture_output=True, check=False)
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines() or ["it said nothing"]
         raise SideProcessError(said[-1])

@@ -12,6 +12,7 @@ from typing import Any
 
 from pairup.errors import SimulationError
 from pairup.experiments.unit_groups import MAX_AT_ONCE, UnitGroup
+from pairup.experiments.work_units import WorkUnit
 from pairup.simulation.compile_ahead import compile_ahead
 from pairup.simulation.playthrough import play_replications
 
@@ -19,7 +20,7 @@ from pairup.simulation.playthrough import play_replications
 @contextmanager
 def local_executor(groups: Sequence[UnitGroup]) -> Iterator[Executor]:
     """Start a thread for each group that a GPU plays, and one per core for the others."""
-    on_gpu = sum(group.engine == "cuda" for group in groups)
+    on_gpu = sum(not group.on_core for group in groups)
     cores = os.cpu_count() or 1
     entries = {group.units[0].entry_index: group.units[0] for group in groups if group.on_core}
     games = [(unit.problem, unit.policy) for unit in entries.values()]
@@ -29,7 +30,15 @@ def local_executor(groups: Sequence[UnitGroup]) -> Iterator[Executor]:
         ThreadPoolExecutor(min(cores, len(groups))) as computers,
     ):
         compiled = dict(zip(entries, compile_ahead(games, compilers), strict=True))
-        yield LocalThreads(gpu, computers, compiled)
+        try:
+            for entry, unit in entries.items():
+                if compiled[entry].done() and not on_gpu:  # here Ctrl-C can end a compilation
+                    _play_first_round(unit)
+            yield LocalThreads(gpu, computers, compiled)
+        except BaseException:
+            for future in compiled.values():
+                future.cancel()
+            raise
 
 
 class LocalThreads(Executor):
@@ -42,19 +51,40 @@ class LocalThreads(Executor):
         self._compiling: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
 
     def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
-        """Submit a function of a group to the threads of its engine."""
+        """Submit a function of a group to the threads of its engine.
+
+        A group of which the loop is still being compiled lets others go first.
+        """
         group: UnitGroup = arguments[0]
-        if group.on_core:
-            return self._computers.submit(self._compute, function, *arguments, **options)
-        return self._gpu.submit(function, *arguments, **options)
+        if not group.on_core:
+            return self._gpu.submit(function, *arguments, **options)
+        outcome: Future[Any] = Future()
+
+        def compute() -> None:
+            if outcome.set_running_or_notify_cancel():
+                try:
+                    outcome.set_result(self._compute(function, *arguments, **options))
+                except BaseException as error:
+                    outcome.set_exception(error)
+
+        def start(compiled: Future[None]) -> None:
+            if not outcome.cancelled():
+                self._computers.submit(compute)
+
+        self._compiled[group.units[0].entry_index].add_done_callback(start)
+        return outcome
 
     def _compute(self, function: Any, group: UnitGroup, *arguments: Any, **options: Any) -> Any:
         """Play a round first, alone: threads that find no machine code would each compile it."""
-        unit = group.units[0]
-        self._compiled[unit.entry_index].result()
-        with self._compiling[unit.entry_index]:
-            play_replications(unit.problem, unit.policy, 1, range(1), unit.seed, [1])
+        with self._compiling[group.units[0].entry_index]:
+            _play_first_round(group.units[0], options.get("stop"))
         return function(group, *arguments, **options)
+
+
+def _play_first_round(unit: WorkUnit, stop: threading.Event | None = None) -> None:
+    """Play a round, which compiles the loop if it is not on disk, or reads it."""
+    if stop is None or not stop.is_set():
+        play_replications(unit.problem, unit.policy, 1, range(1), unit.seed, [1])
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import math
 
-from pairup.kernels.runtime.compilation import kernel
+from pairup.kernels.runtime.compilation import kernel, outlined
 from pairup.kernels.runtime.logarithm import log
 
 _NEAR_ONE = 1.0 - 2.0**-53
@@ -34,7 +34,7 @@ def _start(mean, budget):
     return mean + (1.0 - mean) * min(budget, 0.5)
 
 
-@kernel
+@outlined  # a call is short against what it does, and it is inlined in many places
 def kl_index(mean, tries, level):
     """The index of a couple tried `tries` >= 1 times, by Newton's method.
 

@@ -41,7 +41,7 @@ _REFIT = 1.1  # the reach of moves is fitted again when this many times more is 
 _REACH = 4.3  # makes a move of about 2.4 standard deviations, the best in one dimension
 _MIN_RATE = 1e-30
 _WILD = 0.4  # up to here the series below has seven digits
-_ROUGHNESS = 3e-6  # at least three times what single precision is off, of each term
+_ROUGHNESS = 3e-6  # at least twice what single precision is off, of each term
 _ROUNDING = 1e-12  # more than sums are off
 _T1, _T2, _T3, _T4, _T5, _T6, _T7 = 2 / 3, 2 / 5, 2 / 7, 2 / 9, 2 / 11, 2 / 13, 2 / 15
 
@@ -149,8 +149,8 @@ def _move(state, i, j):
 def _accepts(state, i, j, up, down, shift, luck):
     """Whether to accept a move to the rates `up` and `down`.
 
-    It is valued in single precision first, with a bound on the error: nearly all moves are
-    clear-cut. The others are valued exactly, so that no decision depends on what is rough.
+    It is valued roughly first, on a GPU in single precision, with a bound on the error: nearly all
+    moves are clear-cut. The others are valued exactly: no decision depends on what is rough.
     """
     outcomes = state.figures[OUTCOMES]
     if i == j:
@@ -160,7 +160,7 @@ def _accepts(state, i, j, up, down, shift, luck):
         accepted = (state.accepted[i] - state.accepted[j]) * outcomes
     for exact in range(2):
         won = accepted * _log_factor(state, shift, exact)
-        gain, size, error = won, abs(won), _ROUGHNESS * abs(won)
+        gain, size, error = won, abs(won) + abs(accepted), _ROUGHNESS * abs(won)
         for turn in range(1 + (i != j)):
             mover, moved, other = (j, down, i) if turn else (i, up, j)
             missed, off = _gain(state, mover, moved, other, exact)
@@ -189,17 +189,17 @@ def _log_factor(state, shift, exact):
     """ln((1 + shift) / (1 - shift)); roughly unless `exact`."""
     if exact or abs(shift) > _WILD:
         return log((1.0 + shift) / (1.0 - shift))
-    single = state.terms.dtype.type
-    return np.float64(_series(single(shift), single))
+    real = state.terms.dtype.type
+    return np.float64(_series(real(shift), real))
 
 
 @kernel
-def _series(s, single):
+def _series(s, real):
     """2 atanh s for |s| up to _WILD; without a branch, so that lanes go side by side."""
     z = s * s
     z2 = z * z
-    low = (single(2) + single(_T1) * z) + (single(_T2) + single(_T3) * z) * z2
-    high = (single(_T4) + single(_T5) * z) + (single(_T6) + single(_T7) * z) * z2
+    low = (real(2) + real(_T1) * z) + (real(_T2) + real(_T3) * z) * z2
+    high = (real(_T4) + real(_T5) * z) + (real(_T6) + real(_T7) * z) * z2
     return s * (low + high * (z2 * z2))
 
 
@@ -227,24 +227,24 @@ def _gain(state, i, moved, other, exact):
 @kernel
 def _rough_sum(state, i, moved, other):
     """The sum over couples of `_gain`, in the precision of `terms`, and a bound on its error."""
-    couples, rates, terms, single = state.couples, state.rates, state.terms, state.terms.dtype.type
+    couples, rates, terms, real = state.couples, state.rates, state.terms, state.terms.dtype.type
     rate, fierce, error = rates[i], False, 0.0
-    down, both = single(rate - moved), single(rate + moved)
-    room = single((1.0 - rate) + (1.0 - moved))
+    fall, both = real(rate - moved), real(rate + moved)
+    room = real((1.0 - rate) + (1.0 - moved))
     start, length = row_start(couples, i), row_length(couples, i)
     lost, x = couples.missed[start : start + length], 0
-    while x < length:
-        missed = single(lost[np.uint64(x)])
+    while x < length:  # not `range`, and unsigned: then a GPU reads several at once
+        missed = real(lost[np.uint64(x)])
         theirs = rates[np.uint64(partner(couples, i, x))]
         # ln((1 - moved theirs) / (1 - rate theirs)) = 2 atanh s; below, nothing cancels
-        s = single(theirs) * down / (single(1.0 - theirs) * both + room)
-        fierce |= (abs(s) > single(_WILD)) & (missed > single(0))
-        terms[np.uint64(x)] = missed * _series(s, single)
+        s = real(theirs) * fall / (real(1.0 - theirs) * both + room)
+        fierce |= (abs(s) > real(_WILD)) & (missed > real(0))
+        terms[np.uint64(x)] = missed * _series(s, real)
         x += 1
     if fierce:
         error = _write_fierce_terms(state, i, moved)
     if i != other:
-        terms[slot(place(couples, i, other))] = single(0)
+        terms[slot(place(couples, i, other))] = real(0)
     total = row_sum(couples, i, terms)
     # All terms have one sign, and each is off by a share of itself.
     return total, error + _ROUGHNESS * abs(total) + _ROUNDING * state.unsure[i]
@@ -253,15 +253,21 @@ def _rough_sum(state, i, moved, other):
 @kernel
 def _write_fierce_terms(state, i, moved):
     """Write the terms of a move of any size; returns a bound on their error."""
-    couples, rate, met, single = state.couples, state.rates[i], 0.0, state.terms.dtype.type
+    couples, rate, weight, real = state.couples, state.rates[i], 0.0, state.terms.dtype.type
     for x in range(row_length(couples, i)):
         missed = couples.missed[at(couples, i, x)]
         if missed > 0.0:
             theirs = state.rates[partner(couples, i, x)]
-            ratio = single(1.0 - moved * theirs) / single(1.0 - rate * theirs)
-            state.terms[x] = single(missed) * math.log(ratio)
-            met += missed
-    return _ROUGHNESS * met
+            ratio = real(_apart(moved, theirs)) / real(_apart(rate, theirs))
+            state.terms[x] = real(missed) * math.log(ratio)
+            weight += missed
+    return _ROUGHNESS * weight
+
+
+@kernel
+def _apart(rate, other):
+    """1 - rate * other, without cancellation where both are next to 1."""
+    return (1.0 - rate) + rate * (1.0 - other)
 
 
 @kernel
@@ -273,7 +279,7 @@ def _exact_sum(state, i, moved, other):
         missed, j, term = couples.missed[at(couples, i, x)], slot(partner(couples, i, x)), 0.0
         if missed > 0.0 and j != other:
             theirs = state.rates[j]
-            term = missed * log((1.0 - moved * theirs) / (1.0 - rate * theirs))
+            term = missed * log(_apart(moved, theirs) / _apart(rate, theirs))
         lane = j % slot(LANES)
         a += term if lane == 0 else 0.0
         b += term if lane == 1 else 0.0

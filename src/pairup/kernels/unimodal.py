@@ -4,8 +4,9 @@ The four cross pairs of couples k and k + 1 of the leader (see `neighbours`) are
 as `base + slope * x`:
 
 - UCB: base is the mean, slope 1 / sqrt(tries), x = sqrt(2 log clock); the index itself.
-- KL: a tangent of the index as a function of x = log clock + 3 log log clock; an upper bound, so
-  that most rounds need no logarithm but the clock's. Whatever it cannot exclude is solved exactly.
+- KL: a tangent of the index as a function of x = log clock + 3 log log clock, or another line that
+  is nowhere below it, so that most rounds need no logarithm but the clock's. Whatever it cannot
+  exclude is solved exactly.
 """
 
 import math
@@ -55,7 +56,7 @@ class UnimodalState(NamedTuple):
     anchors: np.ndarray  # ... and the indices of cross pairs and leader couples when last solved
     base: np.ndarray  # of the cross pairs of each couple and the next
     slope: np.ndarray
-    tangent_base: np.ndarray  # KL: tangents of all pairs, inf when not known
+    tangent_base: np.ndarray  # KL: those lines of all pairs, inf when not known
     tangent_slope: np.ndarray
     figures: np.ndarray  # CLOCK and LEVEL of the next round, most likely
 

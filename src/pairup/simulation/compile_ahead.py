@@ -16,8 +16,9 @@ from pathlib import Path
 import numba
 import numpy as np
 
+from pairup.errors import PolicyError
 from pairup.kernels.runtime.compilation import cache_folder, is_ours, say_compiling
-from pairup.policies.base import Policy
+from pairup.policies.base import Policy, check_fit
 from pairup.problem import Problem
 from pairup.side_process import SideProcessError, are_worth_it, call_aside
 from pairup.simulation.playthrough import play_replications, start_state
@@ -30,9 +31,9 @@ def compile_ahead(games: Sequence[Game], threads: Executor) -> list[Future[None]
     """Let threads compile what policies need to play problems, where that is not on disk.
 
     Returns a future for each game. Policies from elsewhere are left to this process, which alone
-    knows their code. So is what cannot be compiled: the error shows where it is played.
+    knows their code. So is what cannot be compiled or played: the error shows where it is played.
     """
-    marks = [_mark(*game) if is_ours(type(game[1])) else None for game in games]
+    marks = [_mark(*game) if _is_for_us(*game) else None for game in games]
     missing = {mark: game for mark, game in zip(marks, games, strict=True) if _is_missing(mark)}
     if are_worth_it(len(missing)):
         say_compiling()
@@ -42,6 +43,14 @@ def compile_ahead(games: Sequence[Game], threads: Executor) -> list[Future[None]
     nothing: Future[None] = Future()
     nothing.set_result(None)
     return [compiling.get(mark, nothing) for mark in marks]
+
+
+def _is_for_us(problem: Problem, policy: Policy) -> bool:
+    try:
+        check_fit(policy, problem)
+    except PolicyError:
+        return False
+    return is_ours(type(policy))
 
 
 def _is_missing(mark: Path | None) -> bool:

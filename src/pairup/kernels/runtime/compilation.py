@@ -100,13 +100,15 @@ class _SharedCache(FunctionCache):  # type: ignore[misc] # Numba is not annotate
 
     def save_overload(self, sig, data):
         """Save what was compiled for a signature."""
-        Path(self.cache_path).mkdir(parents=True, exist_ok=True)
-        with open(Path(self.cache_path) / "lock", "wb") as lock:
-            with contextlib.suppress(ImportError):
-                import fcntl  # POSIX only; elsewhere nothing keeps another process out
+        with self._guard_against_spurious_io_errors():
+            Path(self.cache_path).mkdir(parents=True, exist_ok=True)
+            with open(Path(self.cache_path) / "lock", "wb") as lock:
+                # On POSIX only, and not on every file system; the system frees it, even on kill -9.
+                with contextlib.suppress(ImportError, OSError):
+                    import fcntl
 
-                fcntl.flock(lock, fcntl.LOCK_EX)  # the system frees it, even on kill -9
-            super().save_overload(sig, data)
+                    fcntl.flock(lock, fcntl.LOCK_EX)
+                super().save_overload(sig, data)
 
 
 def kernel(function):

@@ -34,7 +34,7 @@ Array = NDArray[Any]
 _EARLY_GROWTH = 4  # times that tables are enlarged before the first round
 _MORE_PLAYERS = 4  # with so many more, every array of players is larger
 _PLAYERS = (8, 16, 24, 32)  # loops are compiled for up to so many, and for one number beyond
-FEW = 256  # replications, which a loop of their own size would end less sooner than it compiles
+FEW = 256  # up to so many, a loop for their own size saves less time than it takes to compile
 _PLAYERS_OF_FEW = (24, 32)
 
 
