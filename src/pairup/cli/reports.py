@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +16,9 @@ from pairup.cli.output import show
 
 if TYPE_CHECKING:
     from pairup.analysis.analysis import Analysis
+    from pairup.reporting.figures import Picture
+
+    Draw = Callable[[Analysis], Sequence[Picture]]
 
 
 @app.command()
@@ -72,19 +75,25 @@ def report(
     show_report(out, analyses, folders)
 
 
-def show_report(out: Path, analyses: Sequence[Analysis], folders: Sequence[Path]) -> None:
+def show_report(
+    out: Path, analyses: Sequence[Analysis], folders: Sequence[Path], draw: Draw | None = None
+) -> None:
     """Write the page of some experiments and say where it is."""
     started = time.perf_counter()
-    path = write_page(out, analyses, folders)
+    path = write_page(out, analyses, folders, draw)
     show(f"report: {path} (drawn in {time.perf_counter() - started:.1f} s)", soft_wrap=True)
 
 
-def write_page(out: Path, analyses: Sequence[Analysis], folders: Sequence[Path]) -> Path:
+def write_page(
+    out: Path, analyses: Sequence[Analysis], folders: Sequence[Path], draw: Draw | None = None
+) -> Path:
     """Write the page of some experiments, whose results lie in these folders."""
+    from pairup.reporting.figures import draw_figures
     from pairup.reporting.page import Provenance, write_report
 
     command = shlex.join(["pairup", *sys.argv[1:]])
-    return write_report(out, analyses, Provenance(command, _seconds(folders)))
+    provenance = Provenance(command, _seconds(folders))
+    return write_report(out, analyses, provenance, draw=draw or draw_figures)
 
 
 def _seconds(folders: Sequence[Path]) -> float | None:

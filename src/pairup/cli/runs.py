@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +14,6 @@ from pairup.cli.app import AsJson, Cuda, app
 from pairup.cli.output import show, show_finals
 
 if TYPE_CHECKING:
-    from pairup.experiments.experiment import Experiment
     from pairup.simulation.simulate import Engine
 
 _PAPER = ("experiment-1", "experiment-2")
@@ -39,6 +38,7 @@ def reproduce(
     Example: pairup reproduce --quick --out results
     """
     from pairup.analysis.analysis import Analysis
+    from pairup.cli.drawing import figures_drawn_aside
     from pairup.cli.reports import show_report
     from pairup.experiments.experiment_file import load_experiment
     from pairup.experiments.runner import run_experiment
@@ -46,13 +46,13 @@ def reproduce(
     experiments = [load_experiment(name) for name in _PAPER]
     if quick:
         experiments = [each.scaled(**_QUICK) for each in experiments]
-    folders = [out / each.name for each in experiments]
-    with _executor(dask) as executor, _limits_compiled_aside(experiments[0]):
-        summaries = [
-            run_experiment(experiment, folder, executor, progress=True, engine=_engine(cuda))
-            for experiment, folder in zip(experiments, folders, strict=True)
-        ]
-    show_report(out, [Analysis(summary.results) for summary in summaries], folders)
+    folders, analyses = [out / each.name for each in experiments], []
+    with _executor(dask) as executor, figures_drawn_aside(experiments[0]) as aside:
+        for experiment, folder in zip(experiments, folders, strict=True):
+            summary = run_experiment(experiment, folder, executor, True, _engine(cuda))
+            analyses.append(Analysis(summary.results))
+            aside.add(analyses[-1], is_last=experiment is experiments[-1])
+        show_report(out, analyses, folders, aside.get)
 
 
 @app.command()
@@ -91,19 +91,6 @@ def run(
 
 def _engine(cuda: bool) -> Engine:
     return "cuda" if cuda else "cpu"
-
-
-@contextmanager
-def _limits_compiled_aside(experiment: Experiment) -> Iterator[None]:
-    """Compile what computes the limits of a report while the games are played, if that pays."""
-    from pairup.kernels.exact_matching.max_matching import solve
-    from pairup.kernels.runtime.compilation import is_on_disk
-    from pairup.side_process import are_worth_it, call_aside
-
-    with ThreadPoolExecutor(1) as thread:
-        if are_worth_it(2) and not is_on_disk(solve):
-            thread.submit(call_aside, "pairup.analysis.limits:compute_limits", experiment)
-        yield
 
 
 @contextmanager

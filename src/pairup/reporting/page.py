@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -107,7 +107,11 @@ def _place(rows: Collection[Standing]) -> tuple[int, float]:
 
 
 def write_report(
-    folder: str | Path, analyses: Sequence[Analysis], provenance: Provenance, title: str = ""
+    folder: str | Path,
+    analyses: Sequence[Analysis],
+    provenance: Provenance,
+    title: str = "",
+    draw: Callable[[Analysis], Sequence[Picture]] = draw_figures,
 ) -> Path:
     """Write ``report.html``, and the figures as files beside it; returns the path of the page.
 
@@ -122,6 +126,8 @@ def write_report(
         How the results were made.
     title
         Title of the page; by default it is made from the experiments.
+    draw
+        Draws the figures of an experiment.
 
     Examples
     --------
@@ -134,7 +140,7 @@ def write_report(
     if not analyses:
         raise ResultsError("a report needs the results of at least one experiment, got none")
     folder = Path(folder)
-    chapters = [_Chapter(analysis, draw_figures(analysis)) for analysis in analyses]
+    chapters = [_Chapter(analysis, draw(analysis)) for analysis in analyses]
     for chapter in chapters:
         write_pictures(chapter.pictures, folder / "figures")
     path = folder / "report.html"
