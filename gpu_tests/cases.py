@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pairup.errors
-from pairup import Problem, simulate
+from pairup import Problem
 from pairup.policies.base import Policy, check_fit
 from tests.support.policy_variants import two_sided_variants, variants
 
@@ -46,9 +46,3 @@ def replications(policy: Policy) -> int:
     """Return how many replications of a policy are compared."""
     plans = type(policy).replan is not Policy.replan
     return PLANNED_REPLICATIONS if plans else REPLICATIONS
-
-
-def compile_for_cpu(place: int) -> None:
-    """Play one round of a case on the CPU: compiled steps are kept on disk."""
-    policy, problem = cases()[place]
-    simulate(problem, policy, 1, 1)

@@ -1,14 +1,14 @@
 """All policies are compiled first, side by side: one after the other it would take half an hour."""
 
-import multiprocessing
 import os
 import time
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from gpu_tests.cases import cases, compile_for_cpu, replications
+from gpu_tests.cases import cases, replications
 from pairup import simulate
+from pairup.simulation.compile_ahead import compile_ahead
 
 
 def _compile_for_gpu(case):
@@ -22,17 +22,8 @@ def _compile_for_gpu(case):
 
 @pytest.fixture(scope="session", autouse=True)
 def compiled():
-    began, cores = time.monotonic(), os.cpu_count() or 1
-    chosen = cases()
-    numbered = reversed(list(enumerate(chosen)))
-    first = {(type(each), each.options.get("search")): place for place, (each, _) in numbered}
-    spawn = multiprocessing.get_context("spawn")
-    with (
-        ProcessPoolExecutor(cores, mp_context=spawn) as processes,
-        ThreadPoolExecutor(cores) as threads,
-    ):
-        for_cpu = [processes.submit(compile_for_cpu, place) for place in first.values()]
+    began, chosen = time.monotonic(), cases()
+    with ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as threads:
+        compile_ahead([(problem, policy) for policy, problem in chosen], threads)
         failures = [line for line in threads.map(_compile_for_gpu, chosen) if line]
-        for future in for_cpu:
-            future.result()
     print(f"\ncompiled in {time.monotonic() - began:.0f} s", *failures, sep="\n")
