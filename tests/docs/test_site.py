@@ -25,6 +25,7 @@ LAYERS_WITHOUT_A_PAGE = {
     "kernels",
     "service",
     "saved_arrays",
+    "side_process",
 }
 
 

@@ -9,6 +9,8 @@ from dataclasses import replace
 import pytest
 
 from pairup import (
+    GRAB,
+    PolicyError,
     ResultsError,
     SimulationError,
     Unimodal,
@@ -298,3 +300,9 @@ def test_a_lost_work_unit_is_named_and_the_others_stay(tmp_path):
     with pytest.raises(ResultsError, match=f"1 of {UNITS} work units"):
         load_results(tmp_path)
     assert len(load_results(tmp_path, partial=True)["problem"].unique()) == 1
+
+
+def test_a_policy_that_cannot_play_a_problem_is_refused_in_one_line():
+    wrong = replace(race(100, 1), entries=(Entry("GRAB", GRAB()),))
+    with pytest.raises(PolicyError, match="grab"):
+        run_experiment(wrong)

@@ -15,7 +15,7 @@ from pairup.simulation.simulate import Engine
 
 MAX_AT_ONCE = 96  # groups on a GPU
 _MAX_REPLICATIONS = 131_072  # of a group: what a GPU plays at once, and loses when it is stopped
-_THREAD_SLOWNESS = 60  # a thread of a GPU takes about so many times as long as a core for a round
+_THREAD_SLOWNESS = 100  # a thread of a GPU takes about so many times as long as a core for a round
 
 Show = Callable[[float], None]  # takes the share done, in [0, 1]
 
