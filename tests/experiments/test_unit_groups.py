@@ -5,6 +5,7 @@ import os
 import pytest
 
 from pairup import SimulationError, run_experiment
+from pairup.experiments import unit_groups
 from pairup.experiments.unit_groups import compute_group, group_units
 from pairup.experiments.work_units import split_into_units
 from pairup.simulation.batches import play
@@ -16,7 +17,8 @@ from tests.support.experiments.races import UNITS, parts, race
 def host_for_gpu(monkeypatch):
     """Let the CPU play what a GPU would, in the loop over batches."""
     monkeypatch.setattr(play, "DeviceMemory", lambda: HostMemory(compiled=False))
-    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(unit_groups, "_MIN_SECONDS", 0)
+    monkeypatch.setattr(unit_groups, "_THREAD_SLOWNESS", 0)
 
 
 def test_a_core_plays_unit_by_unit_the_longest_first():
@@ -39,12 +41,29 @@ def test_a_gpu_plays_all_replications_of_a_policy_on_a_problem_at_once():
     assert sum(group.memory_share for group in groups) <= 1.0
 
 
-def test_cores_take_few_long_replications_and_leave_many_to_the_gpu(monkeypatch):
+@pytest.mark.parametrize(
+    ("rounds", "replications", "engines"),
+    [
+        (10_000_000, 20, {"cpu"}),  # each takes longer on a GPU than all on the cores
+        (1_000, 20_000, {"cpu"}),  # not worth to be compiled
+        (10_000, 200_000, {"cuda"}),
+    ],
+    ids=["few and long", "soon done", "many"],
+)
+def test_cores_take_what_they_end_first(monkeypatch, rounds, replications, engines):
     monkeypatch.setattr(os, "cpu_count", lambda: 16)
-    few = group_units(split_into_units(race(1_000_000, 20)), "cuda", share=True)
-    assert any(group.engine == "cpu" for group in few)
-    many = group_units(split_into_units(race(1_000, 200_000)), "cuda", share=True)
-    assert all(group.engine == "cuda" for group in many)
+    groups = group_units(split_into_units(race(rounds, replications)), "cuda", share=True)
+    assert {group.engine for group in groups} == engines
+
+
+def test_cores_and_a_gpu_share_an_experiment(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    groups = group_units(split_into_units(race(3_000_000, 40)), "cuda", share=True)
+    longest = {
+        engine: [group.longest for group in groups if group.engine == engine]
+        for engine in ("cpu", "cuda")
+    }
+    assert min(longest["cpu"]) >= max(longest["cuda"])
 
 
 def test_work_units_of_both_engines_are_interchangeable(tmp_path, host_for_gpu):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import operator
 import os
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +15,7 @@ from pairup.simulation.simulate import Engine
 
 MAX_AT_ONCE = 96  # groups on a GPU
 _MAX_REPLICATIONS = 131_072  # of a group: what a GPU plays at once, and loses when it is stopped
+_MIN_SECONDS = 10  # of all cores, for a policy: to compile it for a GPU takes half a minute, once
 _THREAD_SLOWNESS = 100  # a thread of a GPU takes about so many times as long as a core for a round
 
 Show = Callable[[float], None]  # takes the share done, in [0, 1]
@@ -48,14 +49,15 @@ def group_units(units: Sequence[WorkUnit], engine: Engine, share: bool) -> list[
     """Group work units for an engine, the longest first, so that none starts at the end.
 
     A GPU takes all replications of a policy on a problem at once, and all groups side by side. With
-    `share` the cores of this machine take the longest groups from it while they would be through
-    before it: few replications of many rounds are played faster by a core.
+    `share` the cores of this machine take policies from it that they end within seconds, and the
+    longest groups while they would be through before it: few replications of many rounds are played
+    faster by a core.
     """
     ordered = sorted(units, key=lambda unit: -unit.cost)  # stable: replications stay in order
     if engine == "cpu":
         return [UnitGroup((unit,)) for unit in ordered]
     groups = sorted(_on_gpu(ordered), key=lambda group: -group.longest)
-    kept = groups[_count_for_cores(groups) if share else 0 :]
+    kept = _left_to_gpu(groups, os.cpu_count() or 1) if share else groups
     own = {id(unit) for group in kept for unit in group.units}
     return kept + [UnitGroup((unit,)) for unit in ordered if id(unit) not in own]
 
@@ -72,12 +74,18 @@ def _on_gpu(units: Sequence[WorkUnit]) -> list[UnitGroup]:
     return [UnitGroup(tuple(group), "cuda", share) for group in groups]
 
 
-def _count_for_cores(groups: Sequence[UnitGroup]) -> int:
-    """Return how many of the first groups, the longest ones, are for the cores."""
-    seconds = itertools.accumulate(group.cost / (os.cpu_count() or 1) for group in groups)
-    by_gpu = (_THREAD_SLOWNESS * group.longest for group in groups)
-    sooner = itertools.takewhile(bool, map(operator.lt, seconds, by_gpu))
-    return sum(sooner)
+def _left_to_gpu(groups: list[UnitGroup], cores: int) -> list[UnitGroup]:
+    """Return the groups that are not for the cores."""
+    costs: defaultdict[int, float] = defaultdict(float)  # in seconds of all cores, by policy
+    for group in groups:
+        costs[group.units[0].entry_index] += group.cost / cores
+    large = [group for group in groups if costs[group.units[0].entry_index] > _MIN_SECONDS]
+    seconds = sum((cost for cost in costs.values() if cost <= _MIN_SECONDS), 0.0)
+    for count, group in enumerate(large):
+        seconds += group.cost / cores
+        if seconds > _THREAD_SLOWNESS * group.longest:
+            return large[count:]
+    return []
 
 
 def compute_group(

@@ -4,10 +4,10 @@ The rates are drawn as by `kernels.rank_one_thompson`; then the best row meets t
 second best the second best, and so on. Sorting all players sorts both sides.
 
 On two sides outcomes show the rates of rows and of columns but for a common factor: all rows up and
-all columns down by the same factor leave every product as it is. Only the prior, and that rates
-stay below 1, say something of that scale. A move of it would take one player's move after another,
-each of which the others resist, so that it is a move of its own: with R rows, C columns and a
-Beta(a, b) prior, the factor f changes the log density of the logarithms of the rates by
+all columns down by the same factor leave every product as it is. Only the prior, and the rule that
+rates stay below 1, tell anything about that scale. To change it by moves of single players would
+take many, each of which all others resist, so it has a move of its own: with R rows, C columns and
+a Beta(a, b) prior, the factor f changes the log density of the logarithms of the rates by
 
     a (R - C) ln f + (b - 1) (sum over i of ln((1 - moved_i) / (1 - rate_i))).
 

@@ -34,8 +34,6 @@ Array = NDArray[Any]
 _EARLY_GROWTH = 4  # times that tables are enlarged before the first round
 _MORE_PLAYERS = 4  # with so many more, every array of players is larger
 _PLAYERS = (8, 16, 24, 32)  # loops are compiled for up to so many, and for one number beyond
-FEW = 256  # up to so many, a loop for their own size saves less time than it takes to compile
-_PLAYERS_OF_FEW = (24, 32)
 
 
 @dataclass(frozen=True)
@@ -57,8 +55,7 @@ class Batch:
     """Replications `numbers` of a policy on a problem, played as far as asked.
 
     The arguments are those of `simulate`; `rounds` is the horizon that the policy is told. The
-    numbers are those of `Playthrough`, bit for bit, wherever `memory` and its loop are. `few` says
-    that a loop for problems of many sizes is to play: to compile one for this size takes longer.
+    numbers are those of `Playthrough`, bit for bit, wherever `memory` and its loop are.
     """
 
     def __init__(
@@ -69,12 +66,10 @@ class Batch:
         seed: int,
         numbers: Sequence[int],
         memory: Memory,
-        few: bool = False,
     ) -> None:
         check_policy(policy, problem)
         self._problem, self._policy, self._memory = problem, policy, memory
         self._rounds, self._seed, self._numbers = rounds, seed, numbers
-        self._few = few
         self._round, self._piece = 0, 0
         self._interruptions = defaultdict[int, Interruptions](lambda: Interruptions(policy))
         self._players = memory.put(np.arange(problem.players))
@@ -213,12 +208,11 @@ class Batch:
 
     def _samples(self) -> list[tuple[Any, ...]]:
         """Return replications of several numbers of players, the largest first."""
-        sizes = _PLAYERS_OF_FEW if self._few else _PLAYERS
-        most = next((each for each in sizes if self._problem.players <= each), 0)
+        own = self._problem.players
+        most = next((each for each in _PLAYERS if own <= each), 0)
         if not most or not self._are_alike:
             return []
-        # Sizes that are multiples of four are the same in four samples, and not in five.
-        return [self._sample(most - less) for less in range(5 if self._few else 4)]
+        return [self._sample(players) for players in range(most, most - 4, -1)]
 
     def _sample(self, players: int) -> tuple[Any, ...]:
         """Return a replication of as many players."""

@@ -11,7 +11,7 @@ import numpy as np
 from pairup.errors import SimulationError
 from pairup.policies.base import Policy
 from pairup.problem import Problem
-from pairup.simulation.batches.batch import FEW, Batch
+from pairup.simulation.batches.batch import Batch
 from pairup.simulation.batches.memory import DeviceMemory, Memory
 from pairup.simulation.playthrough import Measurements
 
@@ -42,12 +42,10 @@ def play_batches(  # noqa: PLR0913 - those of `play_replications`, and some with
     may use of its free memory.
     """
     place: Memory = DeviceMemory() if memory is None else memory
-    few = len(replications) <= FEW
-    size = block_size(problem, policy, rounds, place, memory_share, few)
-    parts = list[Measurements]()
+    size, parts = block_size(problem, policy, rounds, place, memory_share), list[Measurements]()
     for first in range(0, len(replications), size):
         part = replications[first : first + size]
-        batch = Batch(problem, policy, rounds, seed, part, place, few)
+        batch = Batch(problem, policy, rounds, seed, part, place)
 
         def show_part(share: float, first: int = first, count: int = len(part)) -> None:
             show((first + share * count) / len(replications))
@@ -63,15 +61,10 @@ def check_gpu() -> None:
 
 
 def block_size(
-    problem: Problem,
-    policy: Policy,
-    rounds: int,
-    memory: Memory,
-    share: float = 1.0,
-    few: bool = False,
+    problem: Problem, policy: Policy, rounds: int, memory: Memory, share: float = 1.0
 ) -> int:
     """Return how many replications to play at once."""
-    one = Batch(problem, policy, rounds, 0, range(1), memory, few)
+    one = Batch(problem, policy, rounds, 0, range(1), memory)
     room = share * _MEMORY_SHARE * memory.free_bytes
     return int(np.clip(room / one.nbytes, 1, _MAX_REPLICATIONS))
 
