@@ -164,6 +164,9 @@ def test_a_move_is_accepted_as_if_it_was_valued_exactly(outcomes, precision):
         state.rates[:8] = 1.0 - random.random(8) * 10.0 ** random.uniform(-9, 0, 8)
         i, j = (np.uint32(each) for each in random.integers(0, 8, 2))
         up, down = 1.0 - random.random(2) * 10.0 ** random.uniform(-9, 0, 2)
+        if random.random() < 0.5:  # next to where they are
+            change = np.exp(random.normal(size=2) * 10.0 ** random.uniform(-6, 0, 2))
+            up, down = np.clip(1.0 - (1.0 - state.rates[[i, j]]) * change, 1e-6, 1.0 - 1e-15)
         accepted = state.accepted[i] * outcomes + state.figures[PRIOR_A]
         if i != j:
             accepted = (state.accepted[i] - state.accepted[j]) * outcomes
