@@ -34,7 +34,7 @@ def _start(mean, budget):
     return mean + (1.0 - mean) * min(budget, 0.5)
 
 
-@outlined  # a call is short against what it does, and it is inlined in many places
+@outlined  # a call is cheap against what it does, and many places would inline it
 def kl_index(mean, tries, level):
     """The index of a couple tried `tries` >= 1 times, by Newton's method.
 

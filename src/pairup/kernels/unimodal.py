@@ -103,12 +103,11 @@ def _observe(state, couples, played):
         note_blocked(state.leader, state.keys[0], k, i, j, mean)
         if y >> 1 == k + 1:
             cross = 2 * (x & 1) + (y & 1)
-            if tangents:
-                mean, rad = np.inf, 0.0
-                if len(state.anchors):
-                    mean, rad = upper_line(state.anchors[k, cross], state.stats, i, j)
-                    state.tangent_base[i, j], state.tangent_slope[i, j] = mean, rad
-            state.base[k, cross], state.slope[k, cross] = mean, rad
+            base, slope = (np.inf, 0.0) if tangents else (mean, rad)
+            if len(state.anchors):
+                base, slope = upper_line(state.anchors[k, cross], state.stats, i, j)
+                state.tangent_base[i, j], state.tangent_slope[i, j] = base, slope
+            state.base[k, cross], state.slope[k, cross] = base, slope
 
 
 provide(UnimodalState, set_available=_set_available, propose=_propose, observe=_observe)
