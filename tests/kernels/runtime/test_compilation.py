@@ -1,5 +1,6 @@
 import contextlib
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import pytest
 
 import pairup
 from pairup.kernels.runtime import compilation
+from pairup.kernels.runtime.compilation import slot
 
 PACKAGE = Path(pairup.__file__).parent
 KERNELS = PACKAGE / "kernels"
@@ -67,6 +69,27 @@ def test_compiling_leaves_the_cache_of_other_libraries_alone(sources):
     folder = compilation.config.CACHE_DIR
     compilation.kernel(lambda x: x + 1)
     assert folder == compilation.config.CACHE_DIR
+
+
+def test_a_kernel_is_compiled_for_python_only_if_python_calls_it():
+    @compilation.kernel
+    def halved(x):
+        return x / 2
+
+    @compilation.kernel
+    def quartered(x):
+        return halved(halved(x))
+
+    assert quartered(10) == 2.5
+    assert halved.signatures == []
+    assert len(halved._inner.signatures) == 2  # of an integer, of a float
+    assert halved(10) == 5
+    assert len(halved.signatures) == 1
+
+
+def test_a_kernel_can_be_pickled():
+    same = pickle.loads(pickle.dumps(slot))
+    assert same(3) == slot(3) == 3
 
 
 def test_a_change_in_another_file_leaves_no_stale_machine_code(tmp_path):

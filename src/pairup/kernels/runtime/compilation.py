@@ -17,12 +17,17 @@ import numba
 import numpy as np
 from numba.core import config, event
 from numba.core.caching import FunctionCache
+from numba.core.registry import CPUDispatcher
 
 from pairup.kernels.runtime.source_digest import bytes_digest
 
 # Without Numba's run time no references to arrays are counted, which took nine tenths of a round,
 # and a kernel that would allocate does not compile. The numpy error model divides without a branch.
 OPTIONS = {"_nrt": False, "forceinline": True, "error_model": "numpy"}
+
+# What only compiled code calls needs no wrappers, by which Python would call it. Each has all of
+# the function inlined: to compile them took half of the time.
+INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 _SOURCES = Path(__file__).parents[1]
 _FOLDERS_KEPT = 8
@@ -111,6 +116,19 @@ class _SharedCache(FunctionCache):  # type: ignore[misc] # Numba is not annotate
                 super().save_overload(sig, data)
 
 
+class _Kernel(CPUDispatcher):  # type: ignore[misc] # Numba is not annotated
+    """A function that Python calls, or another kernel: it is compiled for the one that does."""
+
+    @functools.cached_property
+    def _inner(self):
+        return CPUDispatcher(self.py_func, targetoptions=self.targetoptions | INNER)
+
+    @property
+    def _numba_type_(self):
+        """What other kernels call."""
+        return self._inner._numba_type_
+
+
 def kernel(function):
     """Compile `function` without the GIL, without allocation, on its first call.
 
@@ -128,16 +146,15 @@ def outlined(function):
 
 
 def _compiled(function, options):
-    if not is_ours(function):  # the digest does not cover its sources
-        return numba.njit(nogil=True, **options)(function)
-    # Numba reads the setting when it decorates, so other libraries' caches are left alone.
-    before, config.CACHE_DIR = config.CACHE_DIR, _FOLDER
-    try:
-        compiled = numba.njit(cache=True, nogil=True, **options)(function)
-        compiled._cache = _SharedCache(function)
-        return compiled
-    finally:
-        config.CACHE_DIR = before
+    compiled = _Kernel(function, targetoptions={"nopython": True, "nogil": True, **options})
+    if is_ours(function):  # the digest does not cover the sources of others
+        # Numba reads the setting when it decorates, so other libraries' caches are left alone.
+        before, config.CACHE_DIR = config.CACHE_DIR, _FOLDER
+        try:
+            compiled._cache = _SharedCache(function)
+        finally:
+            config.CACHE_DIR = before
+    return compiled
 
 
 def is_on_disk(function):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from numba.extending import overload
 
-from pairup.kernels.runtime.compilation import OPTIONS, is_ours, kernel
+from pairup.kernels.runtime.compilation import INNER, OPTIONS, is_ours, kernel
 
 # FULL: a table of the state must grow. STALE: a plan in the state must be made again. The host does
 # so, see `pairup.policies.interruptions`: nothing was changed, call again.
@@ -70,7 +70,7 @@ def _register(name, state_class, step):
     step = getattr(step, "py_func", step)
 
     # Not strict: `choose` need not name the parameters as the step does.
-    @overload(globals()[name], jit_options=OPTIONS, strict=False)
+    @overload(globals()[name], jit_options=OPTIONS | INNER, strict=False)
     def choose(state, *_):
         return step if getattr(state, "instance_class", None) is state_class else None
 

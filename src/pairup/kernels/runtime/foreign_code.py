@@ -12,7 +12,7 @@ import numba
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from pairup.kernels.runtime.compilation import OPTIONS, is_ours
+from pairup.kernels.runtime.compilation import INNER, OPTIONS, is_ours
 
 _SCALARS = (bool, int, float, complex, str, bytes, type(None), np.generic)
 
@@ -64,7 +64,7 @@ def source_files(thing, _seen=()):
 
 
 def compiled_copy(thing, copies, bounds=False):
-    """Compile a copy of a function, and of all functions from elsewhere that it calls.
+    """Compile a copy of a function, for kernels, and of all from elsewhere that it calls.
 
     `copies` has the copies made so far, by function. With `bounds`, indices are checked in it and
     in all that it calls, kernels of ours included.
@@ -77,7 +77,7 @@ def compiled_copy(thing, copies, bounds=False):
             function.__code__, names, function.__name__, function.__defaults__, cells
         )
         options = dict(_options(thing)) | ({"boundscheck": True} if bounds else {})
-        copies[function] = numba.njit(**options)(copy)  # before those that call it
+        copies[function] = numba.njit(**options, **INNER)(copy)  # before those that call it
         for name, value in _reached(function).items():
             if isinstance(value, Dispatcher) and (bounds or _is_foreign_function(value)):
                 _replace(copy, name, compiled_copy(value, copies, bounds))
