@@ -8,9 +8,9 @@ from pairup.policies.base import Policy, check_fit
 from tests.support.policy_variants import two_sided_variants, variants
 
 SEED = 5
+REPLICATIONS = 1_000
 CHECKPOINTS = [1, 17, 300]
-ROUNDS, REPLICATIONS = 300, 1_000
-PLANNED_REPLICATIONS = 20  # of policies whose plans the host makes, in a second for each
+PLANNED_CHECKPOINTS = [1, 17, 40]  # of policies whose plans the host makes, in tenths of a second
 ONE_SIDE = (
     Problem.from_zero(2, 0.1),
     Problem.from_zero(4, 0.1),
@@ -42,7 +42,7 @@ def _fits(policy: Policy, problem: Problem) -> bool:
     return True
 
 
-def replications(policy: Policy) -> int:
-    """Return how many replications of a policy are compared."""
+def checkpoints(policy: Policy) -> list[int]:
+    """Return the rounds after which a policy is compared; the last one ends the run."""
     plans = type(policy).replan is not Policy.replan
-    return PLANNED_REPLICATIONS if plans else REPLICATIONS
+    return PLANNED_CHECKPOINTS if plans else CHECKPOINTS

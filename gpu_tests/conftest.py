@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from gpu_tests.cases import cases, replications
+from gpu_tests.cases import REPLICATIONS, cases
 from pairup import simulate
 from pairup.simulation.compile_ahead import compile_ahead
 
@@ -14,7 +14,7 @@ from pairup.simulation.compile_ahead import compile_ahead
 def _compile_for_gpu(case):
     policy, problem = case
     try:
-        simulate(problem, policy, 1, replications(policy), engine="cuda")
+        simulate(problem, policy, 1, REPLICATIONS, engine="cuda")
     except Exception as error:  # the test of this case fails with it
         return f"{policy} on {problem.name}: {error}"
     return None

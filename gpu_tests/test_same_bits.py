@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from gpu_tests.cases import CHECKPOINTS, ROUNDS, SEED, cases, replications
-from pairup import Problem, RankOneThompson, get_policy, policy_names, simulate
+from gpu_tests.cases import REPLICATIONS, SEED, cases, checkpoints
+from pairup import PMED, Problem, RankOneThompson, get_policy, policy_names, simulate
 
 
-def assert_same(problem, policy, rounds, count, checkpoints):
+def assert_same(problem, policy, count, checkpoints):
     settings = {"seed": SEED, "checkpoints": checkpoints}
-    cpu = simulate(problem, policy, rounds, count, **settings)
-    gpu = simulate(problem, policy, rounds, count, **settings, engine="cuda")
+    cpu = simulate(problem, policy, checkpoints[-1], count, **settings)
+    gpu = simulate(problem, policy, checkpoints[-1], count, **settings, engine="cuda")
     assert np.array_equal(cpu.regret, gpu.regret)
     assert np.array_equal(cpu.games, gpu.games)
 
@@ -19,7 +19,7 @@ def assert_same(problem, policy, rounds, count, checkpoints):
     ("policy", "problem"), cases(), ids=lambda each: getattr(each, "name", None) and str(each)
 )
 def test_a_gpu_has_the_bits_of_the_cpu(policy, problem):
-    assert_same(problem, policy, ROUNDS, replications(policy), CHECKPOINTS)
+    assert_same(problem, policy, REPLICATIONS, checkpoints(policy))
 
 
 def test_every_registered_policy_is_tested():
@@ -38,8 +38,9 @@ def test_every_registered_policy_is_tested():
     ids=["graph", "changing", "couples"],
 )
 def test_graphs_changes_and_rates_of_couples_have_the_bits_of_the_cpu(name, problem):
-    assert_same(problem, get_policy(name), 60, 100, [7, 60])
+    assert_same(problem, get_policy(name), 100, [7, 60])
 
 
-def test_few_replications_of_many_rounds_have_the_bits_of_the_cpu():
-    assert_same(Problem.from_zero(4, 0.1), RankOneThompson(), 20_000, 5, [20_000])
+@pytest.mark.parametrize(("policy", "rounds"), [(RankOneThompson(), 20_000), (PMED(), 300)])
+def test_few_replications_of_many_rounds_have_the_bits_of_the_cpu(policy, rounds):
+    assert_same(Problem.from_zero(4, 0.1), policy, 5, [rounds])
