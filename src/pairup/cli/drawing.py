@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -56,8 +57,12 @@ class FiguresAside:
 
 @contextmanager
 def figures_drawn_aside(first: Experiment) -> Iterator[FiguresAside]:
-    """Let side processes draw figures; what computes their limits is compiled from the start."""
+    """Let side processes draw figures.
+
+    What computes their limits is compiled from the start, and what writes the page is imported.
+    """
     with ThreadPoolExecutor() as threads:
+        threads.submit(importlib.import_module, "pairup.reporting.page")
         if are_worth_it(2) and not is_on_disk(solve):
             threads.submit(call_aside, _LIMITS, first)
         yield FiguresAside(threads)

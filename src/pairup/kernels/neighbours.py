@@ -6,9 +6,17 @@ k) + (side in couple k + 1), so that a swap makes the cross pairs `swap` and 3 -
 number 2 k + `swap` swaps at k; -1 is the leader itself.
 """
 
+import math
+
+import numpy as np
+
 from pairup.kernels import greedy_leader, leader_counts
+from pairup.kernels.couple_statistics import PHANTOM_MEAN
 from pairup.kernels.runtime.compilation import kernel
-from pairup.kernels.state_layout import AVAILABLE, CELL, PRESENT, ROUND
+from pairup.kernels.runtime.randomness import word
+from pairup.kernels.state_layout import AVAILABLE, CELL, CLOCK_IS_ROUND, PRESENT, ROUND
+
+COUPLE = 4  # place of a couple of the leader, after its cross pairs with the next
 
 _NO_CELL = -1  # the leader changed: its cell in the table must be looked up
 
@@ -52,11 +60,64 @@ def times_led(state):
 
 
 @kernel
+def is_own_turn(state, led):
+    """Whether the leader itself is played: the first time and every (2L - 1)-th time it leads."""
+    return led % (2 * state.leader.couples[0] - 1) == 0
+
+
+@kernel
+def clock(state, led):
+    """What exploration grows with: the rounds, or how often the leader has led, this one counted.
+
+    `led` is how often it had led before; the round is counted already.
+    """
+    return state.now[ROUND] if state.now[CLOCK_IS_ROUND] else led + 1
+
+
+@kernel
 def cross_pair(leader, k, cross):
     """The cross pair number `cross` of couple `k` and the next, in ascending order."""
     i = leader.order[2 * k + (cross >> 1)]
     j = leader.order[2 * k + 2 + (cross & 1)]
     return min(i, j), max(i, j)
+
+
+@kernel
+def note_mean(state, i, j, mean):
+    """A pair (i, j), i < j, has a new mean; returns where it stands around the leader.
+
+    That is a couple k of the leader, and the number of the pair among the cross pairs of k, or
+    `COUPLE` if it is couple k itself. Of pairs that stand elsewhere k is -1.
+    """
+    leader = state.leader
+    x, y = leader.place[i], leader.place[j]
+    if x < 0 or y < 0:
+        return -1, -1
+    if x >> 1 == y >> 1:
+        leader.mean[x >> 1] = mean
+        return x >> 1, COUPLE
+    if x > y:
+        x, y = y, x
+    k = x >> 1
+    greedy_leader.note_blocked(leader, state.keys[0], k, i, j, mean)
+    return (k, 2 * (x & 1) + (y & 1)) if y >> 1 == k + 1 else (-1, -1)
+
+
+@kernel
+def radius(mean, tries):
+    """1 / sqrt(tries), but nothing about the phantom is uncertain."""
+    if mean == PHANTOM_MEAN:
+        return 0.0
+    return 1.0 / math.sqrt(tries) if tries > 0 else np.inf
+
+
+@kernel
+def wins(state, value, neighbour, best, best_neighbour):
+    """Whether a neighbour takes the lead; ties are random, but the leader wins its own."""
+    if value != best or best_neighbour < 0:
+        return value > best
+    key = word(state.keys[1], state.now[ROUND])
+    return word(key, neighbour) > word(key, best_neighbour)
 
 
 @kernel

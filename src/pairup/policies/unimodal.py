@@ -5,13 +5,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from pairup.kernels import leader_counts
-from pairup.kernels import unimodal as kernel
+from pairup.kernels import leader_counts, unimodal_kl, unimodal_ucb
 from pairup.kernels.allocation import new_arrays
 from pairup.kernels.anchored_index import new_anchors
 from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.greedy_leader import new_leader
-from pairup.kernels.state_layout import BY_PLAYERS, CLOCK_IS_ROUND, KL, new_counters, new_figures
+from pairup.kernels.state_layout import BY_PLAYERS, CLOCK_IS_ROUND, new_counters, new_figures
 from pairup.policies.base import StartContext, register
 from pairup.policies.greedy_leader import GreedyNeighbourPolicy
 from pairup.problem import Problem
@@ -65,28 +64,29 @@ class Unimodal(GreedyNeighbourPolicy):
             return "Theorem 1", float((8 / gaps).sum())
         return "Theorem 2", float((8 * gaps / problem.player_gaps**2).sum())
 
-    def start(self, context: StartContext) -> kernel.UnimodalState:
-        couples, is_kl = context.slots // 2 + 1, self.index == "kl"
-        tangents = (context.slots, context.slots) if is_kl else (0, 0)
-        bounds = couples if is_kl and self.compare == "matchings" else 0
-        options = {
-            BY_PLAYERS: self.compare == "players",
-            KL: is_kl,
-            CLOCK_IS_ROUND: self.clock == "round",
+    def start(self, context: StartContext) -> Any:
+        couples = context.slots // 2 + 1
+        options = {BY_PLAYERS: self.compare == "players", CLOCK_IS_ROUND: self.clock == "round"}
+        shared: dict[str, Any] = {
+            "stats": new_couple_statistics(context.slots),
+            "leader": new_leader(context.slots),
+            "counts": leader_counts.new_counts(),
+            "keys": context.keys(2),
+            "now": new_counters(options),
+            "rad": np.zeros(couples),
+            "figures": new_figures(),
         }
-        return kernel.UnimodalState(
-            stats=new_couple_statistics(context.slots),
-            leader=new_leader(context.slots),
-            counts=leader_counts.new_counts(),
-            keys=context.keys(2),
-            now=new_counters(options),
-            rad=np.zeros(couples),
+        if self.index == "ucb":
+            cross = new_arrays(("cross_mean", "cross_rad"), (couples, 4))
+            return unimodal_ucb.UnimodalUcbState(**shared, **cross)
+        pairs, bounds = (context.slots, context.slots), couples * (self.compare == "matchings")
+        return unimodal_kl.UnimodalKlState(
+            **shared,
+            **new_arrays(("base", "slope"), (couples, 4)),
             lower=np.zeros(bounds),
             anchors=new_anchors(bounds, 5),  # of four cross pairs and the couple itself
-            **new_arrays(("base", "slope"), (couples, 4)),
-            tangent_base=np.full(tangents, np.inf),
-            tangent_slope=np.zeros(tangents),
-            figures=new_figures(),
+            tangent_base=np.full(pairs, np.inf),
+            tangent_slope=np.zeros(pairs),
         )
 
     def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
@@ -95,4 +95,4 @@ class Unimodal(GreedyNeighbourPolicy):
             state.tangent_base[slot, :] = state.tangent_base[:, slot] = np.inf
 
     def _update_leader(self, state: Any) -> None:
-        kernel.update_leader(state)
+        (unimodal_kl if self.index == "kl" else unimodal_ucb).update_leader(state)

@@ -1,12 +1,9 @@
-"""The paper's policies: play the leader, or the neighbour that looks best optimistically.
+"""The paper's policies with the KL index: play the leader, or the neighbour that looks best.
 
-The four cross pairs of couples k and k + 1 of the leader (see `neighbours`) are kept side by side,
-as `base + slope * x`:
-
-- UCB: base is the mean, slope 1 / sqrt(tries), x = sqrt(2 log clock); the index itself.
-- KL: a tangent of the index as a function of x = log clock + 3 log log clock, or another line that
-  is nowhere below it, so that most rounds need no logarithm but the clock's. Whatever it cannot
-  exclude is solved exactly.
+Of the four cross pairs of couples k and k + 1 of the leader (see `neighbours`) `base + slope * x`
+is kept side by side: a tangent of the index as a function of x = log clock + 3 log log clock, or
+another line that is nowhere below it, so that most rounds need no logarithm but the clock's.
+Whatever it cannot exclude is solved exactly.
 """
 
 import math
@@ -23,7 +20,7 @@ from pairup.kernels.anchored_index import (
     upper_line,
 )
 from pairup.kernels.couple_statistics import PHANTOM_MEAN, CoupleStatistics, record
-from pairup.kernels.greedy_leader import Leader, note_blocked
+from pairup.kernels.greedy_leader import Leader
 from pairup.kernels.kl_index import (
     exploration_level,
     kl,
@@ -32,31 +29,39 @@ from pairup.kernels.kl_index import (
     slope_at,
 )
 from pairup.kernels.leader_counts import LeaderCounts
-from pairup.kernels.neighbours import cross_pair, set_players, times_led, write
-from pairup.kernels.runtime.compilation import kernel, slot
+from pairup.kernels.neighbours import (
+    COUPLE,
+    clock,
+    cross_pair,
+    is_own_turn,
+    note_mean,
+    radius,
+    set_players,
+    times_led,
+    wins,
+    write,
+)
+from pairup.kernels.runtime.compilation import kernel, outlined, slot
 from pairup.kernels.runtime.dispatch import FULL, OK, provide
-from pairup.kernels.runtime.logarithm import log
-from pairup.kernels.runtime.randomness import word
-from pairup.kernels.state_layout import BY_PLAYERS, CLOCK, CLOCK_IS_ROUND, KL, LEVEL, ROUND
+from pairup.kernels.state_layout import BY_PLAYERS, CLOCK, LEVEL
 
-_LEADER = 4  # place of a leader's couple among the anchors, after its cross pairs with the next
 _MARGIN = 1e-12  # bounds closer than this are left to the exact index, which is good to 1e-15
 
 
-class UnimodalState(NamedTuple):
-    """State of `Unimodal`: statistics, the leader, and what is cached of the leader's pairs."""
+class UnimodalKlState(NamedTuple):
+    """State of `Unimodal(index="kl")`: statistics, the leader, and what is known of its pairs."""
 
     stats: CoupleStatistics
     leader: Leader
     counts: LeaderCounts
     keys: np.ndarray  # of ties between pairs, and of ties between neighbours
     now: np.ndarray
-    rad: np.ndarray  # 1 / sqrt(tries) of each leader couple
-    lower: np.ndarray  # V1, KL: lower bounds of the indices of leader couples in this round
-    anchors: np.ndarray  # ... and the indices of cross pairs and leader couples when last solved
+    rad: np.ndarray  # 1 / sqrt(tries) of each couple of the leader
+    lower: np.ndarray  # V1: lower bounds of the indices of leader couples in this round
+    anchors: np.ndarray  # V1: the indices of cross pairs and leader couples when last solved
     base: np.ndarray  # of the cross pairs of each couple and the next
     slope: np.ndarray
-    tangent_base: np.ndarray  # KL: those lines of all pairs, inf when not known
+    tangent_base: np.ndarray  # those lines of all pairs, inf when not known
     tangent_slope: np.ndarray
     figures: np.ndarray  # CLOCK and LEVEL of the next round, most likely
 
@@ -72,45 +77,35 @@ def _propose(state, couples):
     if led < 0:
         return FULL
     neighbour = -1
-    if led % (2 * state.leader.couples[0] - 1) != 0:
-        neighbour = _best_neighbour(state, led + 1)
+    if not is_own_turn(state, led):
+        x = _level(state, clock(state, led))
+        neighbour = _by_players(state, x) if state.now[BY_PLAYERS] else _by_matchings(state, x)
     write(state.leader, neighbour, couples)
     # Unless the leader falls, this is x in the next round, whose choice waits for what this round
     # observes: its logarithms now fill that wait.
-    clock = 1 + (state.now[ROUND] if state.now[CLOCK_IS_ROUND] else led + 1)
-    state.figures[CLOCK], state.figures[LEVEL] = clock, _level(state, clock)
+    following = 1 + clock(state, led)
+    state.figures[CLOCK], state.figures[LEVEL] = following, exploration_level(following)
     return OK
 
 
 def _observe(state, couples, played):
-    place, tangents = state.leader.place, state.now[KL] != 0
     for c in range(len(played)):
         i, j = slot(couples[c, 0]), slot(couples[c, 1])
         mean = record(state.stats, i, j, played[c])
         rad = 1.0 / math.sqrt(state.stats.tries[i, j])
-        if tangents:
-            state.tangent_base[i, j] = np.inf
-        x, y = place[i], place[j]
-        if x < 0 or y < 0:
-            continue
-        if x >> 1 == y >> 1:
-            state.leader.mean[x >> 1] = mean
-            state.rad[x >> 1] = rad
-            continue
-        if x > y:
-            x, y = y, x
-        k = x >> 1
-        note_blocked(state.leader, state.keys[0], k, i, j, mean)
-        if y >> 1 == k + 1:
-            cross = 2 * (x & 1) + (y & 1)
-            base, slope = (np.inf, 0.0) if tangents else (mean, rad)
+        state.tangent_base[i, j] = np.inf
+        k, cross = note_mean(state, i, j, mean)
+        if cross == COUPLE:
+            state.rad[k] = rad
+        elif k >= 0:
+            base, slope = np.inf, 0.0
             if len(state.anchors):
                 base, slope = upper_line(state.anchors[k, cross], state.stats, i, j)
                 state.tangent_base[i, j], state.tangent_slope[i, j] = base, slope
             state.base[k, cross], state.slope[k, cross] = base, slope
 
 
-provide(UnimodalState, set_available=_set_available, propose=_propose, observe=_observe)
+provide(UnimodalKlState, set_available=_set_available, propose=_propose, observe=_observe)
 
 
 @kernel
@@ -127,23 +122,15 @@ def _load(state, first, last):
     leader, tries = state.leader, state.stats.tries
     for k in range(first, last + 1):
         i, j = leader.order[2 * k], leader.order[2 * k + 1]
-        state.rad[k] = _radius(leader.mean[k], tries[i, j])
+        state.rad[k] = radius(leader.mean[k], tries[i, j])
         if len(state.anchors):
-            state.anchors[k, _LEADER, INDEX] = -1.0
+            state.anchors[k, COUPLE, INDEX] = -1.0
     for k in range(max(first - 1, 0), min(last + 1, leader.couples[0] - 1)):
         for cross in range(4):
             if len(state.anchors):
                 state.anchors[k, cross, INDEX] = -1.0
             i, j = cross_pair(leader, k, cross)
             state.base[k, cross], state.slope[k, cross] = _optimism(state, i, j)
-
-
-@kernel
-def _radius(mean, tries):
-    """1 / sqrt(tries), but nothing about the phantom is uncertain."""
-    if mean == PHANTOM_MEAN:
-        return 0.0
-    return 1.0 / math.sqrt(tries) if tries > 0 else np.inf
 
 
 @kernel
@@ -154,94 +141,17 @@ def _optimism(state, i, j):
         return mean, 0.0
     if tries == 0:
         return np.inf, 0.0
-    if state.now[KL]:
-        return state.tangent_base[i, j], state.tangent_slope[i, j]
-    return mean, _radius(mean, tries)
-
-
-@kernel
-def _best_neighbour(state, count):
-    """The neighbour to play, 2 k + swap, or -1 for the leader itself."""
-    now = state.now
-    clock = now[ROUND] if now[CLOCK_IS_ROUND] else count
-    x = state.figures[LEVEL] if state.figures[CLOCK] == clock else _level(state, clock)
-    if now[KL]:
-        return _by_players_kl(state, x) if now[BY_PLAYERS] else _by_matchings_kl(state, x)
-    return _by_players(state, x) if now[BY_PLAYERS] else _by_matchings(state, x)
+    return state.tangent_base[i, j], state.tangent_slope[i, j]
 
 
 @kernel
 def _level(state, clock):
-    return exploration_level(clock) if state.now[KL] else math.sqrt(2.0 * log(float(clock)))
+    return state.figures[LEVEL] if state.figures[CLOCK] == clock else exploration_level(clock)
 
 
 @kernel
-def _wins(state, value, neighbour, best, best_neighbour):
-    """Whether a neighbour takes the lead; ties are random, but the leader wins its own."""
-    if value != best or best_neighbour < 0:
-        return value > best
-    key = word(state.keys[1], state.now[ROUND])
-    return word(key, neighbour) > word(key, best_neighbour)
-
-
-@kernel
-def _by_players(state, x):
-    """Criterion V2, UCB: how much better a cross pair could be than the better couple."""
-    base, slope = state.base, state.slope
-    best, best_neighbour = 0.0, -1
-    for k in range(state.leader.couples[0] - 1):
-        q = state.leader.mean[k] + x * state.rad[k]
-        swap0 = max(base[k, 0] + x * slope[k, 0], base[k, 3] + x * slope[k, 3])
-        swap1 = max(base[k, 1] + x * slope[k, 1], base[k, 2] + x * slope[k, 2])
-        if max(swap0, swap1) > q:
-            if _wins(state, swap0 - q, 2 * k, best, best_neighbour):
-                best, best_neighbour = swap0 - q, 2 * k
-            if _wins(state, swap1 - q, 2 * k + 1, best, best_neighbour):
-                best, best_neighbour = swap1 - q, 2 * k + 1
-    return best_neighbour
-
-
-@kernel
-def _by_matchings(state, x):
-    """Criterion V1, UCB: how many more games the neighbour could give."""
-    best, best_neighbour, tied = 0.0, np.int64(-1), np.int64(0)
-    for k in range(state.leader.couples[0] - 1):
-        gain0, gain1 = _gains(state, k, x)
-        gain = max(gain0, gain1)
-        # Arithmetic, no branches: which neighbour is the best is hard to guess.
-        higher, neighbour = np.int64(gain > best), 2 * k + np.int64(gain1 > gain0)
-        tied = (tied & (higher - 1)) | (higher & np.int64(gain0 == gain1)) | np.int64(gain == best)
-        best_neighbour += higher * (neighbour - best_neighbour)
-        best = max(best, gain)
-    return _luckiest_by_matchings(state, x) if tied and best_neighbour >= 0 else best_neighbour
-
-
-@kernel
-def _luckiest_by_matchings(state, x):
-    """As `_by_matchings`, where several neighbours are the best."""
-    best, best_neighbour = 0.0, -1
-    for k in range(state.leader.couples[0] - 1):
-        gain0, gain1 = _gains(state, k, x)
-        if _wins(state, gain0, 2 * k, best, best_neighbour):
-            best, best_neighbour = gain0, 2 * k
-        if _wins(state, gain1, 2 * k + 1, best, best_neighbour):
-            best, best_neighbour = gain1, 2 * k + 1
-    return best_neighbour
-
-
-@kernel
-def _gains(state, k, x):
-    """How many more games the two neighbours of `k` could give, UCB."""
-    base, slope, mean, rad = state.base, state.slope, state.leader.mean, state.rad
-    both = (mean[k] + x * rad[k]) + (mean[k + 1] + x * rad[k + 1])
-    swap0 = base[k, 0] + x * slope[k, 0] + (base[k, 3] + x * slope[k, 3])
-    swap1 = base[k, 1] + x * slope[k, 1] + (base[k, 2] + x * slope[k, 2])
-    return swap0 - both, swap1 - both
-
-
-@kernel
-def _by_players_kl(state, level):
-    """Criterion V2, KL: exclude by bounds, then by one divergence, then solve."""
+def _by_players(state, level):
+    """Criterion V2: exclude by bounds, then by one divergence, then solve."""
     leader = state.leader
     best, best_neighbour = 0.0, -1
     for k in range(leader.couples[0] - 1):
@@ -261,7 +171,7 @@ def _by_players_kl(state, level):
                 _cross_index(state, k, swap, level, q + best),
                 _cross_index(state, k, 3 - swap, level, q + best),
             )
-            if _wins(state, value - q, 2 * k + swap, best, best_neighbour):
+            if wins(state, value - q, 2 * k + swap, best, best_neighbour):
                 best, best_neighbour = value - q, 2 * k + swap
     return best_neighbour
 
@@ -272,8 +182,8 @@ def _tangent(state, k, cross, level):
 
 
 @kernel
-def _by_matchings_kl(state, level):
-    """Criterion V1, KL: if bounds do not tell, solve the likely neighbour and what may beat it."""
+def _by_matchings(state, level):
+    """Criterion V1: if bounds do not tell, solve the likely neighbour and what may beat it."""
     choices = 2 * (state.leader.couples[0] - 1)
     for k in range(state.leader.couples[0]):
         state.lower[k] = _leader_bound(state, k, level)
@@ -291,14 +201,14 @@ def _by_matchings_kl(state, level):
     return _solved_by_matchings(state, level, guess)
 
 
-@kernel
+@outlined
 def _solved_by_matchings(state, level, guess):
     best, best_neighbour = 0.0, -1
     for turn in range(2 * (state.leader.couples[0] - 1)):
         neighbour = guess if turn == 0 else turn - (turn <= guess)
         if _upper_gain(state, neighbour, level) >= best - _MARGIN:
             gain = _gain(state, neighbour, level)
-            if _wins(state, gain, neighbour, best, best_neighbour):
+            if wins(state, gain, neighbour, best, best_neighbour):
                 best, best_neighbour = gain, neighbour
     return best_neighbour
 
@@ -324,7 +234,7 @@ def _lower_gain(state, neighbour, level):
         i, j = state.leader.order[2 * couple], state.leader.order[2 * couple + 1]
         if not _has_index(state, i, j):
             return -np.inf
-        total -= upper_index(state.anchors[couple, _LEADER], state.stats, i, j, level)
+        total -= upper_index(state.anchors[couple, COUPLE], state.stats, i, j, level)
     return total
 
 
@@ -336,7 +246,7 @@ def _gain(state, neighbour, level):
     cross += _cross_index(state, k, 3 - swap, level, -np.inf)
     for couple in (k, k + 1):
         i, j = state.leader.order[2 * couple], state.leader.order[2 * couple + 1]
-        state.lower[couple] = _solved_index(state, couple, _LEADER, i, j, level)
+        state.lower[couple] = _solved_index(state, couple, COUPLE, i, j, level)
     return cross - (state.lower[k] + state.lower[k + 1])
 
 
@@ -346,7 +256,7 @@ def _leader_bound(state, k, level):
     i, j = state.leader.order[2 * k], state.leader.order[2 * k + 1]
     if not _has_index(state, i, j):
         return state.leader.mean[k]
-    return lower_index(state.anchors[k, _LEADER], state.stats, i, j, level)
+    return lower_index(state.anchors[k, COUPLE], state.stats, i, j, level)
 
 
 @kernel
