@@ -16,7 +16,7 @@ from pathlib import Path
 import numba
 import numpy as np
 from numba.core import config, event
-from numba.core.caching import FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.registry import CPUDispatcher
 
 from pairup.kernels.runtime.source_digest import bytes_digest
@@ -116,12 +116,26 @@ class _SharedCache(FunctionCache):  # type: ignore[misc] # Numba is not annotate
                 super().save_overload(sig, data)
 
 
+class _InnerFiles(CompileResultCacheImpl):  # type: ignore[misc] # Numba is not annotated
+    """Names of the files of functions that only kernels call."""
+
+    def get_filename_base(self, fullname, abiflags):
+        return f"inner-{super().get_filename_base(fullname, abiflags)}"
+
+
+class _InnerCache(_SharedCache):
+    """The cache of functions that only kernels call: several kernels inline the same."""
+
+    _impl_class = _InnerFiles
+
+
 class _Kernel(CPUDispatcher):  # type: ignore[misc] # Numba is not annotated
     """A function that Python calls, or another kernel: it is compiled for the one that does."""
 
     @functools.cached_property
     def _inner(self):
-        return CPUDispatcher(self.py_func, targetoptions=self.targetoptions | INNER)
+        inner = CPUDispatcher(self.py_func, targetoptions=self.targetoptions | INNER)
+        return _kept_on_disk(inner, _InnerCache)
 
     @property
     def _numba_type_(self):
@@ -146,12 +160,17 @@ def outlined(function):
 
 
 def _compiled(function, options):
-    compiled = _Kernel(function, targetoptions={"nopython": True, "nogil": True, **options})
-    if is_ours(function):  # the digest does not cover the sources of others
-        # Numba reads the setting when it decorates, so other libraries' caches are left alone.
+    options = {"nopython": True, "nogil": True, **options}
+    return _kept_on_disk(_Kernel(function, targetoptions=options), _SharedCache)
+
+
+def _kept_on_disk(compiled, cache_class):
+    """The same function, whose machine code is kept on disk if it is of pairup."""
+    if is_ours(compiled.py_func):  # the digest does not cover the sources of others
+        # Numba reads the setting when it makes a cache: those of other libraries are left alone.
         before, config.CACHE_DIR = config.CACHE_DIR, _FOLDER
         try:
-            compiled._cache = _SharedCache(function)
+            compiled._cache = cache_class(compiled.py_func)
         finally:
             config.CACHE_DIR = before
     return compiled
@@ -159,7 +178,7 @@ def _compiled(function, options):
 
 def is_on_disk(function):
     """Whether machine code of a kernel is on disk, for arguments of some types."""
-    return any(Path(function.stats.cache_path).glob(f"*{function.__name__}-*.nbi"))
+    return Path(function._cache._cache_file._index_path).exists()
 
 
 def is_ours(thing):
