@@ -61,17 +61,12 @@ from pairup.kernels.runtime.logarithm import log
 from pairup.kernels.runtime.randomness import MANTISSA, below, mantissa, shuffle, word
 from pairup.kernels.state_layout import AVAILABLE, MEMBERS, ROUND, new_counters
 from pairup.kernels.uniform import draw_matching
-from pairup.policies.base import (
-    Policy,
-    Slots,
-    StartContext,
-    check_integer_option,
-    register,
-)
+from pairup.policies.base import Policy, Slots, StartContext, check_integer_option
 from pairup.policies.couple_counts import CoupleCounts, pick_counts
 from pairup.policies.couples import CouplePolicy, couples_in_order
 from pairup.policies.exact_matching import ExactMatchingPolicy
 from pairup.policies.greedy_leader import GreedyLeaderPolicy
+from pairup.policies.registry import register
 from pairup.saved_arrays import Arrays, numbers, require
 
 __all__ = [

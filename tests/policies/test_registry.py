@@ -3,7 +3,7 @@ import dataclasses
 import pytest
 
 from pairup import SAM, Oracle, PolicyError, Uniform, Unimodal, get_policy, policy_names
-from pairup.policies import base
+from pairup.policies import registry
 from tests.support.policy_variants import variants
 
 
@@ -93,9 +93,9 @@ def test_shows_the_options_that_differ():
 
 
 def test_a_registered_policy_is_found(monkeypatch):
-    monkeypatch.setattr(base, "_REGISTRY", dict(base._REGISTRY))
+    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
 
-    @base.register
+    @registry.register
     @dataclasses.dataclass(frozen=True)
     class Coin(Uniform):
         name = "coin"

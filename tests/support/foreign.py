@@ -4,7 +4,7 @@ import importlib
 import sys
 import textwrap
 
-from pairup.policies import base
+from pairup.policies import registry
 
 STATE = """
 from dataclasses import dataclass
@@ -106,7 +106,7 @@ class Folder:
         self.path, self._monkeypatch = path, monkeypatch
         monkeypatch.setattr(sys, "path", list(sys.path))
         monkeypatch.setattr(sys, "dont_write_bytecode", True)  # edits within one second count
-        monkeypatch.setattr(base, "_REGISTRY", dict(base._REGISTRY))
+        monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
 
     def write(self, name, text):
         """Write a module, which is imported afresh the next time."""
@@ -121,7 +121,7 @@ class Folder:
             sys, "path", [each for each in sys.path if each != str(self.path)]
         )
         self._monkeypatch.setattr(
-            base,
+            registry,
             "_REGISTRY",
-            {key: each for key, each in base._REGISTRY.items() if each.__module__ != name},
+            {key: each for key, each in registry._REGISTRY.items() if each.__module__ != name},
         )

@@ -10,7 +10,7 @@ from pairup.experiments.experiment import Entry, Experiment
 from pairup.experiments.families import sweep_problems
 from pairup.experiments.figure_spec import read_figure
 from pairup.experiments.toml_table import Table, parse_toml
-from pairup.policies.base import import_policy, make_policy
+from pairup.policies.registry import import_policy, make_policy
 
 _SHIPPED = resources.files("pairup.experiments").joinpath("shipped")
 _MAX_BYTES = 1 << 24  # the largest problems have some thousands of rates

@@ -25,7 +25,7 @@ from pairup.errors import ArchiveError
 from pairup.learning.pending_outcomes import PendingOutcomes
 from pairup.learning.roster import Roster
 from pairup.learning.running_policy import RunningPolicy
-from pairup.policies.base import get_known_policy
+from pairup.policies.registry import get_known_policy
 from pairup.saved_arrays import Arrays, numbers, reading, require
 
 VERSION = 1

@@ -1,14 +1,6 @@
 """Policies, one per file, and the registry that finds them by name."""
 
-from pairup.policies.base import (
-    Policy,
-    describe_policies,
-    get_known_policy,
-    get_policy,
-    import_policy,
-    policy_names,
-    register,
-)
+from pairup.policies.base import Policy
 from pairup.policies.comb_thompson import CombThompson
 from pairup.policies.comb_ucb import CombUCB
 from pairup.policies.epsilon_greedy import EpsilonGreedy
@@ -19,6 +11,14 @@ from pairup.policies.oracle import Oracle
 from pairup.policies.osub import OSUB
 from pairup.policies.pmed import PMED
 from pairup.policies.rank_one_thompson import RankOneThompson
+from pairup.policies.registry import (
+    describe_policies,
+    get_known_policy,
+    get_policy,
+    import_policy,
+    policy_names,
+    register,
+)
 from pairup.policies.sam import SAM
 from pairup.policies.uniform import Uniform
 from pairup.policies.unimodal import Unimodal

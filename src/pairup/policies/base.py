@@ -1,7 +1,4 @@
-"""The contract of a policy, and the registry that finds policies by name.
-
-In one file because whoever writes a policy reads the contract as a whole.
-"""
+"""The contract of a policy, in one file because whoever writes a policy reads it as a whole."""
 
 from __future__ import annotations
 
@@ -9,27 +6,19 @@ import dataclasses
 import typing
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
-from contextlib import suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairup.checks import check_choice, checked_integer
-from pairup.errors import PolicyError, did_you_mean
+from pairup.errors import PolicyError
 from pairup.graph_families import side_graph
 from pairup.kernels.graph_matcher import GraphMatcher, new_graph_matcher
 from pairup.kernels.runtime.compilation import is_ours
 from pairup.kernels.runtime.randomness import word
 from pairup.policies.couple_counts import CoupleCounts, Integers, checked_counts, observe_counts
-from pairup.policies.plugins import (
-    find_imported,
-    import_reference,
-    load_plugin,
-    plugin_names,
-    reference_of,
-)
+from pairup.policies.plugins import reference_of
 from pairup.policies.portable_class import portable_class, restored_class
 from pairup.problem import Problem
 from pairup.saved_arrays import Arrays
@@ -38,8 +27,6 @@ if TYPE_CHECKING:
     from pairup.learning.learner import Learner
 
 Slots = NDArray[np.int64]
-
-_REGISTRY: dict[str, type[Policy]] = {}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -392,144 +379,6 @@ def _restored(portable: type | bytes, values: dict[str, Any]) -> Policy:
     policy: Policy = object.__new__(restored_class(portable))
     vars(policy).update(values)
     return policy
-
-
-P = TypeVar("P", bound=type[Policy])
-
-
-def register(policy_class: P) -> P:
-    """Enter a policy class into the registry under its `name`.
-
-    A class that is defined again, in a notebook for example, replaces the earlier one.
-
-    Raises
-    ------
-    PolicyError
-        Another policy has this name.
-    """
-    name = policy_class.name
-    holder = _REGISTRY.get(name, policy_class)
-    if reference_of(holder) != reference_of(policy_class):
-        raise PolicyError(
-            f"{reference_of(policy_class)} cannot be called {name!r}, as {reference_of(holder)} "
-            "is: give it another name"
-        )
-    _REGISTRY[name] = policy_class
-    return policy_class
-
-
-def policy_names() -> tuple[str, ...]:
-    """Return the names of all registered policies."""
-    return tuple(sorted(_REGISTRY))
-
-
-def import_policy(name: str, folder: str | Path | None = None) -> type[Policy]:
-    """Find a policy class by its name, importing it if necessary, and register it.
-
-    Parameters
-    ----------
-    name
-        A registered name, the name of an entry point in the group `pairup.policies`, or a place
-        "module:Class".
-    folder
-        Folder in which modules are found too.
-
-    Raises
-    ------
-    PolicyError
-        There is no such policy, it cannot be imported, or its name is taken.
-
-    Examples
-    --------
-    >>> from pairup.policies import import_policy
-    >>> import_policy("sam").__name__
-    'SAM'
-    """
-    if isinstance(name, str) and name in _REGISTRY:
-        return _REGISTRY[name]
-    if isinstance(name, str) and ":" in name:
-        return register(_checked_class(name, import_reference(name, folder)))
-    if name in plugin_names():
-        return register(_checked_class(name, load_plugin(name)))
-    known = sorted({*_REGISTRY, *plugin_names()})
-    raise PolicyError(f"no policy is called {name!r}{did_you_mean(name, known)}")
-
-
-def get_policy(name: str, **options: Any) -> Policy:
-    """Make a policy from its name and options.
-
-    Parameters
-    ----------
-    name
-        One of `policy_names`, the name of an entry point in the group `pairup.policies`, or
-        "module:Class" of a module that is imported.
-    **options
-        Options of the policy, as its class takes them; the others keep their defaults.
-
-    Raises
-    ------
-    PolicyError
-        No policy has this name, or it has no such option.
-
-    Examples
-    --------
-    >>> from pairup import get_policy
-    >>> get_policy("unimodal", index="ucb")
-    Unimodal(compare='players', index='ucb', clock='leader')
-    """
-    if isinstance(name, str) and ":" in name:
-        return get_known_policy(name, **options)
-    return make_policy(import_policy(name), **options)
-
-
-def get_known_policy(name: str, **options: Any) -> Policy:
-    """Make a policy as `get_policy` does, but import nothing: for names that are not trusted."""
-    if isinstance(name, str) and name in _REGISTRY:
-        return make_policy(_REGISTRY[name], **options)
-    found = find_imported(name) if isinstance(name, str) else None
-    if isinstance(found, type) and issubclass(found, Policy) and not is_ours(found):
-        return make_policy(found, **options)
-    if isinstance(name, str) and ":" in name:
-        raise PolicyError(
-            f"the policy {name!r} is not imported: import {name.partition(':')[0]} first"
-        )
-    raise PolicyError(f"no policy is called {name!r}{did_you_mean(name, policy_names())}")
-
-
-def make_policy(policy_class: type[Policy], **options: Any) -> Policy:
-    """Make a policy of a class, or refuse an option that it does not have."""
-    known = [field.name for field in dataclasses.fields(policy_class)]
-    for option in options:
-        if option not in known:
-            near = did_you_mean(option, known)
-            raise PolicyError(f"{policy_class.name} has no option {option!r}{near}")
-    return policy_class(**options)
-
-
-def _checked_class(name: str, found: object) -> type[Policy]:
-    if isinstance(found, type) and issubclass(found, Policy):
-        return found
-    raise PolicyError(f"{name!r} is not a policy, got {found!r}: name a class derived from Policy")
-
-
-def describe_policies() -> list[dict[str, str]]:
-    """List each policy's name, its options with their defaults, and a line about it.
-
-    Examples
-    --------
-    >>> "oracle" in [policy["name"] for policy in describe_policies()]
-    True
-    """
-    rows = []
-    for plugin in plugin_names():
-        with suppress(PolicyError):  # a plugin that is broken is refused when it is named
-            import_policy(plugin)
-    for name in policy_names():
-        fields = dataclasses.fields(_REGISTRY[name])
-        options = ", ".join(f"{field.name}={field.default}" for field in fields)
-        about = (_REGISTRY[name].__doc__ or "").partition("\n")[0]
-        rows.append({"name": name, "options": options, "about": about})
-    return rows
 
 
 def check_integer_option(policy: Policy, option: str, minimum: int, advice: str = "") -> None:

@@ -11,8 +11,9 @@ from pairup.kernels.couple_statistics import PHANTOM_MEAN, new_couple_statistics
 from pairup.kernels.exact_matching.max_matching import new_matching_workspace
 from pairup.kernels.graph_matcher import GraphMatcher
 from pairup.kernels.state_layout import KL, new_counters
-from pairup.policies.base import StartContext, register
+from pairup.policies.base import StartContext
 from pairup.policies.exact_matching import ExactMatchingPolicy
+from pairup.policies.registry import register
 from pairup.saved_arrays import Arrays, require
 
 

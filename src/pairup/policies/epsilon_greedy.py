@@ -12,8 +12,9 @@ from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.graph_matcher import GraphMatcher
 from pairup.kernels.greedy_leader import new_leader
 from pairup.kernels.state_layout import DECAYS, new_counters
-from pairup.policies.base import StartContext, register
+from pairup.policies.base import StartContext
 from pairup.policies.greedy_leader import GreedyLeaderPolicy
+from pairup.policies.registry import register
 
 _DEFAULTS = {"decaying": 30.0, "constant": 0.05}
 

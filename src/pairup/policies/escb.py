@@ -15,8 +15,9 @@ from pairup.kernels.escb.graph_search import ESCBGraphState
 from pairup.kernels.graph_matcher import GraphMatcher
 from pairup.kernels.round_robin import new_round_robin
 from pairup.kernels.state_layout import CERTIFICATES, CERTIFIED, ROUND, WORST, new_counters
-from pairup.policies.base import StartContext, register
+from pairup.policies.base import StartContext
 from pairup.policies.couples import CouplePolicy
+from pairup.policies.registry import register
 from pairup.saved_arrays import Arrays, numbers, require
 
 MAX_PLAYERS = 16  # of the exact search: beyond, the first rounds take milliseconds each

@@ -13,8 +13,9 @@ from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.graph_matcher import GraphMatcher
 from pairup.kernels.greedy_leader import new_leader
 from pairup.kernels.state_layout import HORIZON, PRESENT, TURN, TURNS, new_counters
-from pairup.policies.base import Slots, StartContext, check_integer_option, register
+from pairup.policies.base import Slots, StartContext, check_integer_option
 from pairup.policies.greedy_leader import GreedyLeaderPolicy
+from pairup.policies.registry import register
 
 
 @register

@@ -15,8 +15,9 @@ from pairup.kernels.anchored_index import INDEX, new_anchors
 from pairup.kernels.assigned_leader import new_assigned_leader, rank_places
 from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.state_layout import HORIZON, KL, LEVEL, PERIOD, new_counters, new_figures
-from pairup.policies.base import StartContext, check_integer_option, register
+from pairup.policies.base import StartContext, check_integer_option
 from pairup.policies.leader_counting import LeaderCountingPolicy
+from pairup.policies.registry import register
 from pairup.saved_arrays import Arrays, numbers, require
 
 

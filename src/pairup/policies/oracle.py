@@ -12,8 +12,9 @@ from pairup.best_matching import best_matching
 from pairup.errors import PolicyError
 from pairup.kernels.graph_matcher import GraphMatcher
 from pairup.kernels.oracle import OracleGraphState, OracleState
-from pairup.policies.base import Policy, StartContext, register
+from pairup.policies.base import Policy, StartContext
 from pairup.policies.couples import couples_in_order
+from pairup.policies.registry import register
 from pairup.saved_arrays import Arrays, numbers, require
 
 

@@ -12,8 +12,9 @@ from pairup.kernels.allocation import new_arrays
 from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.greedy_leader import new_leader
 from pairup.kernels.state_layout import ARMS, AVAILABLE, MAX_ARMS, PRESENT, TOP, new_counters
-from pairup.policies.base import Slots, StartContext, register
+from pairup.policies.base import Slots, StartContext
 from pairup.policies.couples import CouplePolicy, couples_of
+from pairup.policies.registry import register
 from pairup.saved_arrays import Arrays, numbers, require
 
 _ALL_OF_EIGHT = 105  # matchings of eight players

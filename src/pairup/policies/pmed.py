@@ -19,10 +19,11 @@ from pairup.kernels.state_layout import (
     TURNS,
     new_counters,
 )
-from pairup.policies.base import Slots, StartContext, register
+from pairup.policies.base import Slots, StartContext
 from pairup.policies.couples import CouplePolicy
 from pairup.policies.exploration_plan import Plan, leader_of, make_plan
 from pairup.policies.fitted_rates import FittedRates, fit_rates
+from pairup.policies.registry import register
 from pairup.saved_arrays import Arrays, numbers, require
 
 _MAX_PLAYERS = 40  # beyond, a plan takes seconds

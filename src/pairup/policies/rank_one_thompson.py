@@ -43,9 +43,10 @@ from pairup.kernels.state_layout import (
     new_figures,
 )
 from pairup.policies import rank_one_couples as tables
-from pairup.policies.base import Policy, Slots, StartContext, check_integer_option, register
+from pairup.policies.base import Policy, Slots, StartContext, check_integer_option
 from pairup.policies.couple_counts import CoupleCounts, Integers
 from pairup.policies.couples import couples_in_order
+from pairup.policies.registry import register
 from pairup.saved_arrays import Arrays, numbers, real_numbers, require
 
 _GOLDEN = 0.6180339887498949  # its multiples spread evenly: not all are refreshed in one round

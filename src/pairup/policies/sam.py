@@ -13,8 +13,9 @@ from pairup.kernels import sam as kernel
 from pairup.kernels.allocation import new_arrays
 from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.state_layout import CLUSTERS, MEMBERS, new_counters
-from pairup.policies.base import Slots, StartContext, check_integer_option, register
+from pairup.policies.base import Slots, StartContext, check_integer_option
 from pairup.policies.couples import CouplePolicy, couples_in_order
+from pairup.policies.registry import register
 from pairup.problem import Problem
 from pairup.saved_arrays import Arrays, numbers, require
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from pairup.kernels.graph_matcher import GraphMatcher
 from pairup.kernels.state_layout import ROUND, new_counters
 from pairup.kernels.uniform import UniformGraphState, UniformState
-from pairup.policies.base import Policy, StartContext, register
+from pairup.policies.base import Policy, StartContext
+from pairup.policies.registry import register
 from pairup.saved_arrays import Arrays, numbers
 
 

@@ -11,8 +11,9 @@ from pairup.kernels.anchored_index import new_anchors
 from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.greedy_leader import new_leader
 from pairup.kernels.state_layout import BY_PLAYERS, CLOCK_IS_ROUND, new_counters, new_figures
-from pairup.policies.base import StartContext, register
+from pairup.policies.base import StartContext
 from pairup.policies.greedy_leader import GreedyNeighbourPolicy
+from pairup.policies.registry import register
 from pairup.problem import Problem
 
 

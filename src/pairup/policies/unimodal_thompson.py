@@ -11,8 +11,9 @@ from pairup.kernels.allocation import new_arrays
 from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.greedy_leader import new_leader
 from pairup.kernels.state_layout import BY_PLAYERS, PERIOD, new_counters
-from pairup.policies.base import StartContext, check_integer_option, register
+from pairup.policies.base import StartContext, check_integer_option
 from pairup.policies.greedy_leader import GreedyNeighbourPolicy
+from pairup.policies.registry import register
 
 
 @register

@@ -10,8 +10,9 @@ from pairup.kernels import leader_counts
 from pairup.kernels import unirank as kernel
 from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.state_layout import POSITIONS, new_counters, new_figures
-from pairup.policies.base import StartContext, register
+from pairup.policies.base import StartContext
 from pairup.policies.leader_counting import LeaderCountingPolicy
+from pairup.policies.registry import register
 from pairup.saved_arrays import Arrays, numbers, require
 
 

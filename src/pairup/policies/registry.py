@@ -1,0 +1,158 @@
+"""The registry: policies by name, whether of pairup, of a plugin or of a module of your own."""
+
+from __future__ import annotations
+
+import dataclasses
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pairup.errors import PolicyError, did_you_mean
+from pairup.kernels.runtime.compilation import is_ours
+from pairup.policies.base import Policy
+from pairup.policies.plugins import (
+    find_imported,
+    import_reference,
+    load_plugin,
+    plugin_names,
+    reference_of,
+)
+
+_REGISTRY: dict[str, type[Policy]] = {}
+
+P = TypeVar("P", bound=type[Policy])
+
+
+def register(policy_class: P) -> P:
+    """Enter a policy class into the registry under its `name`.
+
+    A class that is defined again, in a notebook for example, replaces the earlier one.
+
+    Raises
+    ------
+    PolicyError
+        Another policy has this name.
+    """
+    name = policy_class.name
+    holder = _REGISTRY.get(name, policy_class)
+    if reference_of(holder) != reference_of(policy_class):
+        raise PolicyError(
+            f"{reference_of(policy_class)} cannot be called {name!r}, as {reference_of(holder)} "
+            "is: give it another name"
+        )
+    _REGISTRY[name] = policy_class
+    return policy_class
+
+
+def policy_names() -> tuple[str, ...]:
+    """Return the names of all registered policies."""
+    return tuple(sorted(_REGISTRY))
+
+
+def import_policy(name: str, folder: str | Path | None = None) -> type[Policy]:
+    """Find a policy class by its name, importing it if necessary, and register it.
+
+    Parameters
+    ----------
+    name
+        A registered name, the name of an entry point in the group `pairup.policies`, or a place
+        "module:Class".
+    folder
+        Folder in which modules are found too.
+
+    Raises
+    ------
+    PolicyError
+        There is no such policy, it cannot be imported, or its name is taken.
+
+    Examples
+    --------
+    >>> from pairup.policies import import_policy
+    >>> import_policy("sam").__name__
+    'SAM'
+    """
+    if isinstance(name, str) and name in _REGISTRY:
+        return _REGISTRY[name]
+    if isinstance(name, str) and ":" in name:
+        return register(_checked_class(name, import_reference(name, folder)))
+    if name in plugin_names():
+        return register(_checked_class(name, load_plugin(name)))
+    known = sorted({*_REGISTRY, *plugin_names()})
+    raise PolicyError(f"no policy is called {name!r}{did_you_mean(name, known)}")
+
+
+def get_policy(name: str, **options: Any) -> Policy:
+    """Make a policy from its name and options.
+
+    Parameters
+    ----------
+    name
+        One of `policy_names`, the name of an entry point in the group `pairup.policies`, or
+        "module:Class" of a module that is imported.
+    **options
+        Options of the policy, as its class takes them; the others keep their defaults.
+
+    Raises
+    ------
+    PolicyError
+        No policy has this name, or it has no such option.
+
+    Examples
+    --------
+    >>> from pairup import get_policy
+    >>> get_policy("unimodal", index="ucb")
+    Unimodal(compare='players', index='ucb', clock='leader')
+    """
+    if isinstance(name, str) and ":" in name:
+        return get_known_policy(name, **options)
+    return make_policy(import_policy(name), **options)
+
+
+def get_known_policy(name: str, **options: Any) -> Policy:
+    """Make a policy as `get_policy` does, but import nothing: for names that are not trusted."""
+    if isinstance(name, str) and name in _REGISTRY:
+        return make_policy(_REGISTRY[name], **options)
+    found = find_imported(name) if isinstance(name, str) else None
+    if isinstance(found, type) and issubclass(found, Policy) and not is_ours(found):
+        return make_policy(found, **options)
+    if isinstance(name, str) and ":" in name:
+        raise PolicyError(
+            f"the policy {name!r} is not imported: import {name.partition(':')[0]} first"
+        )
+    raise PolicyError(f"no policy is called {name!r}{did_you_mean(name, policy_names())}")
+
+
+def make_policy(policy_class: type[Policy], **options: Any) -> Policy:
+    """Make a policy of a class, or refuse an option that it does not have."""
+    known = [field.name for field in dataclasses.fields(policy_class)]
+    for option in options:
+        if option not in known:
+            near = did_you_mean(option, known)
+            raise PolicyError(f"{policy_class.name} has no option {option!r}{near}")
+    return policy_class(**options)
+
+
+def _checked_class(name: str, found: object) -> type[Policy]:
+    if isinstance(found, type) and issubclass(found, Policy):
+        return found
+    raise PolicyError(f"{name!r} is not a policy, got {found!r}: name a class derived from Policy")
+
+
+def describe_policies() -> list[dict[str, str]]:
+    """List each policy's name, its options with their defaults, and a line about it.
+
+    Examples
+    --------
+    >>> "oracle" in [policy["name"] for policy in describe_policies()]
+    True
+    """
+    rows = []
+    for plugin in plugin_names():
+        with suppress(PolicyError):  # a plugin that is broken is refused when it is named
+            import_policy(plugin)
+    for name in policy_names():
+        fields = dataclasses.fields(_REGISTRY[name])
+        options = ", ".join(f"{field.name}={field.default}" for field in fields)
+        about = (_REGISTRY[name].__doc__ or "").partition("\n")[0]
+        rows.append({"name": name, "options": options, "about": about})
+    return rows
