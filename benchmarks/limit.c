@@ -261,7 +261,7 @@ static __attribute__((noinline)) void find_leader(Run *run) {
     run->turn = *run->count % (2 * run->couples - 1);
 }
 
-/* ---- propose: kernels/unimodal.py */
+/* ---- propose: kernels/unimodal_ucb.py */
 
 static inline Reals greater(Reals a, Reals b) {
     Whole first = a > b;
@@ -350,7 +350,7 @@ static inline void propose(Run *run) {
     run->ahead = sqrt(2.0 * logarithm(clock + 1.0));
 }
 
-/* ---- observe: kernels/unimodal.py, kernels/couple_statistics.py */
+/* ---- observe: kernels/unimodal_ucb.py, kernels/couple_statistics.py */
 
 static inline void note_blocked(Run *run, int k, Couple c, double mean) {
     int pair = pair_of(run, c), rival = run->blocked[k], n = run->players;

@@ -10,7 +10,7 @@ from tests.support.policy_variants import two_sided_variants, variants
 SEED = 5
 REPLICATIONS = 1_000
 CHECKPOINTS = [1, 17, 300]
-PLANNED_CHECKPOINTS = [1, 17, 40]  # of policies whose plans the host makes, in tenths of a second
+PLANNED_CHECKPOINTS = [1, 17, 40]  # where the host makes plans, which takes it a tenth of a second
 ONE_SIDE = (
     Problem.from_zero(2, 0.1),
     Problem.from_zero(4, 0.1),

@@ -11,6 +11,8 @@ from pairup.kernels.anchored_index import new_anchors
 from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.greedy_leader import new_leader
 from pairup.kernels.state_layout import BY_PLAYERS, CLOCK_IS_ROUND, new_counters, new_figures
+from pairup.kernels.unimodal_kl import UnimodalKlState
+from pairup.kernels.unimodal_ucb import UnimodalUcbState
 from pairup.policies.base import StartContext
 from pairup.policies.greedy_leader import GreedyNeighbourPolicy
 from pairup.policies.registry import register
@@ -65,7 +67,7 @@ class Unimodal(GreedyNeighbourPolicy):
             return "Theorem 1", float((8 / gaps).sum())
         return "Theorem 2", float((8 * gaps / problem.player_gaps**2).sum())
 
-    def start(self, context: StartContext) -> Any:
+    def start(self, context: StartContext) -> UnimodalKlState | UnimodalUcbState:
         couples = context.slots // 2 + 1
         options = {BY_PLAYERS: self.compare == "players", CLOCK_IS_ROUND: self.clock == "round"}
         shared: dict[str, Any] = {
@@ -79,9 +81,9 @@ class Unimodal(GreedyNeighbourPolicy):
         }
         if self.index == "ucb":
             cross = new_arrays(("cross_mean", "cross_rad"), (couples, 4))
-            return unimodal_ucb.UnimodalUcbState(**shared, **cross)
+            return UnimodalUcbState(**shared, **cross)
         pairs, bounds = (context.slots, context.slots), couples * (self.compare == "matchings")
-        return unimodal_kl.UnimodalKlState(
+        return UnimodalKlState(
             **shared,
             **new_arrays(("base", "slope"), (couples, 4)),
             lower=np.zeros(bounds),

@@ -87,9 +87,26 @@ def test_a_kernel_is_compiled_for_python_only_if_python_calls_it():
     assert len(halved.signatures) == 1
 
 
-def test_a_kernel_can_be_pickled():
-    same = pickle.loads(pickle.dumps(slot))
-    assert same(3) == slot(3) == 3
+def test_a_kernel_that_was_pickled_is_called_by_kernels_of_another_process():
+    program = """if True:
+        import pickle, sys
+        from pairup.kernels.runtime.compilation import kernel
+        slot = pickle.load(sys.stdin.buffer)
+        print(slot(3), kernel(lambda x: slot(x) + 1)(3))
+    """
+    command = [sys.executable, "-c", program]
+    assert subprocess.check_output(command, input=pickle.dumps(slot)) == b"3 4\n"
+
+
+def test_where_nothing_can_be_written_kernels_are_compiled_all_the_same(tmp_path):
+    (tmp_path / "file").touch()
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "file" / "cache")}
+    program = """if True:
+        from pairup.kernels.runtime.compilation import is_on_disk, kernel, slot
+        print(slot(3), slot.stats.cache_path, is_on_disk(slot))
+    """
+    command = [sys.executable, "-c", program]
+    assert subprocess.check_output(command, env=environment, text=True) == "3 None False\n"
 
 
 def test_a_change_in_another_file_leaves_no_stale_machine_code(tmp_path):

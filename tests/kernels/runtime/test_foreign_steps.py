@@ -66,6 +66,18 @@ def test_part_of_a_policy_is_defined_again_in_a_cell_of_its_own(cell):
     assert matching(policy) == MATCHINGS[ACROSS]
 
 
+@pytest.mark.filterwarnings("ignore:First-class function type")
+def test_steps_may_choose_a_function_as_a_value():
+    names = notebook()
+    run_cell(foreign.STATE, names)
+    for name, body in (("beside", BESIDE), ("across", ACROSS)):
+        run_cell(foreign.HELPER.format(partner=body).replace("partner", name), names)
+    chosen = "chosen = across if last == 3 else beside; return chosen(place, last)"
+    run_cell(foreign.HELPER.format(partner=chosen) + foreign.STEPS + foreign.POLICY, names)
+    assert matching(names["Fixed"]()) == MATCHINGS[ACROSS]
+    assert str(names["Fixed"]().learner("ab").propose()) == "Matching(a-b)"
+
+
 def test_a_helper_of_a_helper_is_defined_again():
     names = notebook()
     run_cell(source("return other_end(place, last)"), names)

@@ -11,12 +11,17 @@ import hashlib
 import os
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import numba
 import numpy as np
 from numba.core import config, event
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.caching import (
+    CompileResultCacheImpl,
+    FunctionCache,
+    UserProvidedCacheLocator,
+)
 from numba.core.registry import CPUDispatcher
 
 from pairup.kernels.runtime.source_digest import bytes_digest
@@ -96,12 +101,50 @@ class _CompileNotice(event.Listener):  # type: ignore[misc] # Numba is not annot
 event.register("numba:compile", _CompileNotice())
 
 
+class _Locator(UserProvidedCacheLocator):  # type: ignore[misc] # Numba is not annotated
+    """Our folder, whatever Numba's settings are: those are for the caches of other libraries."""
+
+    def __init__(self, py_func, py_file):
+        super().__init__(py_func, py_file)
+        self._cache_path = os.path.join(_FOLDER, self.get_suitable_cache_subpath(py_file))
+
+    @classmethod
+    def from_function(cls, py_func, py_file):
+        """Locate a function's machine code; None where nothing can be written."""
+        locator = cls(py_func, py_file)
+        return locator if _is_writable(locator.get_cache_path()) else None
+
+
+@functools.cache  # once for each folder, not for each function
+def _is_writable(folder):
+    try:
+        os.makedirs(folder, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return False
+    return True
+
+
+class _Files(CompileResultCacheImpl):  # type: ignore[misc] # Numba is not annotated
+    _locator_classes = (_Locator,)
+
+
+class _InnerFiles(_Files):
+    """Files of functions that only kernels call."""
+
+    def get_filename_base(self, fullname, abiflags):
+        """Name them apart from those of functions that Python calls."""
+        return f"inner-{super().get_filename_base(fullname, abiflags)}"
+
+
 class _SharedCache(FunctionCache):  # type: ignore[misc] # Numba is not annotated
     """Numba's cache, in which one process at a time saves.
 
     Each function has a numbered file for each type of its arguments. Two processes that save at
     once would both take the next number, and one of them later read the other's machine code.
     """
+
+    _impl_class = _Files
 
     def save_overload(self, sig, data):
         """Save what was compiled for a signature."""
@@ -116,13 +159,6 @@ class _SharedCache(FunctionCache):  # type: ignore[misc] # Numba is not annotate
                 super().save_overload(sig, data)
 
 
-class _InnerFiles(CompileResultCacheImpl):  # type: ignore[misc] # Numba is not annotated
-    """Names of the files of functions that only kernels call."""
-
-    def get_filename_base(self, fullname, abiflags):
-        return f"inner-{super().get_filename_base(fullname, abiflags)}"
-
-
 class _InnerCache(_SharedCache):
     """The cache of functions that only kernels call: several kernels inline the same."""
 
@@ -134,8 +170,9 @@ class _Kernel(CPUDispatcher):  # type: ignore[misc] # Numba is not annotated
 
     @functools.cached_property
     def _inner(self):
-        inner = CPUDispatcher(self.py_func, targetoptions=self.targetoptions | INNER)
-        return _kept_on_disk(inner, _InnerCache)
+        made = CPUDispatcher(self.py_func, targetoptions=self.targetoptions | INNER)
+        # If two threads make one at once, both take the same: Numba refers to it weakly.
+        return self.__dict__.setdefault("_inner", _kept_on_disk(made, _InnerCache))
 
     @property
     def _numba_type_(self):
@@ -167,18 +204,15 @@ def _compiled(function, options):
 def _kept_on_disk(compiled, cache_class):
     """The same function, whose machine code is kept on disk if it is of pairup."""
     if is_ours(compiled.py_func):  # the digest does not cover the sources of others
-        # Numba reads the setting when it makes a cache: those of other libraries are left alone.
-        before, config.CACHE_DIR = config.CACHE_DIR, _FOLDER
-        try:
+        with contextlib.suppress(OSError, RuntimeError):  # nothing can be written there
             compiled._cache = cache_class(compiled.py_func)
-        finally:
-            config.CACHE_DIR = before
     return compiled
 
 
 def is_on_disk(function):
     """Whether machine code of a kernel is on disk, for arguments of some types."""
-    return Path(function._cache._cache_file._index_path).exists()
+    cache = function._cache
+    return isinstance(cache, _SharedCache) and Path(cache._cache_file._index_path).exists()
 
 
 def is_ours(thing):

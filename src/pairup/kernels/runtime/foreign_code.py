@@ -12,7 +12,7 @@ import numba
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from pairup.kernels.runtime.compilation import INNER, OPTIONS, is_ours
+from pairup.kernels.runtime.compilation import OPTIONS, is_ours
 
 _SCALARS = (bool, int, float, complex, str, bytes, type(None), np.generic)
 
@@ -77,7 +77,9 @@ def compiled_copy(thing, copies, bounds=False):
             function.__code__, names, function.__name__, function.__defaults__, cells
         )
         options = dict(_options(thing)) | ({"boundscheck": True} if bounds else {})
-        copies[function] = numba.njit(**options, **INNER)(copy)  # before those that call it
+        # Only kernels call it, but they may also choose it as a value, which takes a wrapper for C.
+        options |= {"no_cpython_wrapper": True}
+        copies[function] = numba.njit(**options)(copy)  # before those that call it
         for name, value in _reached(function).items():
             if isinstance(value, Dispatcher) and (bounds or _is_foreign_function(value)):
                 _replace(copy, name, compiled_copy(value, copies, bounds))

@@ -16,7 +16,7 @@ import numba
 from numba.core.errors import NumbaError
 
 from pairup.errors import PolicyError
-from pairup.kernels.runtime.compilation import OPTIONS, is_ours
+from pairup.kernels.runtime.compilation import INNER, OPTIONS, is_ours
 from pairup.kernels.runtime.compile_errors import explain_compile_error
 from pairup.kernels.runtime.foreign_code import compiled_copy, meaning, source_files
 from pairup.kernels.runtime.proposal_check import GuardedState
@@ -84,7 +84,9 @@ class _Program:
         self._compile_steps(numba.typeof(self._view(state)))
         guards = steps_of(GuardedState)._asdict()
         self._guards = {
-            name: _rebound(step, self._steps) for name, step in guards.items() if step is not None
+            name: _rebound(step, self._steps, INNER)
+            for name, step in guards.items()
+            if step is not None
         }
         self._bound = {}
 
@@ -120,11 +122,11 @@ class _Program:
         return self._bound[function, guarded]
 
 
-def _rebound(function, steps):
+def _rebound(function, steps, more_options=()):
     """Compile `function` with the names of steps standing for these."""
     names = {**function.__globals__, **steps}
     copy = types.FunctionType(function.__code__, names, function.__name__, function.__defaults__)
-    return numba.njit(nogil=True, **OPTIONS)(copy)
+    return numba.njit(nogil=True, **OPTIONS, **dict(more_options))(copy)
 
 
 def _layout(state):
