@@ -111,6 +111,9 @@ def browser():
     """Start Chromium under Playwright."""
     from playwright.sync_api import sync_playwright
 
+    # Playwright asks Chromium to draw a picture of a page on a surface of its own. On a busy
+    # machine one page in ten then answers "Unable to capture screenshot".
+    os.environ["PLAYWRIGHT_LEGACY_SCREENSHOT"] = "1"
     with sync_playwright() as playwright:
         # No sandbox: a container of tests runs as root and opens no page but our own.
         chromium = playwright.chromium.launch(
