@@ -18,7 +18,7 @@ from pairup.simulation.compile_ahead import compile_ahead
 
 side_process.MIN_CORES = 1
 problem = Problem([0.9, 0.7, 0.5, 0.3])
-policies = [ExploreThenCommit(), Uniform()][: int(sys.argv[1])]
+policies = [Uniform(), ExploreThenCommit()][: int(sys.argv[1])]
 with ThreadPoolExecutor(2) as threads:
     compile_ahead([(problem, policy) for policy in policies], threads)
 marks = len(list(cache_folder().glob("loop-*")))

@@ -8,32 +8,35 @@ from matplotlib.figure import Figure
 
 from pairup import Problem, SimulationError, Uniform, simulate
 
-RUN = simulate(Problem([1, 1, 0, 0], "mine"), Uniform(), 100, 4)
+
+@pytest.fixture(scope="module")
+def run():
+    return simulate(Problem([1, 1, 0, 0], "mine"), Uniform(), 100, 4)
 
 
-def test_it_draws_the_mean_and_its_interval():
+def test_it_draws_the_mean_and_its_interval(run):
     ax = Figure().subplots()
-    assert RUN.plot(ax) is ax
+    assert run.plot(ax) is ax
     (line,) = ax.lines
-    assert np.array_equal(line.get_xdata(), RUN.rounds)
-    assert np.array_equal(line.get_ydata(), RUN.mean())
+    assert np.array_equal(line.get_xdata(), run.rounds)
+    assert np.array_equal(line.get_ydata(), run.mean())
     (band,) = ax.collections
     corners = band.get_paths()[0].vertices
-    assert corners[:, 1].max() == pytest.approx(RUN.interval()[1].max())
+    assert corners[:, 1].max() == pytest.approx(run.interval()[1].max())
     assert (ax.get_title(), ax.get_xlabel(), ax.get_ylabel()) == ("mine", "round, t", "regret")
 
 
-def test_another_run_is_drawn_on_the_same_axes():
-    ax = RUN.plot(Figure().subplots(), label="first")
-    simulate(RUN.problem, Uniform(), 100, 1).plot(ax, "regret")
+def test_another_run_is_drawn_on_the_same_axes(run):
+    ax = run.plot(Figure().subplots(), label="first")
+    simulate(run.problem, Uniform(), 100, 1).plot(ax, "regret")
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["first", "Uniform()"]
     assert len(ax.collections) == 1  # one replication has no interval
-    assert RUN.plot(Figure().subplots(), "games").get_ylabel() == "games"
+    assert run.plot(Figure().subplots(), "games").get_ylabel() == "games"
 
 
-def test_an_unknown_measure_is_refused():
+def test_an_unknown_measure_is_refused(run):
     with pytest.raises(SimulationError, match="measure must be"):
-        RUN.plot(Figure().subplots(), "wins")
+        run.plot(Figure().subplots(), "wins")
 
 
 def test_a_figure_is_made_and_matplotlib_loaded_only_when_asked_for():
