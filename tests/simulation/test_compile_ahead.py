@@ -12,7 +12,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 from pairup import ExploreThenCommit, Problem, Uniform, side_process, simulate
-from pairup.kernels.runtime.compilation import cache_folder
+from pairup.kernels.runtime.kernel_cache import cache_folder
 from pairup.kernels.simulation_loop import play_rounds
 from pairup.simulation.compile_ahead import compile_ahead
 

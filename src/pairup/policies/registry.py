@@ -63,7 +63,7 @@ def import_policy(name: str, folder: str | Path | None = None) -> type[Policy]:
     Raises
     ------
     PolicyError
-        There is no such policy, it cannot be imported, or its name is taken.
+        No policy has this name, it cannot be imported, or another policy has its name.
 
     Examples
     --------

@@ -1,11 +1,21 @@
-"""Processes that compile at once keep their machine code apart."""
+"""Machine code of kernels is kept on disk, never stale, and by many processes at once."""
 
 import fcntl
 import os
+import shutil
 import subprocess
 import sys
 import time
+from pathlib import Path
 
+import pytest
+
+import pairup
+from pairup.kernels.runtime import kernel_cache
+
+PACKAGE = Path(pairup.__file__).parent
+KERNELS = PACKAGE / "kernels"
+SOURCES = sorted(path.relative_to(KERNELS).as_posix() for path in KERNELS.rglob("*.py"))
 KINDS = ("int8", "int16", "int32", "uint8")
 COMPILE = """
 import sys
@@ -16,6 +26,81 @@ for kind in sys.argv[1:]:
     assert slot(getattr(np, kind)(7)) == 7
 print(sum(slot.stats.cache_hits.values()))
 """
+
+
+@pytest.fixture
+def sources(tmp_path, monkeypatch):
+    """A copy of the kernels' sources, which the cache folder is now named after."""
+    copied = shutil.copytree(KERNELS, tmp_path / "kernels")
+    monkeypatch.setattr(kernel_cache, "_SOURCES", copied)
+    # Never the real cache: a new folder deletes old ones.
+    monkeypatch.setattr(kernel_cache.config, "CACHE_DIR", str(tmp_path / "cache"))
+    return copied
+
+
+def test_a_copy_of_the_sources_shares_the_folder(sources):
+    digest = kernel_cache.compile_digest()
+    assert kernel_cache.cache_folder().name == f"kernels-{digest}"
+    assert digest in kernel_cache.FOLDER
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_change_in_any_source_changes_the_folder(sources, name):
+    before = kernel_cache.cache_folder()
+    with (sources / name).open("a") as source:
+        source.write("\n")
+    assert kernel_cache.cache_folder() != before
+
+
+def test_a_new_or_a_renamed_source_changes_the_folder(sources):
+    folders = {kernel_cache.cache_folder()}
+    (sources / "zeta.py").touch()
+    folders.add(kernel_cache.cache_folder())
+    (sources / "zeta.py").rename(sources / "eta.py")
+    folders.add(kernel_cache.cache_folder())
+    assert len(folders) == 3
+
+
+def test_the_oldest_folders_are_deleted(sources, tmp_path):
+    root = tmp_path / "cache"
+    for age in range(20):
+        folder = root / f"kernels-{age}"
+        folder.mkdir(parents=True)
+        os.utime(folder, (10_000 - age, 10_000 - age))
+    (root / "of another library").mkdir()
+    kernel_cache.cache_folder().mkdir()
+    left = {folder.name for folder in root.iterdir()}
+    assert left == {f"kernels-{age}" for age in range(7)} | {
+        "of another library",
+        kernel_cache.cache_folder().name,
+    }
+
+
+def test_where_nothing_can_be_written_kernels_are_compiled_all_the_same(tmp_path):
+    (tmp_path / "file").touch()
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "file" / "cache")}
+    program = """if True:
+        from pairup.kernels.runtime.compilation import slot
+        from pairup.kernels.runtime.kernel_cache import is_on_disk
+        print(slot(3), slot.stats.cache_path, is_on_disk(slot))
+    """
+    command = [sys.executable, "-c", program]
+    assert subprocess.check_output(command, env=environment, text=True) == "3 None False\n"
+
+
+def test_a_change_in_another_file_leaves_no_stale_machine_code(tmp_path):
+    shutil.copytree(PACKAGE, tmp_path / "pairup", ignore=shutil.ignore_patterns("__pycache__"))
+    environment = os.environ | {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "c")}
+    program = "from pairup.kernels.kl_index import exploration_level; print(exploration_level(10))"
+
+    def level():
+        command = [sys.executable, "-c", program]
+        return float(subprocess.check_output(command, env=environment, text=True, cwd=tmp_path))
+
+    assert level() == pytest.approx(4.8047, abs=1e-4)
+    with (tmp_path / "pairup" / "kernels" / "runtime" / "logarithm.py").open("a") as source:
+        source.write("\n\n@kernel\ndef log(x):\n    return 7.0\n")
+    assert level() == 28.0
 
 
 def start(environment, *kinds):

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from numba.core.caching import UserProvidedCacheLocator
 
-from pairup.kernels.runtime.compilation import cache_folder
+from pairup.kernels.runtime.kernel_cache import cache_folder
 from tests.support.paths import SOURCES
 
 # Another policy, which proposes other matchings, and another form of snapshots. Neither is a

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from pairup.errors import SimulationError
-from pairup.kernels.runtime.compilation import cache_folder
+from pairup.kernels.runtime.kernel_cache import cache_folder
 from pairup.kernels.runtime.source_digest import bytes_digest
 from pairup.side_process import SideProcessError, call_aside
 from pairup.simulation.batches.layout import Layout
