@@ -6,7 +6,7 @@ in the modules beside it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal, TypeAlias
 
@@ -505,6 +505,32 @@ class Learner:
             f"the rate of a player is a number from 0 to 1, got {rate!r}: leave it out to take "
             "what the policy estimates"
         )
+
+    def rename(self, names: Mapping[Hashable, Hashable]) -> None:
+        """Give players other names, all or none; what is known of them stays, and goes on.
+
+        Parameters
+        ----------
+        names
+            New names by old ones, of players who are present or kept; others keep theirs. Two
+            players may swap names.
+
+        Raises
+        ------
+        PlayerError
+            A player is not known, or two players would have the same name.
+
+        Examples
+        --------
+        >>> from pairup import Unimodal
+        >>> learner = Unimodal().learner(["ann", "bob"])
+        >>> learner.observe(learner.propose(), [True])
+        >>> learner.rename({"ann": 17})
+        >>> learner.players, learner.estimates()
+        ((17, 'bob'), [Estimate(couple=(17, 'bob'), proposed=1, played=1)])
+        """
+        self._roster.rename(names)
+        self.wanted = None  # it has the names of before, of players who are gone too
 
     def fade(self, half_lives: float) -> None:
         """Let what was observed fade: it weighs half as much after each half-life.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -123,6 +123,29 @@ class Roster:
         self._release(slot)
         return slot
 
+    def rename(self, names: Mapping[Hashable, Hashable]) -> None:
+        """Give players who are present or kept other names; all keep their slots.
+
+        Nothing changes if a name is refused.
+        """
+        if not isinstance(names, Mapping):
+            raise PlayerError(
+                f"names must map old names to new ones, got {names!r}: give a dict, {{old: new}}"
+            )
+        slots = {player: self.known_slot(player) for player in names}
+        self._check_new_names(names)
+        for group in (self._slot, self._kept):
+            group.update({names[old]: group.pop(old) for old in names if old in group})
+        for player, slot in slots.items():
+            self.names[slot] = names[player]
+
+    def _check_new_names(self, names: Mapping[Hashable, Hashable]) -> None:
+        for name in names.values():
+            self._check_new(name, released=names)
+        if len(set(names.values())) < len(names):
+            twice, _ = Counter(names.values()).most_common(1)[0]
+            raise PlayerError(f"two players would be called {twice!r}: give each its own name")
+
     def _take_slot(self, player: Hashable) -> int:
         if self._free:
             slot = heapq.heappop(self._free)
@@ -147,7 +170,8 @@ class Roster:
         except TypeError:  # not hashable, so not a name
             return False
 
-    def _check_new(self, player: Hashable) -> None:
+    def _check_new(self, player: Hashable, released: Container[Hashable] = ()) -> None:
+        """Refuse a name that a player has, unless it is one of those `released`."""
         if player is None:
             raise PlayerError("a player cannot be called None: give any other hashable name")
         try:
@@ -156,6 +180,8 @@ class Roster:
             raise PlayerError(
                 f"player {player!r} is not hashable: give a string, a number or a tuple"
             ) from None
+        if player in released:
+            return
         if known:
             raise PlayerError(f"player {player!r} is present already: give each its own name")
         if player in self._kept:
