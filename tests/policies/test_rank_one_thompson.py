@@ -88,3 +88,34 @@ def test_with_a_memory_it_follows_rates_that_change_within_three_half_lives():
         recovered[policy.memory] = share[1] / share[0]
     assert recovered[memory] >= 0.8
     assert recovered[None] < 0.8
+
+
+def _drawn_before_they_met(seed):
+    """Draw the rates of players of whom nothing is known, and then learn something of two."""
+    learner = RankOneThompson(prior="learned").learner("abcd", seed=seed)
+    learner.propose()
+    learner.learn([("c", "d")] * 3, played=[True, False, False])
+    return learner
+
+
+def test_a_saved_learner_knows_whom_its_prior_has_counted():
+    """Not all whose rates were drawn: those who had met nobody did not count."""
+    for seed in range(20):
+        learner = _drawn_before_they_met(seed)
+        copies = (
+            Learner.from_bytes(learner.to_bytes()),
+            Learner.from_evidence(learner.evidence(), learner.cache()),
+        )
+        proposed = [learner.propose() for _ in range(3)]
+        for copy in copies:
+            assert [copy.propose() for _ in range(3)] == proposed
+            assert copy.rates() == learner.rates()
+
+
+def test_room_for_more_players_does_not_change_whom_the_prior_has_counted():
+    roomy, grown = _drawn_before_they_met(0), _drawn_before_they_met(0)
+    grown.join("new")
+    grown.leave("new")
+    for learner in (roomy, grown):
+        learner.propose()
+    assert grown.rates() == roomy.rates()

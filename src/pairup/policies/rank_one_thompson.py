@@ -254,14 +254,16 @@ class RankOneThompson(Policy):
         del evidence["answered"]  # beside the round, as it always was
         players = {name: getattr(state, name)[: _capacity(state)] for name in _IN_CHAIN}
         figures = {"figures": state.figures[list(_FIGURES)]}
-        return evidence | players | {"now": state.now[list(_COUNTERS)]} | figures
+        law = {"counted": state.counted[: _capacity(state)]} if state.now[LEARNS_PRIOR] else {}
+        return evidence | players | {"now": state.now[list(_COUNTERS)]} | figures | law
 
     def load(self, state: Any, arrays: Arrays) -> kernel.RankOneState:
         now = numbers(arrays, "now")
         state = _load_observed(state, arrays, now[1])
         _load_players(state, arrays, _IN_CHAIN)
-        state.counted[:] = state.drawn > 0.0
         state.now[ROUND] = now[0]
+        if state.now[LEARNS_PRIOR]:
+            _load_counted(state, arrays)
         if len(now) == _FEWER_COUNTERS:
             _guess_telling(state)
         else:
@@ -423,6 +425,14 @@ def _load_figures(
     ranges = zip(figures, _FIGURES.values(), strict=True)
     require(all(least <= x <= most for x, (least, most) in ranges), "figures are out of range")
     state.figures[list(_FIGURES)] = figures
+
+
+def _load_counted(state: kernel.RankOneState, arrays: Arrays) -> None:
+    """Fill in whom the players' law has counted: not all whose rates were drawn had met anybody."""
+    counted = arrays["counted"]
+    fits = counted.dtype == np.bool_ and counted.ndim == 1 and len(counted) <= _capacity(state)
+    require(fits, "it must say which players are counted")
+    state.counted[: len(counted)] = counted
 
 
 def _guess_telling(state: kernel.RankOneState) -> None:
