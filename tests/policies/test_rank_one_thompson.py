@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pairup import Learner, PolicyError, Problem, RankOneThompson, simulate
+from pairup import Learner, PolicyError, Problem, RankOneThompson, Unimodal, simulate
 from pairup.kernels.state_layout import PRIOR_A, PRIOR_B
 
 
@@ -119,3 +119,56 @@ def test_room_for_more_players_does_not_change_whom_the_prior_has_counted():
     for learner in (roomy, grown):
         learner.propose()
     assert grown.rates() == roomy.rates()
+
+
+def _history(players=60, rows=3_000):
+    """Return the players' rates, couples at random and which of them played."""
+    rng = np.random.default_rng(1)
+    rates = rng.beta(5, 2, players)
+    couples = np.array([rng.choice(players, 2, replace=False) for _ in range(rows)])
+    played = (rng.random((rows, 2)) < rates[couples]).all(axis=1)
+    return rates, couples, played
+
+
+def _error_of_estimates(learner, rates):
+    """Return by how much estimates are off, on average and in a single player."""
+    estimated = {each.player: each.rate for each in learner.rates(range(len(rates)))}
+    off = np.array([estimated[player] - rate for player, rate in enumerate(rates)])
+    return abs(off.mean()), np.sqrt((off**2).mean())
+
+
+@pytest.mark.parametrize("unknown", ["join", "keep"])
+@pytest.mark.parametrize("parts", [1, 30])
+def test_estimates_right_after_a_history_are_those_of_the_learned_prior(unknown, parts):
+    rates, couples, played = _history()
+    learner = RankOneThompson(prior="learned").learner([])
+    for rows in np.array_split(np.arange(len(played)), parts):
+        learner.learn(couples[rows], played[rows], unknown=unknown)
+    learners = {
+        "told": learner,
+        "rebuilt": Learner.from_evidence(learner.evidence()),
+        "changed": Unimodal().learner([]),
+    }
+    learners["changed"].learn(couples, played, unknown="join")
+    learners["changed"] = learners["changed"].with_policy(RankOneThompson(prior="learned"))
+    for name, each in learners.items():
+        bias, error = _error_of_estimates(each, rates)
+        assert bias < 0.025 < 0.05 < error < 0.085, name
+    # Nor do they fall back when the first proposal is to a few.
+    for player in learner.kept:
+        learner.join(player)
+    learner.propose([0, 1])
+    assert _error_of_estimates(learner, rates)[1] < 0.085
+
+
+def test_a_look_between_parts_of_a_history_changes_nothing():
+    _, couples, played = _history()
+    looked, twin = (RankOneThompson(prior="learned").learner(range(60)) for _ in range(2))
+    for turn, rows in enumerate(np.array_split(np.arange(len(played)), 10)):
+        for learner in (looked, twin):
+            learner.learn(couples[rows], played[rows])
+            if turn == 5:
+                learner.propose()
+        looked.rates(), looked.leader, looked.to_bytes()
+    assert looked.rates() == twin.rates()
+    assert [looked.propose() for _ in range(3)] == [twin.propose() for _ in range(3)]

@@ -285,6 +285,13 @@ def _draw_outlined(state):
     return _draw_if_due(state)
 
 
+@outlined
+def settle(state, first, last):
+    """Make the draws from number `first` up to `last` that belong to no round."""
+    for number in range(first, last):
+        _draw(state, -1 - number, state.now[ANSWERED] == 0)
+
+
 @kernel
 def _explores(state):
     """Whether a round that could explore does.

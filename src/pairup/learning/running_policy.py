@@ -48,30 +48,21 @@ class RunningPolicy:
         self._count = 0  # players present
         self._present: Slots | None = None  # their slots, None if those changed
         self._is_told_present = True  # whether the state knows them
-        self._learnt = 0  # outcomes of a history since the state was used
         self.rounds = 0  # matchings proposed so far, by this policy or by others
         self.rounds_seen = 0  # ... that are in the state
         self._available: Slots | None = None
 
     @property
     def state(self) -> Any:
-        """The policy's state, which knows the players present and is ready for a proposal."""
-        state = self._state_with_players
-        if self._learnt:
-            self.policy.warm_up(state, self._learnt)
-            self._learnt, self._available = 0, None
-        return state
-
-    @state.setter
-    def state(self, state: Any) -> None:
-        self._state = state
-
-    @property
-    def _state_with_players(self) -> Any:
+        """The policy's state, which knows the players present."""
         if not self._is_told_present:
             self.policy.set_present(self._state, self.present)
             self._is_told_present = True
         return self._state
+
+    @state.setter
+    def state(self, state: Any) -> None:
+        self._state = state
 
     @property
     def present(self) -> Slots:
@@ -195,8 +186,8 @@ class RunningPolicy:
     def learn(self, observed: ObservedCouples) -> None:
         """Learn a history, which may be more than all that was known."""
         if len(observed.couples):
-            self.state = self._observed(self._state_with_players, observed)
-            self._learnt += len(observed.couples)
+            self.observe(observed)
+            self._warm_up(len(observed.couples))
 
     def _observed(self, state: Any, observed: ObservedCouples) -> Any:
         couples, told = observed.couples, observed.told
@@ -214,6 +205,11 @@ class RunningPolicy:
         """Learn outcomes that were counted elsewhere, couple by couple, games first."""
         self.state = self.policy.reserve(self.state, counts.couples)
         observe_counts(self.state, counts)
+        self._warm_up(int(counts.tries.sum()))
+
+    def _warm_up(self, outcomes: int) -> None:
+        self.policy.warm_up(self.state, outcomes)
+        self._available = None  # the policy may have looked at others
 
     def record_round(self) -> None:
         """Note that a matching was proposed: where evidence fades, it does so by a round."""

@@ -169,9 +169,9 @@ class Policy(ABC):
         return state  # most policies are brought up to date by what they observe
 
     def warm_up(self, state: Any, outcomes: int) -> None:
-        """Get ready for the next proposal after so many outcomes of a history, in place.
+        """Get ready for estimates and proposals after a history of `outcomes` outcomes, in place.
 
-        Called before the state is used again, once for all that was learnt in a row.
+        Called once they were observed. A history may come in several parts.
         """
         return  # most policies know at once what they were told
 

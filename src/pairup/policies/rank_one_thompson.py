@@ -19,6 +19,7 @@ from pairup.kernels.rank_one_couples import LANES, new_dense_couples
 from pairup.kernels.rank_one_evidence import MAX_WEIGHT, fade_step, part_step
 from pairup.kernels.rank_one_posterior import FROZEN_RATES
 from pairup.kernels.rank_one_sides import RankOneSidesState, new_sides_state
+from pairup.kernels.runtime.dispatch import set_available_step
 from pairup.kernels.state_layout import (
     ANSWERED,
     AVAILABLE,
@@ -53,7 +54,7 @@ _GOLDEN = 0.6180339887498949  # its multiples spread evenly: not all are refresh
 _FEW_DRAWS = 10.0
 _MIN_GAP = 2.0**-53  # of a rate to 1
 _MAX_DRAWS = 32  # with which the chain catches up: the means are then over several draws
-_WARM_UP_DRAWS = 8  # after a history: from a start near the posterior they are enough
+_MAX_WARM_UP_DRAWS = 8  # after a history: from a start near the posterior they are enough
 _MAX_DENSE = 64  # players; of more, live, only the couples that met are kept
 _PRIOR_RANGE = 0.05, 1_000_000.0  # of each parameter
 _MIN_MEMORY, _MAX_MEMORY = 1.0, 1e9  # rounds
@@ -227,9 +228,7 @@ class RankOneThompson(Policy):
     def load_evidence(self, state: Any, arrays: Arrays) -> kernel.RankOneState:
         state = _load_observed(state, arrays, numbers(arrays, "answered")[0])
         _guess_telling(state)
-        # The chain starts near the posterior, and `catch_up` lets it run.
-        state.rates[:] = state.mean[:] = _at_first_sight(state)
-        state.square[:] = state.mean**2
+        self.warm_up(state, int(state.met.sum()))
         return state
 
     def catch_up(self, state: Any, rounds: int) -> kernel.RankOneState:
@@ -241,13 +240,18 @@ class RankOneThompson(Policy):
         return state
 
     def warm_up(self, state: Any, outcomes: int) -> None:
-        # Players of whom nothing was known start near their posterior, and the chain runs as long
-        # as the history asks for.
-        new = np.flatnonzero((state.drawn == 0.0) & (state.met > 0.0))
+        # Players of whom nothing was known start near their posterior. The chain runs longer the
+        # more is new to it, and as long for a history in parts as for all of it.
+        players = np.flatnonzero(state.met > 0.0)
+        new = players[state.drawn[players] == 0.0]
         state.rates[new] = state.mean[new] = _at_first_sight(state, new)
         state.square[new] = state.mean[new] ** 2
-        share = outcomes * state.figures[WEIGHT] / max(state.met.sum() / 2, 1.0)
-        state.now[OWED] = max(state.now[OWED], round(_WARM_UP_DRAWS * min(share, 1.0)))
+        known = state.met.sum() / 2 * state.figures[OUTCOMES]
+        last = _draws_to_settle(known)
+        first = max(_draws_to_settle(known - outcomes), last - _MAX_WARM_UP_DRAWS)
+        if first < last:
+            set_available_step(state, players)
+            kernel.settle(state, first, last)
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
         evidence = self.evidence(state)
@@ -354,6 +358,11 @@ def _at_first_sight(
     accepted, declined = state.accepted[slots] * outcomes, state.declined[slots] * outcomes
     missed = state.unsure[slots] * outcomes
     return (a + accepted + missed / 3) / (a + b + accepted + declined + missed)
+
+
+def _draws_to_settle(outcomes: float) -> int:
+    """Return how many draws histories of this many outcomes get, if they come one by one."""
+    return int(_MAX_WARM_UP_DRAWS * np.log1p(max(outcomes, 0.0)))
 
 
 def _is_settled(state: kernel.RankOneState, slots: NDArray[np.int64]) -> NDArray[np.bool_]:
