@@ -240,3 +240,16 @@ def test_the_repr_counts_players_and_outcomes():
     counts = "5 players, 1 outcomes pending, 6 learnt"
     assert repr(learner) == f"Learner(Unimodal(index='ucb'), {counts})"
     assert repr(Uniform().learner("ab")) == "Learner(Uniform(), 2 players, 0 outcomes pending)"
+
+
+def test_a_player_who_is_away_can_be_forgotten_before_or_after_a_look():
+    learners = [SAM(horizon=100).learner("abcd") for _ in range(2)]
+    for looked in (False, True):
+        learner = learners[looked]
+        for _ in range(4):
+            learner.observe(learner.propose(), [True, False])
+        learner.leave("d", forget=False)
+        if looked:
+            learner.leader  # noqa: B018 # the policy is told who is present
+        learner.forget("d", rate=None)
+    assert learners[0].to_bytes() == learners[1].to_bytes()

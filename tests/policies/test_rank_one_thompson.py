@@ -172,3 +172,16 @@ def test_a_look_between_parts_of_a_history_changes_nothing():
         looked.rates(), looked.leader, looked.to_bytes()
     assert looked.rates() == twin.rates()
     assert [looked.propose() for _ in range(3)] == [twin.propose() for _ in range(3)]
+
+
+def test_what_has_faded_is_saved_to_the_last_bit():
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        learner = RankOneThompson(prior="learned", memory=7).learner("abcdefgh", seed=seed)
+        _played(learner, dict(zip("abcdefgh", rng.random(8), strict=True)), 30, rng)
+        learner.leave("a")
+        learner.leave("b", rate=None)
+        copy = Learner.from_bytes(learner.to_bytes())
+        assert copy.rates() == learner.rates()
+        assert copy._running.state.unsure.tolist() == learner._running.state.unsure.tolist()
+        assert [copy.propose() for _ in range(9)] == [learner.propose() for _ in range(9)]

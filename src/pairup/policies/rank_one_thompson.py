@@ -75,8 +75,10 @@ _OF_PLAYERS = {
     "fitted": (0.0, np.inf),
     "met": (0.0, np.inf),
     "gone": (0.0, np.inf),
+    "unsure": (0.0, np.inf),
 }
-_IN_CHAIN = tuple(name for name in _OF_PLAYERS if name not in (*_ANSWERS, "met", "gone"))
+_OBSERVED = (*_ANSWERS, "met", "gone", "unsure")
+_IN_CHAIN = tuple(name for name in _OF_PLAYERS if name not in _OBSERVED)
 _COUNTERS = (ROUND, ANSWERED, TOLD, UNTOLD, COUNTED, OWED)  # saved as `now`
 _FEWER_COUNTERS = 2  # that older versions saved, which had no figures
 _FIGURES = {  # saved as `figures`, and the range of each
@@ -154,7 +156,7 @@ class RankOneThompson(Policy):
         a, b = self.prior if isinstance(self.prior, tuple) else (1.0, 1.0)
         state = kernel.RankOneState(
             couples=new_dense_couples(capacity) if dense else tables.new_table(capacity),
-            **new_arrays((*_OF_PLAYERS, "unsure"), width),
+            **new_arrays(_OF_PLAYERS, width),
             terms=np.zeros(width, context.precision),
             frozen_missed=np.zeros((width, FROZEN_RATES), np.float32),
             usual=np.full(width, -1, np.int64),
@@ -258,13 +260,16 @@ class RankOneThompson(Policy):
         del evidence["answered"]  # beside the round, as it always was
         players = {name: getattr(state, name)[: _capacity(state)] for name in _IN_CHAIN}
         figures = {"figures": state.figures[list(_FIGURES)]}
+        # A sum of what has faded depends on the order in which it was made.
+        if state.now[FADED]:
+            players["unsure"] = state.unsure[: _capacity(state)]
         law = {"counted": state.counted[: _capacity(state)]} if state.now[LEARNS_PRIOR] else {}
         return evidence | players | {"now": state.now[list(_COUNTERS)]} | figures | law
 
     def load(self, state: Any, arrays: Arrays) -> kernel.RankOneState:
         now = numbers(arrays, "now")
         state = _load_observed(state, arrays, now[1])
-        _load_players(state, arrays, _IN_CHAIN)
+        _load_players(state, arrays, (*_IN_CHAIN, "unsure") if state.now[FADED] else _IN_CHAIN)
         state.now[ROUND] = now[0]
         if state.now[LEARNS_PRIOR]:
             _load_counted(state, arrays)
@@ -343,7 +348,7 @@ def _begin(state: kernel.RankOneState, slots: NDArray[np.int64]) -> None:
     state.reach[slots] = state.couple_reach[slots] = 1 - _MIN_GAP
     state.credit[slots] = slots * _GOLDEN % 1
     state.counted[slots] = False
-    for name in (*_ANSWERS, "met", "gone", "unsure", "drawn", "fitted"):
+    for name in (*_OBSERVED, "drawn", "fitted"):
         getattr(state, name)[slots] = 0.0
 
 

@@ -97,12 +97,13 @@ class SAM(CouplePolicy):
         state.now[MEMBERS] = len(members)
         state.start[:2] = 0, len(members)
         state.turn[:] = 0
-        state.cluster[:] = 0
+        state.cluster[:] = len(state.cluster)  # below all: outcomes with others do not count
+        state.cluster[members] = 0
         for sums in _SUMS:
             getattr(state, sums)[:] = 0
-        slots = len(state.cluster)
-        state.tries[:slots] = state.stats.tries.sum(axis=0) + state.stats.tries.sum(axis=1)
-        state.games[:slots] = state.stats.games.sum(axis=0) + state.stats.games.sum(axis=1)
+        among = np.ix_(members, members)
+        for sums, counts in ((state.tries, state.stats.tries), (state.games, state.stats.games)):
+            sums[members] = counts[among].sum(axis=0) + counts[among].sum(axis=1)
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
         clusters = state.now[CLUSTERS]
