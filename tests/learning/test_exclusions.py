@@ -6,9 +6,8 @@ import random
 import numpy as np
 import pytest
 
-from pairup import Learner, Matching, MatchingError, PlayerError, Unimodal
+from pairup import Matching, MatchingError, PlayerError, Unimodal
 from pairup.learning.exclusions import replace_forbidden
-from tests.support.policy_variants import variants
 
 PLAYERS = "abcdefg"
 
@@ -58,28 +57,6 @@ def test_allowed_couples_are_broken_only_if_they_must():
         couples, players, forbidden, lambda slots: np.zeros((len(slots),) * 2)
     )
     assert repaired == [(2, 3), (4, 5), (6, 7), (8, 9), (0, 10), (1, 11)]
-
-
-@pytest.mark.parametrize("variant", variants(), ids=str)
-@pytest.mark.parametrize("count", [6, 7])
-def test_forbidden_couples_are_never_proposed_by_any_policy(variant, count):
-    learner, draw = variant.learner(PLAYERS[:count]), random.Random(count)
-    for _ in range(30):
-        available = draw.sample(PLAYERS[:count], draw.randrange(2, count + 1))
-        forbidden = [draw.sample(PLAYERS[:count], 2) for _ in range(4)]
-        matching = learner.propose(available, forbidden)
-        assert not any(couple in matching for couple in forbidden)
-        assert set(matching.players) == set(available)
-        leader = learner.leader_among(available)
-        assert leader is None or set(leader.players) == set(available)
-        estimated = learner.play_probabilities(matching)
-        assert all(each is None or 0 <= each <= 1 for each in estimated)
-        twin = Learner.from_bytes(learner.to_bytes())
-        learner.observe(matching, [True] * len(matching))
-        twin.withdraw(matching)
-        assert twin.pending == learner.pending == {}
-    again = Learner.from_bytes(twin.to_bytes())
-    assert again.propose() == twin.propose()
 
 
 def test_an_empty_list_of_forbidden_couples_changes_nothing():

@@ -1,12 +1,11 @@
 """What every policy must do where not all couples may meet, or games differ in worth."""
 
 import dataclasses
-import random
 
 import numpy as np
 import pytest
 
-from pairup import CombThompson, Learner, PolicyError, Problem, RankOneThompson, simulate
+from pairup import CombThompson, PolicyError, Problem, RankOneThompson, simulate
 from pairup.policies.base import Policy
 from pairup.simulation.playthrough import Playthrough
 from pairup.simulation.replication import new_replication, replicated_graph
@@ -40,26 +39,6 @@ def rules(graph, names=None):
     return {"allowed": couples, "worth": dict(zip(couples, graph.worth.tolist(), strict=True))}
 
 
-def assert_maximal(matching, graph, available):
-    """Check that all couples are allowed, and that no other one could be added."""
-    allowed = {(int(i), int(j)) for i, j in zip(graph.low, graph.high, strict=True)}
-    assert {tuple(sorted(couple)) for couple in matching} <= allowed
-    assert set(matching.players) == set(available)
-    waiting = set(matching.waiting)
-    assert not any(waiting.issuperset(couple) for couple in allowed)
-
-
-@on_graphs
-def test_forbidden_couples_are_never_proposed_and_no_couple_could_be_added(variant):
-    graph = Problem.random_graph(7, 0.5, seed=1, random_worth=True).graph
-    learner, draw = variant.learner(range(7)), random.Random(1)
-    for turn in range(30):
-        available = draw.sample(range(7), draw.randint(2, 7)) if turn % 2 else list(range(7))
-        matching = learner.propose(available, **rules(graph))
-        assert_maximal(matching, graph, available)
-        learner.observe(matching, [draw.random() < 0.5 for _ in matching])
-
-
 @on_graphs
 def test_what_is_served_is_what_is_simulated_on_a_graph(variant):
     problem = Problem.random_graph(8, 0.6, seed=3, random_worth=True)
@@ -81,19 +60,6 @@ def test_what_is_served_is_what_is_simulated_on_a_graph(variant):
     run = simulate(problem, policy, rounds, 1, seed=5)
     assert run.games[0, -1] == games
     assert run.regret[0, -1] == playthrough.totals.regret[0]
-
-
-@on_graphs
-def test_saving_midway_changes_nothing_on_a_graph(variant):
-    graph = Problem.line(7, 0.4, seed=2).graph
-    learner, draw = variant.learner(range(7)), random.Random(2)
-    for turn in range(20):
-        if turn in (3, 12):
-            twin = Learner.from_bytes(learner.to_bytes())
-            assert twin.propose(**rules(graph)) == learner.propose(**rules(graph))
-            assert twin.to_bytes() == learner.to_bytes()
-        matching = learner.propose(**rules(graph))
-        learner.observe(matching, [draw.random() < 0.5 for _ in matching])
 
 
 @on_graphs

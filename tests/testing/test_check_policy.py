@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from pairup import SAM, PolicyError, Unimodal
+from pairup import SAM, PolicyError, RankOneThompson, Unimodal
 from pairup.policies import import_policy
 from pairup.testing import BrokenContractError, check_policy, proposal_rules
 from pairup.testing.variants import variants_of
@@ -62,7 +62,12 @@ def test_what_does_not_compile_is_told_once(imported):
 
 def test_a_class_is_checked_with_every_choice_of_its_options_and_a_policy_as_it_is():
     assert len(variants_of(Unimodal)) == 8
-    assert [str(each) for each in variants_of(SAM(horizon=7))] == ["sam"]
+    assert [str(each) for each in variants_of(SAM(horizon=7))] == ["sam-horizon=7"]
+    assert [str(each) for each in variants_of(RankOneThompson)] == [
+        "rank_one_thompson-uniform",
+        "rank_one_thompson-period=4-learned",
+        "rank_one_thompson-period=1-prior=(2.0, 3.0)",
+    ]
 
 
 @pytest.mark.parametrize("wrong", ["sam", 3, int, None])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import typing
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -88,6 +88,8 @@ class Policy(ABC):
         slot, and its proposals couple rows with columns.
     nominal_ns
         Nanoseconds per round and player, about; see `nominal_cost`.
+    examples
+        Options with which `pairup.testing` checks it, besides every choice of its `Literal` ones.
     """
 
     name: ClassVar[str]
@@ -99,6 +101,7 @@ class Policy(ABC):
     is_told_column_order: ClassVar[bool] = False
     needs_sides: ClassVar[bool] = False
     nominal_ns: ClassVar[int] = 50
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = ()
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -267,6 +270,11 @@ class Policy(ABC):
             f"{self.name} has no memory that fades: take a policy that follows rates which change, "
             "for example rank_one_thompson with the option memory"
         )
+
+    @property
+    def learns_prior(self) -> bool:
+        """Whether newcomers start at what others have shown, those who left included."""
+        return False
 
     @property
     def half_lives_per_round(self) -> float:

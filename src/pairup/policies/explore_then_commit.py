@@ -55,6 +55,7 @@ class ExploreThenCommit(GreedyLeaderPolicy):
 
     name: ClassVar[str] = "explore_then_commit"
     nominal_ns: ClassVar[int] = 10
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = ({"cycles": 2},)
     saved_counters: ClassVar[Mapping[str, int]] = {"turn": TURN}
 
     def __post_init__(self) -> None:

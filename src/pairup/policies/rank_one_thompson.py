@@ -3,7 +3,7 @@
 In one file because the policy, the state that it makes and the saved form of that state must agree.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -141,6 +141,10 @@ class RankOneThompson(Policy):
     learns_from_answers: ClassVar[bool] = True
     draws_go_on: ClassVar[bool] = True
     nominal_ns: ClassVar[int] = 35
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
+        {"prior": "learned", "period": 4},
+        {"prior": (2.0, 3.0), "period": 1},
+    )
 
     def __post_init__(self) -> None:
         check_integer_option(self, "period", minimum=1, advice="give 1 to draw in every round")
@@ -162,7 +166,7 @@ class RankOneThompson(Policy):
             usual=np.full(width, -1, np.int64),
             counted=np.zeros(width, np.bool_),
             **new_arrays(("available", "by_rate", "by_mean", "spare"), width, np.int64),
-            now=new_counters({PERIOD: self.period, LEARNS_PRIOR: self.prior == "learned"}),
+            now=new_counters({PERIOD: self.period, LEARNS_PRIOR: self.learns_prior}),
             figures=new_figures(
                 {
                     WEIGHT: 1.0,
@@ -191,6 +195,10 @@ class RankOneThompson(Policy):
     def fade(self, state: Any, half_lives: float) -> None:
         if half_lives > 0.0:
             fade_step(state, 2.0 ** min(half_lives, _MAX_FADING))
+
+    @property
+    def learns_prior(self) -> bool:
+        return self.prior == "learned"
 
     @property
     def half_lives_per_round(self) -> float:

@@ -8,7 +8,7 @@ from pairup.errors import PairupError, PolicyError
 from pairup.kernels.runtime.compilation import is_ours
 from pairup.policies.base import Policy
 from pairup.testing import (
-    evidence_rules,
+    lives,
     player_rules,
     proposal_rules,
     refusal_rules,
@@ -23,8 +23,8 @@ Rule = Callable[[Variant], None]
 
 RULES: tuple[Rule, ...] = (
     *proposal_rules.RULES,
+    *lives.RULES,
     *saving_rules.RULES,
-    *evidence_rules.RULES,
     *player_rules.RULES,
     *refusal_rules.RULES,
 )
@@ -39,15 +39,17 @@ def check_policy(policy: Policy | type[Policy]) -> None:
     """Check that a policy fulfils the contract: what the simulator and the service rely on.
 
     It proposes full matchings of the players available, the same live and simulated and for the
-    same seed; its state is bounded, saved and loaded without a difference; players come, go and are
-    forgotten; errors change nothing. Before all that, the steps of a policy from elsewhere run with
-    their indices checked. It takes some seconds. pairup's own policies pass the same
-    checks in its tests.
+    same seed; its state is bounded; players come, go, return and are forgotten; errors change
+    nothing. Learners live whole lives of calls at random, and copies of them, made at any moment,
+    go on without a difference; the calls that led to one are listed. Before all that, the steps of
+    a policy from elsewhere run with their indices checked. It takes some seconds. pairup's own
+    policies pass the same checks in its tests.
 
     Parameters
     ----------
     policy
-        A policy class, which is checked with every choice of its `Literal` options, or one policy.
+        A policy class, which is checked with every choice of its `Literal` options and with its
+        `examples`, or one policy.
         Options without a default must be given, so that such a class is checked by an instance.
 
     Raises

@@ -20,7 +20,10 @@ def expect(fact: Any, otherwise: str) -> None:
 
 
 def expect_equal(found: Any, expected: Any, what: str) -> None:
-    """Refuse what differs from what is expected."""
+    """Refuse what differs from what is expected; of two lists, name the first items that do."""
+    if isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
+        differing = (pair for pair in zip(found, expected, strict=True) if pair[0] != pair[1])
+        found, expected = next(differing, (None, None))
     if found != expected:
         raise BrokenContractError(f"{what}: {_short(found)} instead of {_short(expected)}")
 

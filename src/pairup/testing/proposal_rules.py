@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
-import random
 
 import numpy as np
 
@@ -52,21 +51,6 @@ def proposes_full_matchings(variant: Variant) -> None:
     for players in range(2, 14):
         for matching in play(variant.learner(range(players)), 60):
             expect_full(matching, range(players))
-
-
-def matches_whoever_is_available(variant: Variant) -> None:
-    """Only the players who are available are coupled, whoever was available before."""
-    for players in (2, 5, 8):
-        learner, pick = variant.learner(range(players)), random.Random(1)
-        for count in [*range(players + 1)] * 4:
-            available = pick.sample(range(players), count)
-            before = learner.to_bytes()
-            expect_full(play(learner, 1, available=iter(available))[0], available)
-            if count < 2:
-                expect_equal(learner.to_bytes(), before, "what is saved after no proposal")
-            if learner.leader is not None:
-                expect_equal(set(learner.leader.players), set(range(players)), "leader's players")
-            expect_full(play(learner, 1)[0], range(players))
 
 
 def takes_all_players_by_default(variant: Variant) -> None:
@@ -144,7 +128,6 @@ def holds_at_the_extremes(variant: Variant) -> None:
 RULES = (
     is_a_frozen_set_of_options,
     proposes_full_matchings,
-    matches_whoever_is_available,
     takes_all_players_by_default,
     begins_with_nobody_or_one,
     serves_what_it_simulates,

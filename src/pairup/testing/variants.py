@@ -45,14 +45,19 @@ class Variant:
         return self.policy(np.linspace(0.9, 0.1, len(players)).tolist()).learner(players, seed)
 
     def __str__(self) -> str:
-        chosen = [value for value in self.given.options.values() if isinstance(value, str)]
+        defaults = {option.name: option.default for option in dataclasses.fields(self.given)}
+        chosen = [
+            value if isinstance(value, str) else f"{option}={value}"
+            for option, value in self.given.options.items()
+            if isinstance(value, str) or value != defaults[option]
+        ]
         return "-".join([self.given.name, *chosen])
 
 
 def variants_of(policy: Policy | type[Policy]) -> list[Variant]:
     """List a policy class with every combination of its `Literal` options, or one policy alone.
 
-    Combinations that it refuses are left out.
+    Combinations that it refuses are left out; the `examples` of the class come last.
 
     Examples
     --------
@@ -72,4 +77,4 @@ def variants_of(policy: Policy | type[Policy]) -> list[Variant]:
     for options in chosen:
         with suppress(PolicyError):
             variants.append(Variant(policy(**dict(options))))
-    return variants
+    return variants + [Variant(policy(**options)) for options in policy.examples]
