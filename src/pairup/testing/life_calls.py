@@ -46,11 +46,11 @@ def _code(value: Any) -> str:
 class LifeDraw(random.Random):
     """Draws the calls of a life, as far as a policy can."""
 
-    def __init__(self, seed: int, policy: Policy) -> None:
+    def __init__(self, seed: int, policy: Policy, *, plays_graphs: bool = True) -> None:
         super().__init__(seed)
         self._numbers = count()
         self._policy = policy
-        self._plays_graphs = _is_accepted(policy.check_graph)
+        self._plays_graphs = plays_graphs and _is_accepted(policy.check_graph)
 
     def new_player(self) -> str:
         """Return a name that nobody has had."""

@@ -6,11 +6,18 @@ Compiled code is kept on the disk, so this takes long only after an installation
 from __future__ import annotations
 
 import dataclasses
-from functools import lru_cache
+import random
+from functools import cache, lru_cache
 
+import numpy as np
+
+from pairup.best_matching import best_matching
 from pairup.learning import Learner
 from pairup.policies import Policy
 from pairup.service.domain.pool_rules import max_option
+
+_FEW, _MANY = 12, 100  # players
+_ROUNDS = 60
 
 
 def warm_up(policy: Policy) -> None:
@@ -29,29 +36,46 @@ def warm_up(policy: Policy) -> None:
 
 @lru_cache(64)  # once per process and policy, which is a frozen set of options
 def _warm_up(policy: Policy) -> None:
-    learner = policy.learner(list("abcdef"))
-    matching = learner.propose()
-    learner.observe(matching, [True, False, False], accepted={matching[0][0]: True})
-    mended = learner.propose(list("abcde"), apart=[matching[0]])
-    learner.observe(mended, [True] * len(mended))
-    learner.withdraw(learner.propose(list("abcd")))
-    learner.leave("f")
-    learner.leader_among(list("abcd"))
-    learner.play_probabilities([("a", "b")])
-    learner = Learner.from_bytes(learner.to_bytes())
-    learner.join("g")
-    learner.propose()
-    learner.rates(), learner.estimates()
-    if type(policy).reserve is not Policy.reserve:
-        _warm_up_for_many(policy)
+    _compile_replacements()
+    _live(policy, _FEW)
+    if type(policy).reserve is not Policy.reserve:  # its tables are others where players are many
+        _live(policy, _MANY)
 
 
-def _warm_up_for_many(policy: Policy) -> None:
-    """Compile what a policy whose tables grow does in another way when its players are many."""
-    learner = policy.learner(range(100))
-    couples = list(learner.propose())
-    learner.observe(couples[:20], [True] * 20)
-    answers = dict.fromkeys((player for couple in couples[20:] for player in couple), False)
-    learner.observe(couples[20:], accepted=answers)
+@cache
+def _compile_replacements() -> None:
+    """Compile how couples apart are replaced: where most may meet, and where few may."""
+    distance = np.subtract.outer(np.arange(_FEW), np.arange(_FEW)) % _FEW
+    for may_meet in (distance > 0, (distance == 1) | (distance == _FEW - 1)):
+        best_matching(np.where(may_meet, 1.0, -np.inf), perfect=False)
+
+
+def _live(policy: Policy, players: int) -> None:
+    """Let a learner go through all that can happen in a pool."""
+    learner = policy.learner(range(players))
+    learner.withdraw(learner.propose())
+    first, second, third, *_ = learner.propose(range(1, players), apart=[(1, 2)])
+    learner.observe([first, second], [True, False])
+    learner.observe([third], accepted={third[0]: False})
+    learner.learn([(0, 1), (1, 2)], [True, False], accepted=[(True, True), (None, None)])
+    if type(policy).fade is not Policy.fade:
+        learner.fade(1.0)
     learner.leave(0)
-    learner.propose()
+    learner.leave(1, rate=None)
+    learner.leave(2, forget=False)
+    learner.forget(2)
+    learner.join("new")
+    Learner.from_evidence(learner.evidence()).propose()
+    learner = Learner.from_bytes(learner.to_bytes()).with_policy(policy)
+    _play(learner)
+    learner.leader_among(learner.players)
+    learner.rates(), learner.estimates(), learner.play_probabilities([("new", 4)])
+    Learner.from_bytes(learner.to_bytes()).propose()
+
+
+def _play(learner: Learner) -> None:
+    """Play so many rounds that tables grow, by coins: the couples that look best change often."""
+    coin = random.Random(0)
+    for _ in range(_ROUNDS):
+        matching = learner.propose()
+        learner.observe(matching, [coin.random() < 0.5 for _ in matching])
