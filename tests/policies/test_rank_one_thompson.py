@@ -185,3 +185,16 @@ def test_what_has_faded_is_saved_to_the_last_bit():
         assert copy.rates() == learner.rates()
         assert copy._running.state.unsure.tolist() == learner._running.state.unsure.tolist()
         assert [copy.propose() for _ in range(9)] == [learner.propose() for _ in range(9)]
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_players_of_whom_nothing_is_left_are_equals_in_a_copy_too(told):
+    """In what order they were sorted before is not saved."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        learner = RankOneThompson(prior="learned", period=4).learner(range(30), seed=seed)
+        _played(learner, rng.random(30), 9, rng, told)
+        copy = Learner.from_bytes(learner.to_bytes())
+        for each in (learner, copy):
+            each.fade(2_000.0)
+        assert [copy.propose() for _ in range(5)] == [learner.propose() for _ in range(5)]

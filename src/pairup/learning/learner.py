@@ -547,7 +547,7 @@ class Learner:
                 f"half_lives must be a number of at least 0, got {half_lives!r}: give the time "
                 "that has passed, divided by the half-life"
             )
-        self.policy.fade(self._running.state, float(half_lives))
+        self._running.fade(float(half_lives))
 
     def estimates(self, limit: int | None = None) -> list[Estimate]:
         """List what is known of each couple with a known outcome, the best rate first.

@@ -215,7 +215,13 @@ class RunningPolicy:
         """Note that a matching was proposed: where evidence fades, it does so by a round."""
         self.rounds += 1
         if self.policy.half_lives_per_round:
-            self.policy.fade(self.state, self.policy.half_lives_per_round)
+            self.fade(self.policy.half_lives_per_round)
+
+    def fade(self, half_lives: float) -> None:
+        """Let what was observed fade; a policy may refuse."""
+        self.policy.fade(self.state, half_lives)
+        # Players of whom nothing is left become equals, whatever their order was.
+        self._available = None
 
     @property
     def statistics(self) -> CoupleCounts | None:
