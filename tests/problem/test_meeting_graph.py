@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pairup import Matching, MatchingError, Problem, ProblemError, bounds
-from pairup.meeting_graph import MeetingGraph
+from pairup.problem.meeting_graph import MeetingGraph
 from tests.support.twins.matching import matchings
 
 

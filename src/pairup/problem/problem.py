@@ -1,8 +1,7 @@
 """Problem: how likely couples are to play, the optimum, the regret.
 
 Long, and in one file because it is one class, whose every constructor and property is documented
-with an example. What a problem asks of its couples is in `pairup.couple_weights`, its gaps are in
-`pairup.gaps`, and its families in `pairup.problem_families`.
+with an example.
 """
 
 from __future__ import annotations
@@ -18,21 +17,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pairup.checks import check_choice, checked_integer, checked_list, is_integer
-from pairup.couple_weights import CoupleWeights, MatrixWeights, ProductWeights, SideWeights
 from pairup.errors import MatchingError, ProblemError
-from pairup.gaps import Gaps
-from pairup.graph_families import side_graph
 from pairup.matching import Matching
-from pairup.meeting_graph import Allowed, MeetingGraph
-from pairup.problem_families import Draws, ProblemFamilies
-from pairup.problem_html import problem_html
-from pairup.rates import Floats, checked_starts
+from pairup.problem import gaps
+from pairup.problem.families import Draws, ProblemFamilies
+from pairup.problem.graph_families import side_graph
+from pairup.problem.html import problem_html
+from pairup.problem.meeting_graph import Allowed, MeetingGraph
+from pairup.problem.rates import Floats, checked_starts
+from pairup.problem.weights import CoupleWeights, MatrixWeights, ProductWeights, SideWeights
 
 _SHOWN = 8  # rates in a repr
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Problem(Gaps, ProblemFamilies):
+class Problem(ProblemFamilies):
     """Players who accept a proposed game with fixed probabilities.
 
     Players i and j, proposed to each other, play with probability ``rates[i] * rates[j]``
@@ -348,15 +347,6 @@ class Problem(Gaps, ProblemFamilies):
             )
         return weights.given
 
-    @property
-    def _ranked_rates(self) -> Floats:
-        if self._graph is not None or self.sides is not None:
-            raise ProblemError(
-                "gaps need a problem in which all couples may meet and every game is worth 1, got "
-                f"{self!r}: ask for regret(matching)"
-            )
-        return self.rates
-
     @cached_property
     def couple_rates(self) -> Floats:
         """Probability that each couple plays, in a row and a column for each player; read-only.
@@ -467,6 +457,90 @@ class Problem(Gaps, ProblemFamilies):
         """
         # Each product is rounded, so a matching as good as the optimum may seem better by one bit.
         return max(0.0, self.best_games - self.games(matching))
+
+    @property
+    def _ranked_rates(self) -> Floats:
+        if self._graph is not None or self.sides is not None:
+            raise ProblemError(
+                "gaps need a problem in which all couples may meet and every game is worth 1, got "
+                f"{self!r}: ask for regret(matching)"
+            )
+        return self.rates
+
+    @cached_property
+    def strict_order(self) -> bool:
+        """Whether each couple of the optimum beats the next one strictly (Assumption 1).
+
+        The worst rate of a couple must exceed the best rate of the next couple; for odd n, the
+        rate of the player who waits as well. It holds if and only if every neighbour gap is
+        positive, and the optimum is then unique.
+
+        Examples
+        --------
+        >>> Problem([0.9, 0.3, 0.3, 0.1]).strict_order
+        False
+        """
+        return gaps.in_strict_order(self._ranked_rates)
+
+    @cached_property
+    def neighbour_gaps(self) -> Floats:
+        """Regret of each neighbour of the optimum (the Delta_a of Theorem 1).
+
+        For the successive couples {i, i'} and {j, j'} of the optimum, rates i >= i' >= j >= j', in
+        this order: swapping i with j gives {j, i'}, {i, j'} and loses (i - j)(i' - j'); swapping i
+        with j' gives {j', i'}, {i, j} and loses (i - j')(i' - j), which is never more.
+
+        Returns
+        -------
+        ndarray of float64, shape (2 * ceil(n / 2) - 2,)
+            Two for each two successive couples, the best couples first; read-only. That is the
+            paper's 2L - 2 if n is even. If n is odd there are 2L, because the last couple is the
+            waiting player with the phantom, and a swap with it makes another player wait. Empty
+            for two players.
+
+        Examples
+        --------
+        >>> Problem([1.0, 0.75, 0.5, 0.25]).neighbour_gaps
+        array([0.25 , 0.1875])
+        """
+        return gaps.neighbour_gaps(self._ranked_rates)
+
+    @property
+    def gap(self) -> float:
+        """Least regret of a neighbour of the optimum (the paper's Delta).
+
+        Infinite for two players, who have only one matching; 0 if `strict_order` fails.
+        """
+        return float(self.neighbour_gaps.min(initial=math.inf))
+
+    @cached_property
+    def player_gaps(self) -> Floats:
+        """Least gap that comparing players must resolve, for each neighbour of the optimum.
+
+        Theorem 2 writes i(i' - j') with primes that do not agree. Read it from the criterion: the
+        neighbour {j, i'}, {i, j'} is explored while one of the couples {i, j'} and {j, i'} may
+        still be better than the leader's {i, i'}. Their true gaps are i(i' - j') and i'(i - j);
+        both couples are played together, so the smaller gap decides how often.
+
+        The array has min(i(i' - j'), i'(i - j)) for each neighbour, in the order of
+        `neighbour_gaps`; it is read-only. A couple with the phantom is never the smaller one.
+
+        Examples
+        --------
+        >>> Problem([1.0, 0.75, 0.5, 0.25]).player_gaps
+        array([0.375, 0.25 ])
+        """
+        return gaps.player_gaps(self._ranked_rates)
+
+    @property
+    def player_gap(self) -> float:
+        """Least gap that comparing players must resolve (the paper's Delta-tilde).
+
+        The smallest of `player_gaps`. Their comparisons are the four ways to label i, i' and
+        j, j' in i(i' - j'), so that this is the minimum of Theorem 2 over all labellings. It is
+        never less than `gap`; infinite for two players.
+        """
+        return float(self.player_gaps.min(initial=math.inf))
 
     def definition(self) -> dict[str, Any]:
         """Return all but the name as plain JSON values; `from_definition` turns them back.

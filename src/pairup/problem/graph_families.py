@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from pairup.checks import check_number, checked_integer
 from pairup.errors import ProblemError
-from pairup.meeting_graph import MeetingGraph
+from pairup.problem.meeting_graph import MeetingGraph
 
 _STREAM = 1  # apart from the draws of rates by the same seed
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Literal, Self
 
-from pairup.couple_weights import CoupleWeights, ProductWeights
-from pairup.graph_families import group_graph, line_graph, random_graph
-from pairup.meeting_graph import MeetingGraph
-from pairup.rates import Floats, random_rates, rates_around, rates_from_zero
+from pairup.problem.graph_families import group_graph, line_graph, random_graph
+from pairup.problem.meeting_graph import MeetingGraph
+from pairup.problem.rates import Floats, random_rates, rates_around, rates_from_zero
+from pairup.problem.weights import CoupleWeights, ProductWeights
 
 Draws = Literal["independent", "common"]  # of the couples of a round
 
