@@ -119,8 +119,8 @@ def test_standings_are_those_of_groups_of_instances():
     names = [posed.problem.name for posed in results.experiment.problems]
     timings = {(name, "U"): Timing(100.0 + place, 10) for place, name in enumerate(names)}
     analysis = Analysis(results, timings)
-    assert list(analysis.standings) == [f"random(players={n}, law=[1, 1])" for n in (3, 4)]
-    first = analysis.standings["random(players=3, law=[1, 1])"][0]
+    assert list(analysis.standings) == [f"random(players={n}, distribution=[1, 1])" for n in (3, 4)]
+    first = analysis.standings["random(players=3, distribution=[1, 1])"][0]
     last = results.frame.filter(round=50, policy="U")
     by_instance = [last.filter(problem=name)["regret"].mean() for name in names[:3]]
     assert first.estimate == pytest.approx(np.mean(by_instance))

@@ -234,15 +234,15 @@ def test_around_is_centred_on_its_mean():
     assert Problem.around(0.3, 2, 0.0).rates.tolist() == [0.3] * 4
 
 
-def test_random_draws_from_its_law_by_its_seed():
+def test_random_draws_from_its_distribution_by_its_seed():
     problem = Problem.random(5000, seed=3)
     assert problem == Problem.random(5000, seed=3)
     assert problem != Problem.random(5000, seed=4)
     assert problem.players == 5000
     assert abs(problem.rates.mean() - 0.5) < 0.05
-    assert abs(Problem.random(5000, law=(2, 6)).rates.mean() - 0.25) < 0.05
+    assert abs(Problem.random(5000, distribution=(2, 6)).rates.mean() - 0.25) < 0.05
     assert problem.name == "random(5000, seed=3)"
-    assert Problem.random(3, law=(2, 5)).name == "random(3, seed=0, law=(2, 5))"
+    assert Problem.random(3, distribution=(2, 5)).name == "random(3, seed=0, distribution=(2, 5))"
 
 
 @pytest.mark.parametrize(
@@ -266,11 +266,11 @@ def test_random_draws_from_its_law_by_its_seed():
         (lambda: Problem.around(0.5, 4, math.nan), "gap must be a number"),
         (lambda: Problem.around(0.5, 4, math.inf), "gap must be a number"),
         (lambda: Problem.random(1), "players must be an integer of at least 2, got 1"),
-        (lambda: Problem.random(4, law=(0, 1)), r"must be positive, got \(0, 1\)"),
-        (lambda: Problem.random(4, law=(1, math.nan)), "must be positive"),
-        (lambda: Problem.random(4, law=3), "must be positive, got 3"),
-        (lambda: Problem.random(4, law=("a", 1)), "must be positive, got"),
-        (lambda: Problem.random(4, law=(1, 2, 3)), "must be positive, got"),
+        (lambda: Problem.random(4, distribution=(0, 1)), r"must be positive, got \(0, 1\)"),
+        (lambda: Problem.random(4, distribution=(1, math.nan)), "must be positive"),
+        (lambda: Problem.random(4, distribution=3), "must be positive, got 3"),
+        (lambda: Problem.random(4, distribution=("a", 1)), "must be positive, got"),
+        (lambda: Problem.random(4, distribution=(1, 2, 3)), "must be positive, got"),
         (lambda: Problem.random(4, seed=-1), "seed must be an integer of at least 0, got -1"),
         (lambda: Problem.random(4, seed=None), "got None"),
         (lambda: Problem.random(4, seed="x"), "got 'x'"),

@@ -115,7 +115,7 @@ class _Kind(NamedTuple):
 _KINDS = {
     "count": _Kind(0, is_integer, "an integer"),
     "number": _Kind(0, is_number, "a number"),
-    "law": _Kind(
+    "pair": _Kind(
         1, lambda value: _is_numbers(value) and len(value) == 2, "two numbers such as [1, 1]"
     ),
     "rates": _Kind(1, _is_numbers, "numbers such as [0.9, 0.8, 0.3]"),
@@ -138,7 +138,11 @@ FAMILIES: dict[str, tuple[Callable[..., Problem], dict[str, str], tuple[str, ...
         {"mean": "number", "pairs": "count", "gap": "number"},
         ("mean", "pairs", "gap"),
     ),
-    "random": (Problem.random, {"players": "count", "seed": "count", "law": "law"}, ("players",)),
+    "random": (
+        Problem.random,
+        {"players": "count", "seed": "count", "distribution": "pair"},
+        ("players",),
+    ),
     "rates": (Problem, {"rates": "rates"} | _ON_GRAPH, ("rates",)),
     "matrix": (Problem.from_matrix, {"couple_rates": "table"} | _ON_GRAPH, ("couple_rates",)),
     "piecewise": (Problem.piecewise, {"starts": "starts", "rates": "table"}, ("starts", "rates")),
@@ -165,12 +169,12 @@ FAMILIES: dict[str, tuple[Callable[..., Problem], dict[str, str], tuple[str, ...
     ),
 }
 # What a file may leave out is a parameter of the problem all the same.
-_DEFAULTS: dict[str, dict[str, Any]] = {"random": {"seed": 0, "law": [1, 1]}}
+_DEFAULTS: dict[str, dict[str, Any]] = {"random": {"seed": 0, "distribution": [1, 1]}}
 
 _ABOUT = {
     "from_zero": "couples a gap apart, the worst never plays (experiment 1 of the paper)",
     "around": "couples a gap apart around a mean rate (experiment 2 of the paper)",
-    "random": "rates drawn from a Beta law, uniform by default",
+    "random": "rates drawn from a Beta distribution, uniform by default",
     "rates": "the acceptance rates themselves",
     "matrix": "the probability that each couple plays, as a symmetric matrix",
     "piecewise": "acceptance rates that change after given numbers of rounds",

@@ -75,8 +75,10 @@ class ProblemFamilies(ABC):
         return cls._of_rates(rates_around(mean, pairs, gap), f"around({mean:g}, {pairs}, {gap:g})")
 
     @classmethod
-    def random(cls, players: int, seed: int = 0, law: tuple[float, float] = (1.0, 1.0)) -> Self:
-        """Draw the rates independently from a Beta law.
+    def random(
+        cls, players: int, seed: int = 0, distribution: tuple[float, float] = (1.0, 1.0)
+    ) -> Self:
+        """Draw the rates independently from a Beta distribution.
 
         Parameters
         ----------
@@ -84,8 +86,8 @@ class ProblemFamilies(ABC):
             Number of players, at least 2.
         seed
             Seed of the draws; the same seed gives the same problem.
-        law
-            The two parameters of the Beta law, both positive; (1, 1) is uniform.
+        distribution
+            The two parameters of the Beta distribution, both positive; (1, 1) is uniform.
 
         Examples
         --------
@@ -93,9 +95,9 @@ class ProblemFamilies(ABC):
         >>> Problem.random(100, seed=7) == Problem.random(100, seed=7)
         True
         """
-        drawn = random_rates(players, seed, law)
-        first, second = map(float, law)
-        shape = "" if (first, second) == (1, 1) else f", law=({first:g}, {second:g})"
+        drawn = random_rates(players, seed, distribution)
+        first, second = map(float, distribution)
+        shape = "" if (first, second) == (1, 1) else f", distribution=({first:g}, {second:g})"
         return cls._of_rates(drawn, f"random({players}, seed={seed}{shape})")
 
     @classmethod

@@ -51,17 +51,17 @@ def rates_around(mean: float, pairs: int, gap: float) -> Floats:
     return _steps(count, mean - half, gap)
 
 
-def random_rates(players: int, seed: int, law: tuple[float, float]) -> Floats:
-    """Draw rates independently from a Beta law, see `Problem.random`."""
+def random_rates(players: int, seed: int, distribution: tuple[float, float]) -> Floats:
+    """Draw rates independently from a Beta distribution, see `Problem.random`."""
     count = checked_integer("players", players, ProblemError, minimum=2, advice="try 4")
     checked_integer("seed", seed, ProblemError, minimum=0)
     try:
-        first, second = (float(parameter) for parameter in law)
+        first, second = (float(parameter) for parameter in distribution)
     except (TypeError, ValueError):
         first = second = math.nan
     if not (0 < first < math.inf and 0 < second < math.inf):  # false for NaN as well
         raise ProblemError(
-            f"both parameters of the Beta law must be positive, got {law!r}: "
+            f"both parameters of the Beta distribution must be positive, got {distribution!r}: "
             "(1, 1) is uniform, (2, 5) favours low rates"
         )
     return np.random.default_rng(seed).beta(first, second, count)

@@ -29,7 +29,7 @@ PARAMETER_NAMES = {
     "mean": "mean acceptance rate",
     "gap": "gap between successive couples",
     "players": "players",
-    "law": "law of the rates",
+    "distribution": "distribution of the rates",
 }
 # Keys of matplotlib's settings; Any, because their type lists every key there is.
 RC_PARAMS: dict[Any, Any] = {
