@@ -33,7 +33,7 @@ PAGES = {
             "problem/gaps",
             "problem/weights",
             "problem/meeting_graph",
-            "problem/graph_families",
+            "problem/declaration",
             "problem/rates",
             "matching",
             "best_matching",

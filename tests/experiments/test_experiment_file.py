@@ -16,14 +16,14 @@ from pairup import (
     policy_names,
     shipped_experiments,
 )
-from pairup.experiments.click_models import click_model_settings
 from pairup.experiments.experiment import Entry, Experiment
 from pairup.experiments.experiment_file import copy_experiment
-from pairup.experiments.families import FAMILIES, PosedProblem
+from pairup.experiments.families import PosedProblem
 from pairup.experiments.figure_spec import FigureSpec
 from pairup.experiments.race import build_race
 from pairup.experiments.work_units import split_into_units
 from pairup.policies.base import check_fit
+from pairup.problem.families import click_model_settings
 from tests.support.paths import DOCS
 from tests.support.policy_variants import two_sided_variants, variants
 
@@ -307,12 +307,6 @@ def test_figures_average_over_what_the_experiment_does_unless_they_choose(tmp_pa
     assert Experiment.from_definition(experiment.definition()) == experiment
     with pytest.raises(ExperimentError, match=r"figure 't' where: seed has several .* seed = 0 }$"):
         load(tmp_path, text + '[[figure]]\nkind = "tail"\nname = "t"\nwhere = { players = 4 }')
-
-
-def test_what_a_file_leaves_out_is_a_parameter_too(tmp_path):
-    (posed,) = load(tmp_path, with_problem('family = "random"\nplayers = 4')).problems
-    assert posed.parameters == {"players": 4, "seed": 0, "distribution": [1, 1]}
-    assert posed.problem == Problem.random(4)
 
 
 def test_a_shipped_experiment_is_copied_and_nothing_is_overwritten(tmp_path):
@@ -610,8 +604,5 @@ def test_the_documented_file_is_valid(tmp_path):
 def test_every_key_is_documented():
     for figure in dataclasses.fields(FigureSpec):
         assert f"`{figure.name}`" in PAGE
-    for family, (_, parameters, _) in FAMILIES.items():
-        assert f"| `{family}` |" in PAGE
-        assert all(f"`{parameter}`" in PAGE for parameter in parameters)
     for key in ("name", "title", "about", "rounds", "replications", "seed", "horizon_check"):
         assert f"| `{key}` |" in PAGE

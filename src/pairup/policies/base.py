@@ -20,7 +20,7 @@ from pairup.policies.couple_counts import CoupleCounts, Integers, checked_counts
 from pairup.policies.plugins import reference_of
 from pairup.policies.portable_class import portable_class, restored_class
 from pairup.problem import Problem
-from pairup.problem.graph_families import side_graph
+from pairup.problem.meeting_graph import MeetingGraph
 from pairup.saved_arrays import Arrays
 
 if TYPE_CHECKING:
@@ -202,7 +202,9 @@ class Policy(ABC):
         if self.needs_sides:
             return state
         assert context.columns is not None
-        matcher = new_graph_matcher(*side_graph(context.columns).compiled(), context.columns)
+        matcher = new_graph_matcher(
+            *MeetingGraph.between_sides(context.columns).compiled(), context.columns
+        )
         return self.on_graph(state, matcher, context)
 
     def check_sides(self, sides: tuple[int, int] | None) -> None:

@@ -134,6 +134,19 @@ class MeetingGraph:
         graph.low, graph.high, graph.worth = low[order], high[order], worth[order]
         return graph
 
+    @classmethod
+    def between_sides(cls, columns: NDArray[np.bool_]) -> MeetingGraph:
+        """Make the graph of all couples of a row and a column, of players some of whom are columns.
+
+        Examples
+        --------
+        >>> graph = MeetingGraph.between_sides(np.array([False, True, False]))
+        >>> graph.low, graph.high
+        (array([0, 1]), array([1, 2]))
+        """
+        row, column = np.meshgrid(np.flatnonzero(~columns), np.flatnonzero(columns), indexing="ij")
+        return cls.of_couples(len(columns), row.ravel(), column.ravel(), np.ones(row.size))
+
     def definition(self) -> dict[str, Any]:
         """Return the allowed couples and their worth as plain JSON values."""
         couples = np.stack([self.low, self.high], axis=1).tolist()

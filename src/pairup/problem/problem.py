@@ -7,11 +7,12 @@ with an example.
 from __future__ import annotations
 
 import bisect
+import functools
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self, get_args
+from typing import Any, ParamSpec, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,19 +20,32 @@ from numpy.typing import ArrayLike
 from pairup.checks import check_choice, checked_integer, checked_list, is_integer
 from pairup.errors import MatchingError, ProblemError
 from pairup.matching import Matching
-from pairup.problem import gaps
-from pairup.problem.families import Draws, ProblemFamilies
-from pairup.problem.graph_families import side_graph
+from pairup.problem import families, gaps
+from pairup.problem.declaration import FAMILIES, Draws, ProblemParts
 from pairup.problem.html import problem_html
 from pairup.problem.meeting_graph import Allowed, MeetingGraph
 from pairup.problem.rates import Floats, checked_starts
-from pairup.problem.weights import CoupleWeights, MatrixWeights, ProductWeights, SideWeights
+from pairup.problem.weights import CoupleWeights, ProductWeights, SideWeights
 
 _SHOWN = 8  # rates in a repr
+_Parameters = ParamSpec("_Parameters")
+
+
+def _constructor(
+    family: Callable[_Parameters, ProblemParts],
+) -> staticmethod[_Parameters, Problem]:
+    """Turn a family into a constructor with the same parameters."""
+
+    @functools.wraps(family)
+    def build(*args: _Parameters.args, **parameters: _Parameters.kwargs) -> Problem:
+        parts = family(*args, **parameters)
+        return Problem._made(parts, parts.name)
+
+    return staticmethod(build)
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Problem(ProblemFamilies):
+class Problem:
     """Players who accept a proposed game with fixed probabilities.
 
     Players i and j, proposed to each other, play with probability ``rates[i] * rates[j]``
@@ -95,19 +109,11 @@ class Problem(ProblemFamilies):
         allowed: Allowed = None,
         worth: ArrayLike | None = None,
     ) -> None:
-        weights = ProductWeights(rates)
-        self._set(name, (0,), (weights,), _read_graph(weights.players, allowed, worth))
+        self._set(families.rates(rates, allowed, worth), name)
 
-    def _set(
-        self,
-        name: str,
-        starts: tuple[int, ...],
-        weights: tuple[CoupleWeights, ...],
-        graph: MeetingGraph | None,
-        draws: Draws = "independent",
-    ) -> Self:
-        fields = {"name": name, "starts": starts, "_weights": weights, "_graph": graph}
-        for field, value in (fields | {"draws": draws}).items():
+    def _set(self, parts: ProblemParts, name: str) -> Self:
+        fields = {"name": name, "starts": parts.starts, "draws": parts.draws}
+        for field, value in (fields | {"_weights": parts.weights, "_graph": parts.graph}).items():
             object.__setattr__(self, field, value)
         return self
 
@@ -147,9 +153,7 @@ class Problem(ProblemFamilies):
         >>> problem.optimum, problem.best_games
         (Matching(0-2; waiting 1), 0.9)
         """
-        weights = MatrixWeights(couple_rates)
-        graph = _read_graph(weights.players, allowed, worth)
-        return cls._made(name, (0,), (weights,), graph)
+        return cls._made(families.matrix(couple_rates, allowed, worth), name)
 
     @classmethod
     def piecewise(
@@ -190,7 +194,7 @@ class Problem(ProblemFamilies):
                 "give all pieces the same"
             )
         weights = tuple(piece._only_weights for piece in pieces)
-        return cls._made(name, first, weights, pieces[0]._graph, pieces[0].draws)
+        return cls._made(ProblemParts(weights, pieces[0]._graph, first, pieces[0].draws), name)
 
     @classmethod
     def two_sided(
@@ -230,19 +234,44 @@ class Problem(ProblemFamilies):
         >>> problem.sides
         (3, 2)
         """
-        check_choice("draws", draws, get_args(Draws), ProblemError)
-        return cls._made(name, (0,), (SideWeights(rows, columns),), None, draws)
+        return cls._made(families.two_sided(rows, columns, draws), name)
 
     @classmethod
-    def _made(
-        cls,
-        name: str,
-        starts: tuple[int, ...],
-        weights: tuple[CoupleWeights, ...],
-        graph: MeetingGraph | None,
-        draws: Draws = "independent",
-    ) -> Self:
-        return cls.__new__(cls)._set(name, starts, weights, graph, draws)
+    def from_family(cls, family: str, **parameters: Any) -> Problem:
+        """Build a problem of a family, by its name and its parameters.
+
+        `pairup problems` lists the families, which are described in docs/reference/families.md.
+
+        Raises
+        ------
+        ProblemError
+            No family is called so, or a parameter is out of its range.
+
+        Examples
+        --------
+        >>> Problem.from_family("around", mean=0.5, pairs=3, gap=0.1).rates
+        array([0.6, 0.6, 0.5, 0.5, 0.4, 0.4])
+        """
+        check_choice("family", family, FAMILIES, ProblemError)
+        parts = FAMILIES[family].build(**parameters)
+        return cls._made(parts, parts.name)
+
+    # Families with a constructor of their own.
+    from_zero = _constructor(families.from_zero)
+    around = _constructor(families.around)
+    random = _constructor(families.random)
+    click_model = _constructor(families.click_model)
+    random_graph = _constructor(families.random_graph)
+    line = _constructor(families.line)
+    groups = _constructor(families.groups)
+
+    @classmethod
+    def _made(cls, parts: ProblemParts, name: str) -> Self:
+        return cls.__new__(cls)._set(parts, name)
+
+    @property
+    def _parts(self) -> ProblemParts:
+        return ProblemParts(self._weights, self._graph, self.starts, self.draws)
 
     def renamed(self, name: str) -> Problem:
         """Return the same problem under another name.
@@ -252,7 +281,7 @@ class Problem(ProblemFamilies):
         >>> Problem([1, 0.25]).renamed("mine")
         Problem([1.0, 0.25], name='mine')
         """
-        return self._made(name, self.starts, self._weights, self._graph, self.draws)
+        return self._made(self._parts, name)
 
     def at(self, round: int) -> Problem:
         """Return the problem as it is after so many rounds: itself, unless its rates change.
@@ -277,8 +306,10 @@ class Problem(ProblemFamilies):
             return (self,)
         named = (f"{self.name} from round {start}".strip() for start in self.starts)
         parts = zip(named, self._weights, strict=True)
-        alike = self._graph, self.draws
-        return tuple(self._made(name, (0,), (weights,), *alike) for name, weights in parts)
+        return tuple(
+            self._made(self._parts._replace(weights=(weights,), starts=(0,)), name)
+            for name, weights in parts
+        )
 
     @property
     def players(self) -> int:
@@ -309,7 +340,7 @@ class Problem(ProblemFamilies):
         """
         if self.sides is None:
             return self._graph
-        return side_graph(np.arange(self.players) >= self.sides[0])
+        return MeetingGraph.between_sides(np.arange(self.players) >= self.sides[0])
 
     @property
     def _rules(self) -> tuple[object, ...]:
@@ -574,7 +605,7 @@ class Problem(ProblemFamilies):
         if "allowed" not in definition:
             return problem
         graph = MeetingGraph.from_definition(problem.players, definition)
-        return cls._made(name, problem.starts, problem._weights, graph)
+        return cls._made(problem._parts._replace(graph=graph), name)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Problem):
@@ -589,7 +620,7 @@ class Problem(ProblemFamilies):
         return hash((self.starts, self._rules, *given))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return self._made, (self.name, self.starts, self._weights, self._graph, self.draws)
+        return self._made, (self._parts, self.name)
 
     def __repr__(self) -> str:
         name = f", name={self.name!r}" if self.name else ""
@@ -612,11 +643,3 @@ class Problem(ProblemFamilies):
 def _shown(rates: Floats) -> str:
     shown = ", ".join(str(rate) for rate in rates[:_SHOWN].tolist())
     return shown + (f", ... {len(rates)} players" if len(rates) > _SHOWN else "")
-
-
-def _read_graph(players: int, allowed: Allowed, worth: ArrayLike | None) -> MeetingGraph | None:
-    """Read who may meet and what games are worth; None if all may and every game is worth 1."""
-    if allowed is None and worth is None:
-        return None
-    graph = MeetingGraph(players, allowed, worth, ProblemError)
-    return None if graph.is_plain else graph
