@@ -70,6 +70,14 @@ def test_columns_have_their_names_and_types(folder):
     }
 
 
+def test_a_full_matching_of_two_sides_has_as_many_couples_as_the_smaller_side():
+    posed = PosedProblem(Problem.click_model("std"), "click_model", {"setting": "std"})
+    small = Experiment("e", "", "", 2, 1, 0, (posed,), (Entry("U", Uniform()),))
+    frame = run_experiment(small).results.frame
+    assert set(frame["players"]) == {15}
+    assert set(frame["pairs"]) == {5}
+
+
 def test_rows_come_in_the_order_of_the_experiment(folder):
     frame, experiment = load_results(folder), race(100, replications=3)
     order = [
