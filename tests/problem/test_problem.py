@@ -325,6 +325,11 @@ def test_the_diagonal_of_a_matrix_is_ignored():
     assert problem == Problem.from_matrix([[0, 0.5], [0.5, -1]])
 
 
+def test_rates_of_couples_may_differ_by_rounding():
+    problem = Problem.from_matrix([[0, 0.1 + 0.2], [0.3, 0]])
+    assert np.array_equal(problem.couple_rates, problem.couple_rates.T)
+
+
 @pytest.mark.parametrize(
     ("matrix", "message"),
     [

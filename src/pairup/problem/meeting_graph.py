@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairup.checks import checked_list, is_integer
+from pairup.checks import checked_list, checked_symmetric, is_integer
 from pairup.errors import MatchingError, PairupError
 from pairup.kernels.exact_matching.couple_graph import CoupleGraph, new_couple_graph
 from pairup.kernels.exact_matching.sparse_matching import (
@@ -251,9 +251,5 @@ def _checked_worth(players: int, worth: ArrayLike, error: type[PairupError]) -> 
             f"{rule}, got {table[i, j]} for players {i} and {j}: give 0 for a game that is worth "
             f"nothing, and at most {MAX_WORTH:g}"
         )
-    for i, j in np.argwhere(table != table.T):
-        raise error(
-            f"worth must be symmetric, got {table[i, j]} for players {i} and {j} but "
-            f"{table[j, i]} for {j} and {i}: try (worth + worth.T) / 2"
-        )
+    table = checked_symmetric("worth", table, error)
     return table + 0.0  # -0.0 becomes 0.0: equal graphs must have equal bytes for their hash

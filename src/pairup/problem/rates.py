@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairup.checks import checked_integer, checked_list
+from pairup.checks import checked_integer, checked_list, checked_symmetric
 from pairup.errors import ProblemError
 
 Floats = NDArray[np.float64]
@@ -54,11 +54,7 @@ def checked_couple_rates(rates: ArrayLike) -> Floats:
             f"rates of couples must lie in [0, 1], got {matrix[i, j]} for players {i} and {j}: "
             "give the probability that they play when they are proposed"
         )
-    for i, j in np.argwhere(matrix != matrix.T):
-        raise ProblemError(
-            f"rates of couples must be symmetric, got {matrix[i, j]} for players {i} and {j} but "
-            f"{matrix[j, i]} for {j} and {i}: try (rates + rates.T) / 2"
-        )
+    matrix = checked_symmetric("rates of couples", matrix, ProblemError)
     matrix += 0.0  # -0.0 becomes 0.0, as in `checked_rates`
     matrix.setflags(write=False)
     return matrix
