@@ -79,7 +79,7 @@ PAGES = {
         "Analysis",
         "Statistics of results, without drawing. How they are computed: [statistics and\n"
         "claims](../statistics.md).",
-        ("analysis",),
+        ("analysis", "intervals"),
     ),
     "reporting": ApiPage(
         "Reporting",
