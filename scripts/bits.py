@@ -51,7 +51,7 @@ PROBLEMS = {
     "eight players": Problem(_EIGHT),
     "seven players": Problem(_EIGHT[:7]),
     "ties": Problem([0.5, 0.5, 0.5, 0.3, 0.3, 1.0, 0.0, 0.0]),
-    "twelve players": Problem(_TWELVE),  # ESCB's exact search is to end at eight
+    "twelve players": Problem(_TWELVE),
     "one worth": Problem(_EIGHT, worth=[[2.5] * 8] * 8),
     "couples' rates": Problem.from_matrix(_MATRIX),
     "changing rates": Problem.piecewise([0, _CHANGE], [_EIGHT, _LATER]),
