@@ -1,5 +1,6 @@
 """Families of problems, and what follows from the declaration of one."""
 
+import inspect
 import math
 from typing import Annotated
 
@@ -122,6 +123,13 @@ def test_families_of_graphs():
 def test_bad_families_are_refused(family, arguments, message):
     with pytest.raises(ProblemError, match=message):
         getattr(Problem, family)(*arguments)
+
+
+def test_help_shows_the_parameters_of_a_family_and_that_it_makes_a_problem():
+    signature = inspect.signature(Problem.random)
+    assert list(signature.parameters) == ["players", "seed", "distribution"]
+    assert signature.return_annotation == "Problem"
+    assert Problem.random.__doc__.startswith("Draw the rates")
 
 
 @pytest.mark.parametrize("given", [{"players": 4}, {"players": 4, "window": 0.2, "size": 1}])

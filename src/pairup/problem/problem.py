@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bisect
 import functools
+import inspect
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,6 +42,8 @@ def _constructor(
         parts = family(*args, **parameters)
         return Problem._made(parts, parts.name)
 
+    shown = inspect.signature(family).replace(return_annotation="Problem")
+    vars(build)["__signature__"] = shown  # what help() shows
     return staticmethod(build)
 
 
