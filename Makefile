@@ -59,7 +59,7 @@ serve-demo: $(READY)  ## serve a pool of simulated players until Ctrl-C, with a 
 	@$(BIN)/pairup serve --port $(PORT) --database build/serve-demo.db >build/serve-demo.log 2>&1 & \
 	server=$$!; trap 'kill $$server 2>/dev/null; wait $$server' EXIT; trap : INT TERM; \
 	$(BIN)/pairup simulate-players --url http://localhost:$(PORT) --wait 300 --pace 0.8 --game 0.3 \
-		--law beta:0.7,0.7 --churn 0.002 \
+		--distribution beta:0.7,0.7 --churn 0.002 \
 		|| { tail -n 3 build/serve-demo.log; exit 1; }
 
 docs: $(READY)  ## generate the reference, run the notebooks and build the site in build/site

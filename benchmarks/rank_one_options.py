@@ -59,7 +59,7 @@ def main() -> None:
 
     def run(task: tuple[str, int, str, RankOneThompson]) -> tuple[float, ...]:
         law, seed, _, policy = task
-        return play(Problem.random(PLAYERS, seed=seed, law=LAWS[law]), policy, given)
+        return play(Problem.random(PLAYERS, seed=seed, distribution=LAWS[law]), policy, given)
 
     with ThreadPoolExecutor(32 if given.cuda else 1) as pool:  # side by side they fill a GPU
         found = {

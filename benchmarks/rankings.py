@@ -11,8 +11,7 @@ from functools import partial
 from typing import Any
 
 from benchmarks.workloads import Compiled, nanoseconds
-from pairup import GRAB, Policy, RankOneThompson, UniRank
-from pairup.experiments.click_models import click_model
+from pairup import GRAB, Policy, Problem, RankOneThompson, UniRank
 
 _ROUNDS = 100_000
 _SETTINGS = ("std", "small", "big", "xsmall")
@@ -29,7 +28,7 @@ def measure(quick: bool) -> list[dict[str, Any]]:
     for name, policy in _POLICIES.items():
         row: dict[str, Any] = {"policy": name}
         for setting in _SETTINGS:
-            start = partial(Compiled, policy, click_model(setting), _ROUNDS)
+            start = partial(Compiled, policy, Problem.click_model(setting), _ROUNDS)
             start()(1)  # compiled or fetched from the cache
             (cost,) = nanoseconds([start], _ROUNDS, 2 if quick else 12)
             row[setting] = round(cost)

@@ -13,6 +13,8 @@ from pairup.checks import (
     checked_integer,
     checked_list,
     checked_seed,
+    checked_symmetric,
+    even_out,
 )
 
 
@@ -61,3 +63,28 @@ def test_any_iterable_but_a_string_is_a_list():
     for value in ("ab", b"ab", 5, None):
         with pytest.raises(ProblemError, match=r"^x must be a list of names, got .*: write"):
             checked_list("x", value, ProblemError, items="names")
+
+
+def test_what_is_symmetric_up_to_rounding_becomes_symmetric():
+    table = np.array([[0.0, 0.3, math.inf], [0.1 + 0.2, 0.0, 1e300], [math.inf, 1e300, 0.0]])
+    evened = checked_symmetric("weights", table, ProblemError)
+    assert np.array_equal(evened, evened.T)
+    assert evened[0, 1] == pytest.approx(0.3, rel=1e-15)
+    assert evened[1, 2] == 1e300
+    assert checked_symmetric("weights", evened, ProblemError) is evened
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [(0.5, 0.5 + 1e-9), (math.inf, -math.inf), (math.inf, 1.0), (1e308, -1e308)]
+)
+def test_what_differs_by_more_than_rounding_is_refused(one, other):
+    table = np.array([[0.0, one], [other, 0.0]])
+    with pytest.raises(ProblemError, match=r"must be symmetric, .*try \(rates \+ rates.T\) / 2"):
+        checked_symmetric("rates of couples", table, ProblemError)
+
+
+def test_entries_that_equal_their_mirror_images_keep_their_bits():
+    entries = np.array([5e-324, 0.1, 0.3])
+    evened, wrong = even_out(entries, np.array([5e-324, 0.1, 0.1 + 0.2]))
+    assert evened[:2].tolist() == [5e-324, 0.1]
+    assert not wrong.any()

@@ -20,7 +20,7 @@ HABITS = Habits(churn=0.002, late=0.02, twice=0.01, contradict=0.01)
 
 def main() -> None:
     """Play 450 rounds, and take the picture in the middle of the next one."""
-    rates = Problem.random(24, seed=0, law=LAW).rates.tolist()
+    rates = Problem.random(24, seed=0, distribution=LAW).rates.tolist()
     with tempfile.TemporaryDirectory() as folder:
         running = Running(Path(folder))
         try:

@@ -14,8 +14,7 @@ import matplotlib as mpl
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-from pairup import GRAB, RankOneThompson, UniRank, load_experiment, simulate
-from pairup.experiments.click_models import click_model
+from pairup import GRAB, Problem, RankOneThompson, UniRank, load_experiment, simulate
 from pairup.reporting.style import RC_PARAMS, assign_styles
 
 ROUNDS = 100_000
@@ -38,7 +37,9 @@ def settings_of(experiment):
 def play(settings):
     """Return the runs by policy and setting."""
     return {
-        label: {each: simulate(click_model(each), policy, ROUNDS, count) for each in settings}
+        label: {
+            each: simulate(Problem.click_model(each), policy, ROUNDS, count) for each in settings
+        }
         for label, (policy, count) in POLICIES.items()
     }
 

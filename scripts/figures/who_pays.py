@@ -18,7 +18,7 @@ from matplotlib.ticker import PercentFormatter
 from pairup import Problem
 from pairup.reporting.style import RC_PARAMS, assign_styles
 
-PROBLEM = Problem.random(2_000, seed=0, law=(2, 3))
+PROBLEM = Problem.random(2_000, seed=0, distribution=(2, 3))
 TENTHS = 10
 OUT = Path(__file__).resolve().parents[2] / "docs" / "images" / "who-pays.png"
 

@@ -7,11 +7,12 @@ what is committed with what would be written.
 from collections.abc import Callable
 from functools import partial
 
-from scripts.reference import api, cli, events, metrics, rest, settings
+from scripts.reference import api, cli, events, families, metrics, rest, settings
 
 PAGES: dict[str, Callable[[], str]] = {
     "cli.md": cli.page,
     "events.md": events.page,
+    "families.md": families.page,
     "metrics.md": metrics.page,
     "rest.md": rest.page,
     "settings.md": settings.page,

@@ -28,13 +28,13 @@ PAGES = {
         "The subject itself: acceptance rates, matchings, and the best matching of a problem or\n"
         "of any weights.",
         (
-            "problem",
-            "problem_families",
-            "gaps",
-            "couple_weights",
-            "meeting_graph",
-            "graph_families",
-            "rates",
+            "problem/problem",
+            "problem/families",
+            "problem/gaps",
+            "problem/weights",
+            "problem/meeting_graph",
+            "problem/declaration",
+            "problem/rates",
             "matching",
             "best_matching",
         ),
@@ -79,7 +79,7 @@ PAGES = {
         "Analysis",
         "Statistics of results, without drawing. How they are computed: [statistics and\n"
         "claims](../statistics.md).",
-        ("analysis",),
+        ("analysis", "intervals"),
     ),
     "reporting": ApiPage(
         "Reporting",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pairup.checks import checked_symmetric, even_out
 from pairup.errors import MatchingError
 from pairup.kernels.exact_matching import max_matching, sparse_matching
 from pairup.kernels.exact_matching.couple_graph import new_couple_graph
@@ -39,10 +40,10 @@ def best_matching(weights: ArrayLike | sparray | spmatrix, *, perfect: bool = Tr
     Parameters
     ----------
     weights
-        Symmetric matrix with a row and a column for each player; the diagonal is ignored. A couple
-        of weight -inf is never matched. As many couples of weight +inf as possible are matched, and
-        finite weights decide among the matchings with that many. In a sparse array of SciPy,
-        entries that are not stored are couples that are never matched.
+        Symmetric matrix with a row and a column for each player, up to rounding; the diagonal is
+        ignored. A couple of weight -inf is never matched. As many couples of weight +inf as
+        possible are matched, and finite weights decide among the matchings with that many. In a
+        sparse array of SciPy, entries that are not stored are couples that are never matched.
     perfect
         Whether all players must be matched, except one if their number is odd. Otherwise players
         stay out if that is worth more: couples of negative weight are never matched, and among the
@@ -171,11 +172,16 @@ def _checked_sparse(weights: Any) -> _Couples:
     allowed = (row != column) & (value != -np.inf)
     row, column, value = row[allowed], column[allowed], value[allowed]
     _check_values(row, column, value)
-    upper, mirrored = row < column, np.lexsort((row, column))
-    same = np.array_equal(row, column[mirrored]) and np.array_equal(column, row[mirrored])
-    if not same or not np.array_equal(value, value[mirrored]):
-        _refuse_asymmetric(row, column, value)
-    return _Couples(weights.shape[0], row[upper], column[upper], value[upper])
+    number = row * weights.shape[0] + column  # of each entry, ascending
+    mirrored = column * weights.shape[0] + row
+    for k in np.flatnonzero(~np.isin(mirrored, number)):
+        raise _asymmetric(row[k], column[k], value[k], "nothing")
+    other = value[np.searchsorted(number, mirrored)]
+    evened, wrong = even_out(value, other)
+    for k in np.flatnonzero(wrong):
+        raise _asymmetric(row[k], column[k], value[k], other[k])
+    upper = row < column
+    return _Couples(weights.shape[0], row[upper], column[upper], evened[upper])
 
 
 def _check_values(row: NDArray[np.int64], column: NDArray[np.int64], value: Weights) -> None:
@@ -186,14 +192,11 @@ def _check_values(row: NDArray[np.int64], column: NDArray[np.int64], value: Weig
         )
 
 
-def _refuse_asymmetric(row: NDArray[np.int64], column: NDArray[np.int64], value: Weights) -> None:
-    stored = dict(zip(zip(row.tolist(), column.tolist(), strict=True), value.tolist(), strict=True))
-    for (i, j), weight in stored.items():
-        if stored.get((j, i)) != weight:
-            raise MatchingError(
-                f"weights must be symmetric, got {weight} for players {i} and {j} but "
-                f"{stored.get((j, i), 'nothing')} for {j} and {i}: store both"
-            )
+def _asymmetric(i: int, j: int, weight: float, other: object) -> MatchingError:
+    return MatchingError(
+        f"weights must be symmetric, got {weight} for players {i} and {j} but {other} for {j} and "
+        f"{i}: store both"
+    )
 
 
 def _checked(weights: ArrayLike) -> Weights:
@@ -213,9 +216,4 @@ def _checked(weights: ArrayLike) -> Weights:
     np.fill_diagonal(table, -np.inf)
     row, column = np.nonzero(np.isnan(table))
     _check_values(row, column, table[row, column])
-    for i, j in np.argwhere(table != table.T):
-        raise MatchingError(
-            f"weights must be symmetric, got {table[i, j]} for players {i} and {j} but "
-            f"{table[j, i]} for {j} and {i}: try (weights + weights.T) / 2"
-        )
-    return table
+    return checked_symmetric("weights", table, MatchingError)

@@ -11,8 +11,12 @@ from numbers import Real
 from typing import Any, TypeGuard
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pairup.errors import PairupError, PolicyError, did_you_mean
+
+Floats = NDArray[np.float64]
+_ROUNDING = 1e-12  # share of the largest number in a table: sums of products are rounded by less
 
 
 def is_integer(value: object) -> TypeGuard[int]:
@@ -81,6 +85,41 @@ def check_instance(
     if not isinstance(value, kind):
         article = "an" if kind.__name__[0] in "AEIOU" else "a"
         raise error(f"{what} must be {article} {kind.__name__}, got {value!r}: try {example}")
+
+
+def checked_symmetric(what: str, table: Floats, error: type[PairupError]) -> Floats:
+    """Return a square of numbers as an exactly symmetric one, or refuse it.
+
+    Differences by rounding are evened out. The first word of `what` is the table in the advice.
+
+    Examples
+    --------
+    >>> checked_symmetric("weights", np.array([[0, 0.1 + 0.2], [0.3, 0]]), PolicyError)
+    array([[0. , 0.3],
+           [0.3, 0. ]])
+    """
+    evened, wrong = even_out(table, table.T)
+    for i, j in np.argwhere(wrong):
+        name = what.partition(" ")[0]
+        raise error(
+            f"{what} must be symmetric, got {table[i, j]} for players {i} and {j} but "
+            f"{table[j, i]} for {j} and {i}: try ({name} + {name}.T) / 2"
+        )
+    return evened
+
+
+def even_out(entries: Floats, mirrored: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return the means of entries and their mirror images, and which differ by more than rounding.
+
+    Entries that equal their mirror images stay as they are, to the bit.
+    """
+    same = entries == mirrored
+    if same.all():
+        return entries, ~same
+    finite = np.isfinite(entries) & np.isfinite(mirrored)
+    one, other = (np.where(finite, each, 0.0) / 2 for each in (entries, mirrored))
+    near = finite & (np.abs(one - other) <= _ROUNDING * np.abs(one).max())
+    return np.where(same, entries, one + other), ~(same | near)
 
 
 def checked_list(

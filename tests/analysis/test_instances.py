@@ -6,7 +6,7 @@ from pairup import Uniform
 from pairup.analysis.analysis import Analysis
 from pairup.analysis.comparisons import paired_differences, ranking
 from pairup.analysis.instances import average_instances, average_values, group_names
-from pairup.analysis.means import interval, mean_intervals
+from pairup.analysis.means import mean_intervals
 from pairup.errors import ResultsError
 from pairup.experiments.experiment import Entry, Experiment
 from pairup.experiments.families import sweep_problems
@@ -15,6 +15,7 @@ from pairup.experiments.results import Results
 from pairup.experiments.runner import run_experiment
 from pairup.experiments.timings import Timing
 from pairup.experiments.toml_table import Table
+from pairup.intervals import student_interval
 from tests.support.experiments.frames import rows
 
 
@@ -30,7 +31,7 @@ def sweep(policy, regret, players=4, **columns):
 def test_instances_are_the_sample():
     regret = [[10.0, 14.0, 12.0], [30.0, 34.0, 35.0], [21.0, 20.0, 19.0], [5.0, 5.0, 8.0]]
     found = mean_intervals(average_instances(sweep("a", regret), "seed")).row(0, named=True)
-    mean, low, high = interval(np.mean(regret, axis=1))
+    mean, low, high = student_interval(np.mean(regret, axis=1))
     assert (found["estimate"], found["low"], found["high"]) == pytest.approx((mean, low, high))
     assert (found["problem"], found["replications"]) == ("random(players=4)", 4)
     assert found["param_players"] == found["players"] == 4
@@ -45,7 +46,7 @@ def test_intervals_over_instances_cover_the_mean_as_often_as_they_say():
         averaged = average_instances(sweep("a", regret), "seed")
         low, high = mean_intervals(averaged).select("low", "high").row(0)
         right += low < 50 < high
-        _, low, high = interval(regret.ravel())
+        _, low, high = student_interval(regret.ravel())
         naive += low < 50 < high
     assert 0.92 < right / 400 < 0.98
     assert naive / 400 < 0.75  # what the instances have in common is taken for information
@@ -119,8 +120,8 @@ def test_standings_are_those_of_groups_of_instances():
     names = [posed.problem.name for posed in results.experiment.problems]
     timings = {(name, "U"): Timing(100.0 + place, 10) for place, name in enumerate(names)}
     analysis = Analysis(results, timings)
-    assert list(analysis.standings) == [f"random(players={n}, law=[1, 1])" for n in (3, 4)]
-    first = analysis.standings["random(players=3, law=[1, 1])"][0]
+    assert list(analysis.standings) == [f"random(players={n}, distribution=[1, 1])" for n in (3, 4)]
+    first = analysis.standings["random(players=3, distribution=[1, 1])"][0]
     last = results.frame.filter(round=50, policy="U")
     by_instance = [last.filter(problem=name)["regret"].mean() for name in names[:3]]
     assert first.estimate == pytest.approx(np.mean(by_instance))

@@ -3,7 +3,7 @@ import polars as pl
 import pytest
 
 from pairup import Problem, Uniform, simulate
-from pairup.analysis.means import final, interval, mean_intervals, samples
+from pairup.analysis.means import final, mean_intervals, samples
 from pairup.errors import ResultsError
 from tests.support.experiments.frames import frame, rows
 
@@ -33,12 +33,6 @@ def test_means_do_not_depend_on_the_order_of_replications():
     results = frame(SAM=values, V1=values[::-1])
     shuffled = results.sample(fraction=1.0, shuffle=True, seed=3).sort("policy")
     assert mean_intervals(results).equals(mean_intervals(shuffled))
-
-
-def test_intervals_cover_the_mean_as_often_as_they_say():
-    draws = np.random.default_rng(0).normal(10, 2, (1000, 12))
-    ends = np.array([interval(each)[1:] for each in draws])
-    assert 0.93 < np.mean((ends[:, 0] < 10) & (ends[:, 1] > 10)) < 0.97
 
 
 def test_final_keeps_the_last_round_of_each_problem():

@@ -1,9 +1,8 @@
 import numpy as np
 import polars as pl
 import pytest
-from scipy import stats
 
-from pairup.analysis.tails import tail_probabilities, tail_quantiles, wilson
+from pairup.analysis.tails import tail_probabilities, tail_quantiles
 from tests.support.experiments.frames import frame, rows
 
 
@@ -42,10 +41,3 @@ def test_probabilities_count_those_that_lost_at_least_as_much():
     ]
     assert (found["low"] <= found["probability"]).all()
     assert (found["probability"] <= found["high"]).all()
-
-
-@pytest.mark.parametrize(("hits", "count"), [(1, 1000), (0, 7), (7, 7), (30, 60)])
-def test_wilson_is_that_of_scipy(hits, count):
-    low, high = wilson(np.array([hits / count]), np.array([float(count)]))
-    known = stats.binomtest(hits, count).proportion_ci(method="wilson")
-    assert (low[0], high[0]) == pytest.approx((known.low, known.high))

@@ -110,12 +110,12 @@ def test_a_sweep_over_seeds_is_averaged_in_tables_and_figures(call, tmp_path):
     size = ("--rounds", 200, "--replications", 2)
     done = call("run", tmp_path / "mine.toml", "--out", tmp_path / "out", *size)
     assert "Final regret, means over seed" in done.stdout
-    assert done.stdout.count("random(players=8, law=[2, 5])") == 1
+    assert done.stdout.count("random(players=8, distribution=[2, 5])") == 1
     done = call("plot", tmp_path / "out", "--figure", "uniform")
     assert done.returncode == 0, done.stderr
     page = call("report", tmp_path / "out", "--out", tmp_path)
     assert page.returncode == 0, page.stderr
-    assert "random(players=8, law=[2, 5])" in (tmp_path / "report.html").read_text()
+    assert "random(players=8, distribution=[2, 5])" in (tmp_path / "report.html").read_text()
 
 
 def test_plot_draws_what_the_file_says(call, experiment, tmp_path):

@@ -19,7 +19,6 @@ CONFIG = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
 # These are not an interface for other programs.
 LAYERS_WITHOUT_A_PAGE = {
     "html_table",
-    "problem_html",
     "checks",
     "cli",
     "kernels",

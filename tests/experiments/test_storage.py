@@ -70,6 +70,14 @@ def test_columns_have_their_names_and_types(folder):
     }
 
 
+def test_a_full_matching_of_two_sides_has_as_many_couples_as_the_smaller_side():
+    posed = PosedProblem(Problem.click_model("std"), "click_model", {"setting": "std"})
+    small = Experiment("e", "", "", 2, 1, 0, (posed,), (Entry("U", Uniform()),))
+    frame = run_experiment(small).results.frame
+    assert set(frame["players"]) == {15}
+    assert set(frame["pairs"]) == {5}
+
+
 def test_rows_come_in_the_order_of_the_experiment(folder):
     frame, experiment = load_results(folder), race(100, replications=3)
     order = [
@@ -95,22 +103,24 @@ def test_swept_parameters_are_columns(tmp_path):
 
 def test_every_parameter_is_a_column_of_its_type(tmp_path):
     tables = [
-        {"family": "random", "players": 4, "seed": [0, 1], "law": [[1, 1], [2, 5.5]]},
+        {"family": "random", "players": 4, "seed": [0, 1], "distribution": [[1, 1], [2, 5.5]]},
         {"family": "around", "mean": 0.5, "pairs": 2, "gap": 0.1},
         {"family": "random", "players": 3},
     ]
     problems = sweep_problems([Table("", table) for table in tables])
     small = Experiment("e", "", "", 2, 1, 9, tuple(problems), (Entry("U", Uniform()),))
     frame = run_experiment(small).results.frame
-    names = [f"param_{name}" for name in ("pairs", "players", "gap", "law", "mean", "seed")]
+    names = [
+        f"param_{name}" for name in ("pairs", "players", "distribution", "gap", "mean", "seed")
+    ]
     assert frame.columns[7:13] == names
     assert frame.filter(round=2).select(names).rows() == [
-        (None, 4, None, "[1, 1]", None, 0),
-        (None, 4, None, "[2, 5.5]", None, 0),
-        (None, 4, None, "[1, 1]", None, 1),
-        (None, 4, None, "[2, 5.5]", None, 1),
-        (2, None, 0.1, None, 0.5, None),
-        (None, 3, None, "[1, 1]", None, 0),
+        (None, 4, "[1, 1]", None, None, 0),
+        (None, 4, "[2, 5.5]", None, None, 0),
+        (None, 4, "[1, 1]", None, None, 1),
+        (None, 4, "[2, 5.5]", None, None, 1),
+        (2, None, None, 0.1, 0.5, None),
+        (None, 3, "[1, 1]", None, None, 0),
     ]
     assert set(frame["seed"]) == {9}
     assert run_experiment(small, tmp_path).results.frame.equals(frame)

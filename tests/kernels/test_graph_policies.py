@@ -19,8 +19,8 @@ from pairup import (
 from pairup.kernels.graph_matcher import new_graph_matcher
 from pairup.kernels.runtime.dispatch import observe_step, propose_step, set_available_step
 from pairup.kernels.state_layout import PERIOD, ROUND
-from pairup.meeting_graph import MeetingGraph
 from pairup.policies.base import StartContext
+from pairup.problem.meeting_graph import MeetingGraph
 from tests.support.twins import graphs as naive
 from tests.support.twins import streams
 

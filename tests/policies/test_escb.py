@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pairup import ESCB, ArchiveError, Learner, PolicyError, Problem, simulate
+from pairup import ESCB, ArchiveError, Learner, Problem, simulate
 from pairup.learning import serialization
 
 
@@ -34,40 +34,21 @@ def test_the_approximate_search_explores_couples_that_no_weighting_favours():
     assert near[-1] == pytest.approx(exact[-1], rel=0.15)
 
 
-def test_the_exact_search_takes_sixteen_players():
-    run = simulate(Problem.random(16, seed=1), ESCB(), 100, 1)
-    assert run.games[0, -1] > 0
-
-
-@pytest.mark.parametrize("players", [17, 18, 40])
-def test_the_exact_search_refuses_more(players):
-    says = f'takes at most 16 players, got {players}: take ESCB\\(search="approximate"\\)'
-    with pytest.raises(PolicyError, match=says):
-        simulate(Problem.random(players, seed=1), ESCB(), 100, 1)
-    with pytest.raises(PolicyError, match=says):
-        ESCB().learner(range(players))
-
-
-def test_one_player_too_many_is_not_let_in():
-    learner = ESCB().learner(range(16))
-    learner.observe(learner.propose(), [True] * 8)
-    before = learner.to_bytes()
-    with pytest.raises(PolicyError, match="at most 16 players, got 17"):
-        learner.join(16)
-    assert learner.to_bytes() == before
-    assert len(learner.propose()) == 8
-    learner.leave(3)
-    learner.join(16)
-    assert len(learner.propose()) == 8
-
-
 @pytest.mark.parametrize("players", [25, 60])
-def test_the_approximate_search_takes_any_number(players):
+def test_it_takes_any_number_of_players(players):
     problem = Problem.random(players, seed=2)
-    early, late = simulate(
-        problem, ESCB("approximate"), 3_000, 1, checkpoints=[1_500, 3_000]
-    ).regret[0]
+    early, late = simulate(problem, ESCB(), 3_000, 1, checkpoints=[1_500, 3_000]).regret[0]
     assert late - early < early
+
+
+def test_few_of_many_players_are_searched_exactly():
+    learner = ESCB().learner(range(20))
+    exact = ESCB().learner(range(8))
+    for _ in range(60):
+        matching = learner.propose(range(8))
+        assert matching.couples == exact.propose().couples
+        for each in (learner, exact):
+            each.observe(matching, [sum(couple) % 3 > 0 for couple in matching])
 
 
 def played(players, rounds=60):

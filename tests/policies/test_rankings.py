@@ -7,12 +7,12 @@ page on rankings has those after 100,000 rounds beside ours.
 import numpy as np
 import pytest
 
-from pairup import GRAB, PolicyError, RankOneThompson, UniRank, simulate
+from pairup import GRAB, PolicyError, Problem, RankOneThompson, UniRank, simulate
 from pairup.errors import ProblemError
-from pairup.experiments.click_models import click_model, click_model_settings
 from pairup.kernels.anchored_index import INDEX
 from pairup.kernels.runtime.dispatch import observe_step, propose_step, set_available_step
 from pairup.policies.base import StartContext
+from pairup.problem.families import click_model_settings
 
 AUTHORS = {  # after 10,000 rounds
     "std": (216, 206),
@@ -23,7 +23,7 @@ REPLICATIONS = 24
 
 
 def last_regret(setting, policy, rounds=10_000, replications=REPLICATIONS):
-    return simulate(click_model(setting), policy, rounds, replications).regret[:, -1]
+    return simulate(Problem.click_model(setting), policy, rounds, replications).regret[:, -1]
 
 
 @pytest.mark.parametrize("setting", AUTHORS)
@@ -78,5 +78,5 @@ def test_what_was_learnt_of_a_player_is_forgotten(policy):
 
 def test_an_unknown_click_model_is_refused():
     with pytest.raises(ProblemError, match=r"no click model is called 'sdt'; did you mean"):
-        click_model("sdt")
+        Problem.click_model("sdt")
     assert len(click_model_settings()) == 14

@@ -261,9 +261,9 @@ def sweep():
 
 def test_a_sweep_is_told_by_groups_of_instances(sweep, tmp_path):
     path = write(tmp_path, sweep)
-    assert list(cells(path)) == [f"random(players={n}, law=[1, 1])" for n in (3, 4)]
+    assert list(cells(path)) == [f"random(players={n}, distribution=[1, 1])" for n in (3, 4)]
     text = " ".join(Page(path.read_text("utf-8")).words)
-    assert "random(players=3, law=[1, 1]), 3 instances; random(players=4" in text
+    assert "random(players=3, distribution=[1, 1]), 3 instances; random(players=4" in text
     assert "intervals are over instances" in text
     assert "Quantiles over instances" in text
     assert "seed=" not in text

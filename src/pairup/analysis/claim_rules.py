@@ -14,10 +14,11 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from pairup.analysis.means import Floats, final, interval, samples
+from pairup.analysis.means import final, samples
 from pairup.analysis.ratios import ratios
 from pairup.bounds import theorem
 from pairup.experiments.results import HorizonCheck
+from pairup.intervals import Floats, student_interval
 from pairup.policies import get_policy
 from pairup.problem import Problem
 
@@ -103,7 +104,7 @@ def judge_linear_in_pairs(rows: pl.DataFrame, _: Sequence[HorizonCheck]) -> Find
     policy = str(rows["policy"].item(0))
     pairs, regret = _regret_by_pairs(rows, policy)
     powers = [stats.linregress(np.log(pairs), np.log(each)).slope for each in regret]
-    power, low, high = interval(np.array(powers))
+    power, low, high = map(float, student_interval(np.array(powers)))
     mean = regret.mean(axis=0)
     laws = {"L": pairs, "L log L": pairs * np.log(pairs), "log L": np.log(pairs)}
     fits = {law: stats.linregress(x, mean).rvalue ** 2 for law, x in laws.items()}
@@ -160,7 +161,7 @@ def judge_linear_in_time(rows: pl.DataFrame, _: Sequence[HorizonCheck]) -> Findi
     if half.is_empty():
         return not_measured("Needs the mean 0.5.")
     late, early = _slopes(half, "V1")
-    slope, low, high = interval(late)
+    slope, low, high = map(float, student_interval(late))
     pairs, gap = int(half["pairs"].item(0)), float(half["param_gap"].item(0))
     expected = gap**2 * (2 * pairs - 2) / (2 * pairs - 1)
     steady, close = slope / early.mean(), slope / expected

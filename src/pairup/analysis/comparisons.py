@@ -7,16 +7,9 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from pairup.analysis.means import (
-    LEVEL,
-    Floats,
-    final,
-    interval,
-    mean_intervals,
-    policies_of,
-    samples,
-)
+from pairup.analysis.means import final, mean_intervals, policies_of, samples
 from pairup.errors import ResultsError, did_you_mean
+from pairup.intervals import LEVEL, Floats, student_interval
 
 _DIFFERENCE = {"policy": pl.String, "other": pl.String, "replications": pl.Int64} | dict.fromkeys(
     ("difference", "low", "high", "p_value"), pl.Float64
@@ -166,7 +159,8 @@ def _paired(
     if count < 2:
         mean = float(differences.mean()) if count else None
         return policy, other, count, mean, None, None, None
-    return policy, other, count, *interval(differences, level), _p_value(differences)
+    mean, low, high = map(float, student_interval(differences, level))
+    return policy, other, count, mean, low, high, _p_value(differences)
 
 
 def _p_value(differences: Floats) -> float:

@@ -1,6 +1,6 @@
 """Instances: problems that differ in one parameter alone, for example the seed of random rates.
 
-They are a sample of problems, and a mean over them speaks of the law that they were drawn from. The
+They are a sample of problems, and a mean over them speaks of the distribution they come from. The
 mean m_i of instance i over its R replications varies for two reasons: instances differ (variance
 B), and R replications are few (variance W / R). The means of I instances are independent with
 variance B + W / R, so the variance of their mean is (B + W / R) / I, and the sample variance of the

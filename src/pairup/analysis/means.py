@@ -9,16 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from pairup.errors import ResultsError, did_you_mean
 from pairup.experiments.results import parameter_column, parameters_of
+from pairup.intervals import LEVEL, Floats, student_quantile
 
-Floats = NDArray[np.float64]
-
-LEVEL = 0.95
 _CARRIED = ("family", "players", "pairs")  # with the parameters: the same in all rows of a problem
 
 
@@ -121,30 +117,6 @@ def samples(
     played = pl.len().over("seed", "replication") == len(set(policies))
     sums = sums.filter(whole & played).sort("seed", "replication")
     return {each: sums.filter(policy=each)[measure].to_numpy() for each in policies}
-
-
-def interval(values: Floats, level: float = LEVEL) -> tuple[float, float, float]:
-    """Give the mean of independent values and the ends of its Student interval.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> mean, low, high = interval(np.array([1.0, 2.0, 3.0]))
-    >>> round(mean, 2), round(low, 2), round(high, 2)
-    (2.0, -0.48, 4.48)
-    """
-    mean = float(values.mean())
-    if len(values) < 2:
-        return mean, float("nan"), float("nan")
-    half = float(student_quantile(len(values), level) * values.std(ddof=1) / np.sqrt(len(values)))
-    return mean, mean - half, mean + half
-
-
-def student_quantile(count: int | NDArray[np.int64], level: float) -> Floats:
-    """Give the half width of a Student interval in standard errors; NaN below two replications."""
-    from scipy.special import stdtrit  # what scipy.stats calls, in half of its import time
-
-    return np.asarray(stdtrit(np.asarray(count) - 1.0, (1 + level) / 2), np.float64)
 
 
 def _check(frame: pl.DataFrame, columns: Sequence[str], level: float) -> None:

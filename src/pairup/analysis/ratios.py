@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 
-from pairup.analysis.means import LEVEL, Floats, final, problem_columns, samples, student_quantile
+from pairup.analysis.means import final, problem_columns, samples
 from pairup.errors import ResultsError
+from pairup.intervals import LEVEL, fieller_interval
 
 
 def ratios(
@@ -58,25 +58,10 @@ def ratios(
     rows = []
     for key, part in parts:
         values = samples(part, (policy, other), measure)
-        rows.append((*key, *_fieller(values[policy], values[other], level)))
+        if not len(values[policy]):
+            raise ResultsError("a ratio needs replications that both policies played, got none")
+        rows.append((*key, *fieller_interval(values[policy], values[other], level)))
     schema = {name: last.schema[name] for name in keys}
     return pl.DataFrame(
         rows, schema=schema | dict.fromkeys(("ratio", "low", "high"), pl.Float64), orient="row"
     )
-
-
-def _fieller(top: Floats, bottom: Floats, level: float) -> tuple[float, float, float]:
-    """Solve (mean(top) - r mean(bottom))^2 = t^2 var(top - r bottom) / n for r."""
-    count = len(top)
-    if count == 0:
-        raise ResultsError("a ratio needs replications that both policies played, got none")
-    over, under = float(top.mean()), float(bottom.mean())
-    ratio = over / under if under else float("nan")
-    if count < 2:
-        return ratio, float("nan"), float("nan")
-    (vt, cross), (_, vb) = np.cov(top, bottom) * float(student_quantile(count, level)) ** 2 / count
-    a, b, c = under**2 - vb, over * under - cross, over**2 - vt
-    if a <= 0:  # the denominator may be 0: no ratio can be excluded from above
-        return ratio, float("-inf"), float("inf")
-    half = float(np.sqrt(max(b**2 - a * c, 0.0)))
-    return ratio, float((b - half) / a), float((b + half) / a)

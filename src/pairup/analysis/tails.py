@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from pairup.analysis.means import LEVEL, final, problem_columns
+from pairup.analysis.means import final, problem_columns
+from pairup.intervals import LEVEL, wilson_ends
 
 QUANTILES = {"q50": 0.5, "q90": 0.9, "q95": 0.95, "q99": 0.99, "q999": 0.999}
 
@@ -93,7 +94,7 @@ def tail_probabilities(
     ranked = counted.with_columns(n=count, exceeding=count - below)
     ranked = ranked.unique([*keys, measure], keep="first", maintain_order=True)
     n, exceeding = (ranked[name].to_numpy().astype(np.float64) for name in ("n", "exceeding"))
-    low, high = wilson(exceeding / n, n, level)
+    low, high = wilson_ends(exceeding / n, n, level)
     return ranked.select(
         *keys,
         measure,
@@ -101,26 +102,3 @@ def tail_probabilities(
         low=pl.Series(low, dtype=pl.Float64),
         high=pl.Series(high, dtype=pl.Float64),
     )
-
-
-def wilson(
-    share: np.ndarray, count: np.ndarray, level: float = LEVEL
-) -> tuple[np.ndarray, np.ndarray]:
-    """Give the ends of Wilson's interval of a probability, of which a share was seen.
-
-    It holds every probability from which the share does not differ by the normal test: unlike the
-    interval around the share itself, it is right for probabilities near 0 and 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> low, high = wilson(np.array([0.1]), np.array([20.0]))
-    >>> round(float(low[0]), 3), round(float(high[0]), 3)
-    (0.028, 0.301)
-    """
-    from scipy.special import ndtri  # slow to import
-
-    z = float(ndtri((1 + level) / 2)) ** 2 / count
-    middle = (share + z / 2) / (1 + z)
-    half = np.sqrt(z * (share * (1 - share) + z / 4)) / (1 + z)
-    return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from pairup.bounds.information import curvature, information, slope
 from pairup.bounds.places import Places
-from pairup.rates import Floats
+from pairup.problem.rates import Floats
 
 Indices = NDArray[np.intp]
 

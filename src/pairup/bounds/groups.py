@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from pairup.meeting_graph import MeetingGraph
+from pairup.problem.meeting_graph import MeetingGraph
 
 
 class Group(NamedTuple):

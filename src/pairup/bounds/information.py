@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pairup.rates import Floats
+from pairup.problem.rates import Floats
 
 _SMALL = 1e-3  # of z / (1 - p): the closed form has lost the digits that the series still has
 

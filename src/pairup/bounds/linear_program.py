@@ -9,7 +9,7 @@ import numpy as np
 from pairup.best_matching import best_matching
 from pairup.bounds.confusing_rates import ConfusingRates
 from pairup.matching import Couple, Matching
-from pairup.rates import Floats
+from pairup.problem.rates import Floats
 
 _TOLERANCE = 1e-10
 

@@ -24,7 +24,7 @@ from pairup.bounds.places import Places
 from pairup.errors import ProblemError
 from pairup.matching import Matching
 from pairup.problem import Problem
-from pairup.rates import Floats
+from pairup.problem.rates import Floats
 
 _ACCURACY = 1e-7  # relative, of the constant; a tenth of what is promised
 _ROUNDS = 200

@@ -13,7 +13,7 @@ from pairup.bounds.confusing_rates import ConfusingRates
 from pairup.bounds.linear_program import ExplorationProgram
 from pairup.bounds.places import Places
 from pairup.matching import Matching
-from pairup.rates import Floats
+from pairup.problem.rates import Floats
 
 _ACCURACY = 1e-2  # relative, of the information: what is then missing, the next plan completes
 _MIN_GAIN = 1e-3  # relative: by how much more a matching must tell per regret to be thought of

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.rates import Floats
+from pairup.problem.rates import Floats
 
 Indices = NDArray[np.intp]
 Flags = NDArray[np.bool_]

@@ -33,7 +33,7 @@ def problems(as_json: AsJson = False) -> None:
 
     Example: pairup problems
     """
-    from pairup.experiments.families import describe_families
+    from pairup.problem.declaration import describe_families
 
     print_rows(describe_families(), ("family", "parameters", "about"), as_json)
 

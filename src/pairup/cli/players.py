@@ -31,7 +31,7 @@ def simulate_players(  # noqa: PLR0913 - a parameter is an option
     players: Annotated[
         int | None, typer.Option(help="Number of players, instead of --theta.", show_default="24")
     ] = None,
-    law: Annotated[
+    distribution: Annotated[
         str, typer.Option(help="Distribution of the rates of players and newcomers.")
     ] = "beta:2,3",
     churn: Annotated[
@@ -85,7 +85,7 @@ def simulate_players(  # noqa: PLR0913 - a parameter is an option
         away=away,
         answers=not outcomes,
     )
-    crowd = _crowd(theta, players, law, seed)
+    crowd = _crowd(theta, players, distribution, seed)
     waiting = Patience(tries=1 + round(wait / 0.5), pause_s=0.5, max_pause_s=0.5)
     with Client(url, key, waiting) as first:
         first.ready()
@@ -102,12 +102,12 @@ def simulate_players(  # noqa: PLR0913 - a parameter is an option
         simulation.end(last)
 
 
-def _crowd(theta: str, players: int | None, law: str, seed: int) -> Crowd:
+def _crowd(theta: str, players: int | None, distribution: str, seed: int) -> Crowd:
     from pairup.client.simulated_players import Crowd, parse_law
     from pairup.problem import Problem
 
     if not theta:
-        shape = parse_law(law)
+        shape = parse_law(distribution)
         return Crowd(Problem.random(players or 24, seed, shape).rates.tolist(), shape, seed)
     if players is not None:
         raise ExperimentError(

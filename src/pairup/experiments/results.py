@@ -165,15 +165,15 @@ def _labels(
     """Return the columns that are the same in all rows of a work unit."""
     policy = experiment["policies"][unit["policy"]]
     posed = experiment["problems"][unit["problem"]]
-    players = Problem.from_definition(posed).players
+    problem = Problem.from_definition(posed)
     return {
         "experiment": experiment["name"],
         "policy": policy["label"],
         "options": canonical_json({key: policy[key] for key in policy if key != "label"}),
         "problem": posed["name"],
         "family": posed["family"],
-        "players": players,
-        "pairs": players // 2,
+        "players": problem.players,
+        "pairs": problem.pairs,
         "seed": experiment["seed"],
     } | {
         name: _parameter_value(posed["parameters"].get(name.removeprefix(_PARAMETER)), kind)

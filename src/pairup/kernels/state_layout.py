@@ -23,6 +23,7 @@ import numpy as np
     POSTERIOR,        # CombThompson: one of its kinds of posteriors
     COMMON,           # CombThompson: one draw for all couples
     OLS,              # ESCB: the confidence of OLS-UCB
+    ENUMERATED,       # ESCB: players up to whom all matchings are looked at
     HORIZON,          # rounds to come, 0 if not known
     # Neighbours of the leader.
     CELL,             # the leader's cell in the table of counts
@@ -52,30 +53,20 @@ import numpy as np
     LISTED,           # items in the blocks that were proposed
     # ESCB, RankOneThompson.
     CHANGED,          # the players available, or their values, changed since the last search
-    # ESCB.
-    SLOTS,
+    # PMED.
     COUPLES,          # couples of a matching
-    COUNT,            # candidates listed
-    LAST_ROUND,       # in which the list of candidates holds
-    RAREST,           # the least tried couple of the branch that is searched
+    COUNT,            # matchings of the plan
+    LAST_ROUND,       # for which the plan is made
     COUNTERS,         # how many counters there are
-) = range(40)
+) = range(39)
 
 (
     # Unimodal.
     CLOCK,            # of the next round, most likely
     LEVEL,            # ... and its exploration level
-    # ESCB, exact.
-    THRESHOLD,        # index that makes a matching a candidate
-    RISEN,            # by how much values have risen since the last search
-    CUSHION,          # between the best index and the threshold
-    STRETCH,          # share of the rounds so far for which a list is made
-    SCALE,            # the bonus scale now
-    LATER,            # ... and in the last round of the stretch
-    BEST_INDEX,
-    MIN_INVERSE,      # of all couples
-    CAP,              # the greatest inverse allowed in a branch
-    # ESCB, approximate.
+    # UniRank.
+    SCALE,            # margin at which the leader must be found again
+    # ESCB.
     CERTIFIED,        # sum of certified ratios
     WORST,            # the least of them
     CERTIFICATES,     # their number
@@ -90,7 +81,7 @@ import numpy as np
     LAW_MEAN,
     LAW_SQUARE,
     FIGURES,          # how many figures there are
-) = range(24)
+) = range(16)
 # fmt: on
 
 

@@ -26,9 +26,9 @@ from pairup.learning.pending_outcomes import PendingOutcomes
 from pairup.learning.roster import Couples, Roster, SlotCouple
 from pairup.learning.running_policy import RunningPolicy
 from pairup.matching import Couple, Matching
-from pairup.meeting_graph import MeetingGraph
 from pairup.policies.base import Policy, Slots
 from pairup.policies.couple_counts import CoupleCounts
+from pairup.problem.meeting_graph import MeetingGraph
 
 GivenRate: TypeAlias = float | Literal["estimated"] | None
 

@@ -12,7 +12,7 @@ from pairup.checks import is_number
 from pairup.errors import MatchingError
 from pairup.learning.roster import Roster, SlotCouple
 from pairup.matching import Couple
-from pairup.meeting_graph import MAX_WORTH, MeetingGraph
+from pairup.problem.meeting_graph import MAX_WORTH, MeetingGraph
 
 AllowedMeetings: TypeAlias = NDArray[np.bool_] | Iterable[Iterable[Hashable]] | None
 Worth: TypeAlias = ArrayLike | Mapping[Couple, float] | None

@@ -24,10 +24,10 @@ from pairup.kernels.runtime.proposal_check import explain_broken_rule
 from pairup.kernels.runtime.randomness import POLICY, stream_key
 from pairup.learning.observed_couples import ObservedCouples
 from pairup.learning.roster import Couples
-from pairup.meeting_graph import MeetingGraph
 from pairup.policies.base import Policy, Slots, StartContext
 from pairup.policies.couple_counts import CoupleCounts, Integers, observe_counts
 from pairup.policies.interruptions import Interruptions
+from pairup.problem.meeting_graph import MeetingGraph
 
 _MIN_CAPACITY = 4
 

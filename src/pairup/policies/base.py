@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from pairup.checks import check_choice, checked_integer
 from pairup.errors import PolicyError
-from pairup.graph_families import side_graph
 from pairup.kernels.graph_matcher import GraphMatcher, new_graph_matcher
 from pairup.kernels.runtime.compilation import is_ours
 from pairup.kernels.runtime.randomness import word
@@ -21,6 +20,7 @@ from pairup.policies.couple_counts import CoupleCounts, Integers, checked_counts
 from pairup.policies.plugins import reference_of
 from pairup.policies.portable_class import portable_class, restored_class
 from pairup.problem import Problem
+from pairup.problem.meeting_graph import MeetingGraph
 from pairup.saved_arrays import Arrays
 
 if TYPE_CHECKING:
@@ -205,7 +205,9 @@ class Policy(ABC):
         if self.needs_sides:
             return state
         assert context.columns is not None
-        matcher = new_graph_matcher(*side_graph(context.columns).compiled(), context.columns)
+        matcher = new_graph_matcher(
+            *MeetingGraph.between_sides(context.columns).compiled(), context.columns
+        )
         return self.on_graph(state, matcher, context)
 
     def check_sides(self, sides: tuple[int, int] | None) -> None:

@@ -6,11 +6,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.errors import PolicyError
 from pairup.kernels.couple_statistics import new_couple_statistics
 from pairup.kernels.escb import approximation
 from pairup.kernels.escb import steps as kernel
-from pairup.kernels.escb.candidates import new_candidates
+from pairup.kernels.escb.enumeration import MAX_PLAYERS
 from pairup.kernels.escb.graph_search import ESCBGraphState
 from pairup.kernels.graph_matcher import GraphMatcher
 from pairup.kernels.round_robin import new_round_robin
@@ -20,7 +19,6 @@ from pairup.policies.couples import CouplePolicy
 from pairup.policies.registry import register
 from pairup.saved_arrays import Arrays, numbers, require
 
-MAX_PLAYERS = 16  # of the exact search: beyond, the first rounds take milliseconds each
 _MAX_ROUNDS = 2**53  # the clock is a float
 _MAX_DUAL = 1e6  # more than any weight
 _CERTIFICATES = [CERTIFIED, WORST, CERTIFICATES]
@@ -39,9 +37,10 @@ class ESCB(CouplePolicy):
     Parameters
     ----------
     search : {"exact", "approximate"}
-        "exact" finds the matching with the best index, by branch and bound, for at most 16 players
-        at once. "approximate" is for any number: it takes the best of the matchings that are best
-        for some weighting of the two sums, found exactly, and certifies how near that is.
+        "approximate" takes the best of the matchings that are best for some weighting of the two
+        sums, found exactly, and certifies how near that is to the best index. "exact" looks at
+        every matching of at most 8 players; where there are more, or not all couples may meet, it
+        is the approximate search too.
     confidence : {"log", "ols"}
         "log": f(t) = log(t), as usual in practice. "ols": the larger f(t) with which OLS-UCB has
         its bound for independent outcomes (Degenne and Perchet, 2016), very cautious.
@@ -67,33 +66,15 @@ class ESCB(CouplePolicy):
 
     def start(self, context: StartContext) -> Any:
         slots, by_least_squares = context.slots, int(self.confidence == "ols")
-        shared = {
-            "stats": new_couple_statistics(slots),
-            "terms": kernel.IndexTerms(np.zeros(slots * slots), np.zeros(slots * slots)),
-            "round_robin": new_round_robin(slots),
-            "keys": context.keys(2),
-            "now": new_counters(),
-        }
-        if self.search == "exact":
-            max_players = min(slots + slots % 2, MAX_PLAYERS)
-            candidates = new_candidates(slots, max_players, by_least_squares)
-            return kernel.ExactState(**shared, candidates=candidates)
-        search = approximation.new_approximate_search(slots, by_least_squares)
-        return kernel.ApproximateState(**shared, search=search)
-
-    def check_players(self, count: int) -> None:
-        if self.search == "exact" and count > MAX_PLAYERS:
-            raise PolicyError(
-                f"the exact search of escb takes at most {MAX_PLAYERS} players, got {count}: "
-                'take ESCB(search="approximate")'
-            )
-
-    def check_graph(self) -> None:
-        if self.search == "exact":
-            raise PolicyError(
-                "the exact search of escb is for complete graphs on which all games are worth the "
-                'same: take ESCB(search="approximate")'
-            )
+        enumerated = MAX_PLAYERS if self.search == "exact" else 0
+        return kernel.ESCBState(
+            stats=new_couple_statistics(slots),
+            terms=kernel.IndexTerms(np.zeros(slots * slots), np.zeros(slots * slots)),
+            round_robin=new_round_robin(slots),
+            search=approximation.new_approximate_search(slots, enumerated, by_least_squares),
+            keys=context.keys(2),
+            now=new_counters(),
+        )
 
     def on_graph(self, state: Any, matcher: GraphMatcher, context: StartContext) -> ESCBGraphState:
         return ESCBGraphState(state, matcher, np.full(len(matcher.available), -1))
@@ -104,19 +85,16 @@ class ESCB(CouplePolicy):
         for table in state.terms:
             square = table.reshape(slots, slots)
             square[slot, :] = square[:, slot] = 0
-        if self.search == "approximate":
-            approximation.forget_matchings(state.search)
-            state.search.figures[_CERTIFICATES] = 0.0, 1.0, 0.0
+        approximation.forget_matchings(state.search)
+        state.search.figures[_CERTIFICATES] = 0.0, 1.0, 0.0
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        saved = super().saved(state)
-        return saved if self.search == "exact" else saved | _saved_search(state.search)
+        return super().saved(state) | _saved_search(state.search)
 
     def load(self, state: Any, arrays: Arrays) -> Any:
         super().load(state, arrays)
         require(state.now[ROUND] < _MAX_ROUNDS, "it has more rounds than anyone could play")
-        if self.search == "approximate":
-            _load_search(state.search, arrays)
+        _load_search(state.search, arrays)
         return state
 
     def load_evidence(self, state: Any, arrays: Arrays) -> Any:
@@ -141,8 +119,6 @@ class ESCB(CouplePolicy):
         >>> policy.certified(policy.start(StartContext(4, np.uint64(0))))
         (1.0, 1.0)
         """
-        if self.search == "exact":
-            return 1.0, 1.0
         total, least, rounds = state.search.figures[_CERTIFICATES].tolist()
         return (total / rounds if rounds else 1.0), least
 

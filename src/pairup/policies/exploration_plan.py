@@ -25,7 +25,7 @@ from pairup.best_matching import best_matching
 from pairup.bounds.missing_exploration import MissingExploration
 from pairup.bounds.places import Places
 from pairup.matching import Matching
-from pairup.rates import Floats
+from pairup.problem.rates import Floats
 
 _AHEAD = 1.25  # rounds for which information is completed, as a multiple of those so far
 _TRUSTED = 2.0  # rounds after which a leader is looked at again, likewise

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.rates import Floats
+from pairup.problem.rates import Floats
 
 _ALONE = 0.5  # games of each player alone, accepted and declined
 _STEPS = 200

@@ -9,7 +9,7 @@ from pairup.analysis.means import final, mean_intervals, policies_of
 from pairup.analysis.tails import tail_quantiles
 from pairup.experiments.experiment import Experiment
 from pairup.experiments.figure_spec import FigureSpec
-from pairup.reporting.style import PARAMETER_NAMES
+from pairup.problem.declaration import parameter_label
 
 _SYMBOLS = {"pairs": "L"}
 _NOTES = {
@@ -44,7 +44,7 @@ def write_caption(spec: FigureSpec, experiment: Experiment) -> str:
 
 def _subject(spec: FigureSpec, experiment: Experiment) -> str:
     rounds = f"after {experiment.rounds:,} rounds"
-    against = f" against {PARAMETER_NAMES.get(spec.x, spec.x)}" if spec.x else ""
+    against = f" against {parameter_label(spec.x)}" if spec.x else ""
     times = ", times the square of the gap," if spec.normalise == "gap2" else ""
     return {
         "curves": "Mean regret against the round",

@@ -25,10 +25,11 @@ from pairup.experiments.families import PosedProblem
 from pairup.experiments.figure_spec import FigureSpec
 from pairup.policies import Policy
 from pairup.problem import Problem
+from pairup.problem.declaration import parameter_label
 from pairup.reporting.captions import describe_in_words, write_caption
 from pairup.reporting.limit_bars import plot_limit_bars
 from pairup.reporting.line_plots import plot_final_regret, plot_regret_curves
-from pairup.reporting.style import PARAMETER_NAMES, RC_PARAMS, Style, assign_styles
+from pairup.reporting.style import RC_PARAMS, Style, assign_styles
 from pairup.reporting.tail_plot import plot_tail
 
 # Inches: text of 9 points stays readable on a phone, where it shrinks by a third.
@@ -193,7 +194,7 @@ def _plot_last_round(
         return
     names = {each.problem.name: str(each.parameters[x]) for each in posed if x}
     plot_limit_bars(rows, ax, analysis.limits, names, spec.y_scale, styles, spec.over)
-    ax.set_xlabel(PARAMETER_NAMES.get(x, x))
+    ax.set_xlabel(parameter_label(x))
 
 
 def _size(policies: int) -> tuple[float, float]:

@@ -20,10 +20,10 @@ from pairup.analysis.instances import average_instances
 from pairup.analysis.means import final, mean_intervals, policies_of
 from pairup.errors import ResultsError, did_you_mean
 from pairup.experiments.results import parameter_column, parameters_of
+from pairup.problem.declaration import parameter_label
 from pairup.reporting.style import (
     GREY,
     LIMIT_DASHES,
-    PARAMETER_NAMES,
     Scale,
     Style,
     assign_styles,
@@ -117,7 +117,7 @@ def plot_final_regret(
     set_scales(ax, x_scale, y_scale, start=values[0])
     if len(values) <= 12:
         ax.set_xticks(values, [f"{value:g}" for value in values])
-    ax.set_xlabel(PARAMETER_NAMES.get(x, x))
+    ax.set_xlabel(parameter_label(x))
     regret = "regret × gap²" if normalise == "gap2" else "regret"
     ax.set_ylabel(f"{regret} after {format_short(int(means['round'].item(-1)))} rounds")
     _label_line_ends(ax)

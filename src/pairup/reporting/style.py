@@ -24,13 +24,6 @@ _DASHES: tuple[Dashes, ...] = ("-", (0, (6, 2)), (0, (3, 1, 1, 1)))
 HATCHES = dict(zip(_DASHES, ("", "////", "...."), strict=True))  # of bars, which have no dashes
 GREY = "#666666"
 LIMIT_DASHES = (0, (2, 2))
-PARAMETER_NAMES = {
-    "pairs": "couples, L",
-    "mean": "mean acceptance rate",
-    "gap": "gap between successive couples",
-    "players": "players",
-    "law": "law of the rates",
-}
 # Keys of matplotlib's settings; Any, because their type lists every key there is.
 RC_PARAMS: dict[Any, Any] = {
     "font.family": "DejaVu Sans",  # comes with matplotlib, so the same on every machine

@@ -21,10 +21,10 @@ from pairup.kernels.runtime.proposal_check import (
 )
 from pairup.kernels.runtime.randomness import POLICY, stream_key
 from pairup.kernels.simulation_loop import Replication, new_totals, play_rounds
-from pairup.meeting_graph import MeetingGraph
 from pairup.policies.base import Policy, StartContext, check_fit
 from pairup.policies.interruptions import Interruptions
 from pairup.problem import Problem
+from pairup.problem.meeting_graph import MeetingGraph
 from pairup.simulation.replication import new_replication, replicated_columns, replicated_graph
 
 _SLICE = 1_000_000  # players' turns between two looks at whether to stop: a hundredth of a second

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from pairup.kernels.runtime.compilation import kernel
 from pairup.kernels.runtime.randomness import ACCEPTANCES, LABELS, shuffle, stream_key, word
 from pairup.kernels.simulation_loop import Replication
-from pairup.meeting_graph import MeetingGraph
 from pairup.problem import Problem
+from pairup.problem.meeting_graph import MeetingGraph
 
 
 def new_replication(problem: Problem, seed: int, number: int) -> Replication:

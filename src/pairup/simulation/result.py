@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pairup.errors import SimulationError
 from pairup.html_table import html_table
+from pairup.intervals import LEVEL, student_interval
 from pairup.policies.base import Policy
 from pairup.problem import Problem
 
@@ -74,7 +75,7 @@ class Run:
         return self._values(measure).mean(axis=0)
 
     def interval(
-        self, measure: Measure = "regret", level: float = 0.95
+        self, measure: Measure = "regret", level: float = LEVEL
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return a Student interval of the mean at each checkpoint: its low and its high ends.
 
@@ -106,10 +107,8 @@ class Run:
             raise SimulationError(
                 f"an interval needs at least 2 replications, got {count}: simulate more"
             )
-        from scipy.special import stdtrit  # a third of pairup's import time, for this line alone
-
-        half = stdtrit(count - 1, (1 + level) / 2) * values.std(axis=0, ddof=1) / np.sqrt(count)
-        return values.mean(axis=0) - half, values.mean(axis=0) + half
+        _, low, high = student_interval(values, level)
+        return low, high
 
     def plot(self, ax: Axes | None = None, measure: Measure = "regret", label: str = "") -> Axes:
         """Draw the mean against the round, with a band of 95% where there are replications.

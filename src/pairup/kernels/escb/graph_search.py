@@ -15,7 +15,7 @@ import numpy as np
 from pairup.kernels import state_layout as at
 from pairup.kernels.escb.approximation import certify
 from pairup.kernels.escb.confidence import bonus_scale
-from pairup.kernels.escb.steps import ApproximateState
+from pairup.kernels.escb.steps import ESCBState
 from pairup.kernels.graph_matcher import (
     GraphMatcher,
     can_meet,
@@ -36,7 +36,7 @@ _ROUNDING = 1e-13  # a smaller difference of indices is rounding
 class ESCBGraphState(NamedTuple):
     """State of `ESCB` on a graph."""
 
-    inner: ApproximateState
+    inner: ESCBState
     matcher: GraphMatcher
     best: np.ndarray  # the partner of each slot in the best matching so far
 

@@ -13,16 +13,15 @@ import numpy as np
 from pairup.kernels import round_robin
 from pairup.kernels.couple_statistics import CoupleStatistics, record
 from pairup.kernels.couples import write_mates
-from pairup.kernels.escb import approximation, candidates
+from pairup.kernels.escb import approximation
 from pairup.kernels.escb.approximation import BEST, ApproximateSearch, find_near_best
-from pairup.kernels.escb.candidate_search import search_candidates
-from pairup.kernels.escb.candidates import Candidates, best_candidate, holds, note_value, scale_at
 from pairup.kernels.escb.confidence import bonus_scale
+from pairup.kernels.escb.enumeration import find_best
 from pairup.kernels.round_robin import RoundRobin, note_seen, write_turn
 from pairup.kernels.runtime.compilation import kernel, slot
 from pairup.kernels.runtime.dispatch import OK, provide
 from pairup.kernels.runtime.randomness import MANTISSA, mantissa, word
-from pairup.kernels.state_layout import ARMS, COUPLES, MEMBERS, OLS, ROUND, SLOTS, UNSEEN
+from pairup.kernels.state_layout import ARMS, ENUMERATED, MEMBERS, OLS, ROUND, UNSEEN
 
 _LUCK = 2.0**-30 / MANTISSA
 
@@ -34,80 +33,41 @@ class IndexTerms(NamedTuple):
     inverse: np.ndarray  # 1 / tries
 
 
-class ExactState(NamedTuple):
-    """State of `ESCB` with the exact search."""
-
-    stats: CoupleStatistics
-    terms: IndexTerms
-    round_robin: RoundRobin
-    candidates: Candidates
-    keys: np.ndarray  # of the order in the round robin, and of the luck
-    now: np.ndarray
-
-
-class ApproximateState(NamedTuple):
-    """State of `ESCB` with the approximate search."""
+class ESCBState(NamedTuple):
+    """State of `ESCB`."""
 
     stats: CoupleStatistics
     terms: IndexTerms
     round_robin: RoundRobin
     search: ApproximateSearch
-    keys: np.ndarray
+    keys: np.ndarray  # of the order in the round robin, and of the luck
     now: np.ndarray
 
 
-def _set_available_exact(state, players):
-    round_robin.set_players(state.round_robin, state.keys[0], state.stats.tries, players)
-    candidates.set_players(state.candidates, players)
-
-
-def _set_available_approximate(state, players):
+def _set_available(state, players):
     round_robin.set_players(state.round_robin, state.keys[0], state.stats.tries, players)
     approximation.set_players(state.search, players)
 
 
-def _propose_exact(state, couples):
-    if not _explore(state, couples):
-        clock = state.now[ROUND]
-        best, index = best_candidate(
-            state.candidates, state.terms, scale_at(state.candidates, clock)
-        )
-        if not holds(state.candidates, index, clock):
-            best = search_candidates(state.candidates, state.terms, clock)
-        _write_candidate(state.candidates, best, couples)
-    return OK
-
-
-def _propose_approximate(state, couples):
+def _propose(state, couples):
     if not _explore(state, couples):
         search = state.search
+        members = search.now[MEMBERS]
         scale = bonus_scale(search.now[OLS], search.now[ARMS], state.now[ROUND])
-        find_near_best(search, state.terms, scale)
-        write_mates(search.mates[BEST], search.players[: search.now[MEMBERS]], couples)
+        if members <= search.now[ENUMERATED]:
+            find_best(search, state.terms, scale)
+        else:
+            find_near_best(search, state.terms, scale)
+        write_mates(search.mates[BEST], search.players[:members], couples)
     return OK
 
 
-def _observe_exact(state, couples, played):
-    for c in range(len(played)):
-        i, j = slot(couples[c, 0]), slot(couples[c, 1])
-        old, new = _learn(state, i, j, played[c])
-        note_value(state.candidates, slot(i * len(state.round_robin.available) + j), old, new)
-
-
-def _observe_approximate(state, couples, played):
+def _observe(state, couples, played):
     for c in range(len(played)):
         _learn(state, slot(couples[c, 0]), slot(couples[c, 1]), played[c])
 
 
-provide(
-    ExactState, set_available=_set_available_exact, propose=_propose_exact, observe=_observe_exact
-)
-provide(
-    ApproximateState,
-    set_available=_set_available_approximate,
-    propose=_propose_approximate,
-    observe=_observe_approximate,
-)
+provide(ESCBState, set_available=_set_available, propose=_propose, observe=_observe)
 
 
 @kernel
@@ -123,17 +83,15 @@ def _explore(state, couples):
 
 @kernel
 def _learn(state, i, j, played):
-    """Enter one outcome; returns the old value of the couple and its new one."""
+    """Enter one outcome."""
     slots = len(state.round_robin.available)
     mean = record(state.stats, i, j, played)
     tries = state.stats.tries[i, j]
     if tries == 1:
         note_seen(state.round_robin, i, j)
     couple, mirrored = slot(i * slots + j), slot(j * slots + i)
-    old, new = state.terms.value[couple], mean + luck(state.keys[1], i, j)
-    state.terms.value[couple] = state.terms.value[mirrored] = new
+    state.terms.value[couple] = state.terms.value[mirrored] = mean + luck(state.keys[1], i, j)
     state.terms.inverse[couple] = state.terms.inverse[mirrored] = 1.0 / tries
-    return old, new
 
 
 @kernel
@@ -141,15 +99,3 @@ def luck(key, i, j):
     """What tells couples of equal means apart, in [0, 2**-30)."""
     pair = (np.uint64(i) << np.uint64(32)) | np.uint64(j)
     return np.float64(mantissa(word(key, pair))) * _LUCK
-
-
-@kernel
-def _write_candidate(listed, row, couples):
-    """The couples of a candidate, less the phantom's."""
-    slots, written = listed.now[SLOTS], 0
-    for x in range(listed.now[COUPLES]):
-        couple = listed.couples[row, x]
-        i, j = couple // slots, couple % slots
-        if j != slots - 1:
-            couples[written, 0], couples[written, 1] = i, j
-            written += 1

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pairup.intervals import normal_quantile, wilson_ends
 from pairup.service.domain.counters import Bucket
 
-Z = 1.959963984540054  # 95%
+Z = normal_quantile()
 MIN_GAMES = 100  # for a comparison to say something
 _MIN_ROOM = 0.02  # between random pairing and the best, for a part of it to mean something
 
@@ -23,11 +24,9 @@ def wilson_interval(played: int, games: int) -> dict[str, float]:
     >>> round(interval["low"], 3), interval["estimate"], round(interval["high"], 3)
     (0.49, 0.8, 0.943)
     """
-    share, spread = played / games, Z * Z / games
-    middle = (share + spread / 2) / (1 + spread)
-    reach = Z * math.sqrt(share * (1 - share) / games + spread / (4 * games)) / (1 + spread)
-    low, high = max(0.0, middle - reach), min(1.0, middle + reach)
-    return {"estimate": share, "low": min(low, share), "high": max(high, share)}
+    share = played / games
+    low, high = wilson_ends(share, games)
+    return {"estimate": share, "low": float(low), "high": float(high)}
 
 
 @dataclass(frozen=True)

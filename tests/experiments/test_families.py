@@ -1,11 +1,13 @@
-"""Graphs in experiment files and on the command line."""
+"""Problems of experiment files and of the command line."""
 
+import polars as pl
 import pytest
 
 from pairup import Problem
 from pairup.errors import ExperimentError
 from pairup.experiments.families import sweep_problems
 from pairup.experiments.race import build_race, sides_spec
+from pairup.experiments.results import schema
 from pairup.experiments.toml_table import Table
 
 
@@ -26,6 +28,23 @@ def test_lines_and_groups_are_families():
         Problem.line(6, 0.3, seed=seed) for seed in (0, 1)
     ]
     assert posed("groups", players=6, groups=2) == [Problem.groups(6, 2)]
+
+
+@pytest.mark.parametrize(
+    ("family", "parameters"),
+    [
+        ("random", {"players": 4, "seed": 0, "distribution": [1, 1]}),
+        ("random_graph", {"players": 4, "density": 0.5, "seed": 0, "random_worth": False}),
+        ("line", {"players": 4, "window": 0.5, "seed": 0}),
+        ("groups", {"players": 4, "groups": 2, "seed": 0}),
+    ],
+)
+def test_what_a_file_leaves_out_is_a_parameter_too(family, parameters):
+    given = {key: parameters[key] for key in list(parameters)[: 1 if family == "random" else 2]}
+    (each,) = sweep_problems([Table("problem", {"family": family} | given)])
+    assert each.parameters == parameters
+    columns = schema([{"parameters": each.parameters}])
+    assert columns["param_seed"] == pl.Int64
 
 
 def test_rates_take_allowed_couples_and_worth():

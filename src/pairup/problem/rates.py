@@ -1,4 +1,4 @@
-"""Acceptance rates: the checks of given rates, and the families of rates for experiments."""
+"""Acceptance rates: the checks of what is given."""
 
 from __future__ import annotations
 
@@ -9,62 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairup.checks import check_number, checked_integer, checked_list
+from pairup.checks import checked_integer, checked_list, checked_symmetric
 from pairup.errors import ProblemError
 
 Floats = NDArray[np.float64]
-
-_DECIMALS = 12  # the families are rounded, so that 3 * 0.1 is the 0.3 that a reader expects
-
-
-def rates_from_zero(pairs: int, gap: float) -> Floats:
-    """Return the rates of couples `gap` apart down to 0, see `Problem.from_zero`."""
-    count = checked_integer("pairs", pairs, ProblemError, minimum=2, advice="try 4")
-    check_number("gap", gap, ProblemError, advice="try 0.1")
-    top = round((count - 1) * gap, _DECIMALS)
-    if not 0 < top <= 1:  # false for NaN as well
-        raise ProblemError(
-            f"(pairs - 1) * gap must lie in (0, 1], got {count - 1} * {gap!r}: "
-            f"take a gap of at most {1 / (count - 1):.4g}"
-        )
-    return _steps(count, 0.0, gap)
-
-
-def rates_around(mean: float, pairs: int, gap: float) -> Floats:
-    """Return the rates of couples `gap` apart around a mean, see `Problem.around`."""
-    count = checked_integer("pairs", pairs, ProblemError, minimum=1, advice="try 4")
-    check_number("mean", mean, ProblemError, advice="try 0.5")
-    check_number("gap", gap, ProblemError, advice="try 0.1")
-    if not 0 <= gap < math.inf:
-        raise ProblemError(f"gap must be a number of at least 0, got {gap!r}: try 0.1")
-    half = round((count - 1) * gap / 2, _DECIMALS)
-    if not round(half - mean, _DECIMALS) <= 0 <= round(1 - half - mean, _DECIMALS):
-        way_out = (
-            f"take a mean in [{half:.4g}, {1 - half:.4g}]"
-            if half <= 0.5
-            else f"take a gap of at most {1 / (count - 1):.4g}"
-        )
-        raise ProblemError(
-            f"all rates must lie in [0, 1], got mean {mean!r} with {count} pairs "
-            f"{gap!r} apart: {way_out}"
-        )
-    return _steps(count, mean - half, gap)
-
-
-def random_rates(players: int, seed: int, law: tuple[float, float]) -> Floats:
-    """Draw rates independently from a Beta law, see `Problem.random`."""
-    count = checked_integer("players", players, ProblemError, minimum=2, advice="try 4")
-    checked_integer("seed", seed, ProblemError, minimum=0)
-    try:
-        first, second = (float(parameter) for parameter in law)
-    except (TypeError, ValueError):
-        first = second = math.nan
-    if not (0 < first < math.inf and 0 < second < math.inf):  # false for NaN as well
-        raise ProblemError(
-            f"both parameters of the Beta law must be positive, got {law!r}: "
-            "(1, 1) is uniform, (2, 5) favours low rates"
-        )
-    return np.random.default_rng(seed).beta(first, second, count)
 
 
 def checked_rates(rates: ArrayLike, what: str = "acceptance rates", minimum: int = 2) -> Floats:
@@ -106,11 +54,7 @@ def checked_couple_rates(rates: ArrayLike) -> Floats:
             f"rates of couples must lie in [0, 1], got {matrix[i, j]} for players {i} and {j}: "
             "give the probability that they play when they are proposed"
         )
-    for i, j in np.argwhere(matrix != matrix.T):
-        raise ProblemError(
-            f"rates of couples must be symmetric, got {matrix[i, j]} for players {i} and {j} but "
-            f"{matrix[j, i]} for {j} and {i}: try (rates + rates.T) / 2"
-        )
+    matrix = checked_symmetric("rates of couples", matrix, ProblemError)
     matrix += 0.0  # -0.0 becomes 0.0, as in `checked_rates`
     matrix.setflags(write=False)
     return matrix
@@ -155,9 +99,3 @@ def _as_numbers(
         shown = text if len(text) <= 60 else f"{text[:57]}..."
         raise ProblemError(f"{rule}, got {shown}: give {example}")
     return np.array(array, dtype=np.float64)
-
-
-def _steps(pairs: int, bottom: float, gap: float) -> Floats:
-    """Return rates `gap` apart down to `bottom`, each twice, rounded to hide float noise."""
-    levels = bottom + np.arange(pairs - 1, -1, -1) * gap
-    return np.repeat(np.clip(np.round(levels, _DECIMALS), 0.0, 1.0), 2)

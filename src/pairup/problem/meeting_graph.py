@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairup.checks import checked_list, is_integer
+from pairup.checks import checked_list, checked_symmetric, is_integer
 from pairup.errors import MatchingError, PairupError
 from pairup.kernels.exact_matching.couple_graph import CoupleGraph, new_couple_graph
 from pairup.kernels.exact_matching.sparse_matching import (
@@ -134,6 +134,19 @@ class MeetingGraph:
         graph.low, graph.high, graph.worth = low[order], high[order], worth[order]
         return graph
 
+    @classmethod
+    def between_sides(cls, columns: NDArray[np.bool_]) -> MeetingGraph:
+        """Make the graph of all couples of a row and a column, of players some of whom are columns.
+
+        Examples
+        --------
+        >>> graph = MeetingGraph.between_sides(np.array([False, True, False]))
+        >>> graph.low, graph.high
+        (array([0, 1]), array([1, 2]))
+        """
+        row, column = np.meshgrid(np.flatnonzero(~columns), np.flatnonzero(columns), indexing="ij")
+        return cls.of_couples(len(columns), row.ravel(), column.ravel(), np.ones(row.size))
+
     def definition(self) -> dict[str, Any]:
         """Return the allowed couples and their worth as plain JSON values."""
         couples = np.stack([self.low, self.high], axis=1).tolist()
@@ -238,9 +251,5 @@ def _checked_worth(players: int, worth: ArrayLike, error: type[PairupError]) -> 
             f"{rule}, got {table[i, j]} for players {i} and {j}: give 0 for a game that is worth "
             f"nothing, and at most {MAX_WORTH:g}"
         )
-    for i, j in np.argwhere(table != table.T):
-        raise error(
-            f"worth must be symmetric, got {table[i, j]} for players {i} and {j} but "
-            f"{table[j, i]} for {j} and {i}: try (worth + worth.T) / 2"
-        )
+    table = checked_symmetric("worth", table, error)
     return table + 0.0  # -0.0 becomes 0.0: equal graphs must have equal bytes for their hash

@@ -1,38 +1,54 @@
 """Problem: how likely couples are to play, the optimum, the regret.
 
 Long, and in one file because it is one class, whose every constructor and property is documented
-with an example. What a problem asks of its couples is in `pairup.couple_weights`, its gaps are in
-`pairup.gaps`, and its families in `pairup.problem_families`.
+with an example.
 """
 
 from __future__ import annotations
 
 import bisect
+import functools
+import inspect
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self, get_args
+from typing import Any, ParamSpec, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pairup.checks import check_choice, checked_integer, checked_list, is_integer
-from pairup.couple_weights import CoupleWeights, MatrixWeights, ProductWeights, SideWeights
 from pairup.errors import MatchingError, ProblemError
-from pairup.gaps import Gaps
-from pairup.graph_families import side_graph
 from pairup.matching import Matching
-from pairup.meeting_graph import Allowed, MeetingGraph
-from pairup.problem_families import Draws, ProblemFamilies
-from pairup.problem_html import problem_html
-from pairup.rates import Floats, checked_starts
+from pairup.problem import families, gaps
+from pairup.problem.declaration import FAMILIES, Draws, ProblemParts
+from pairup.problem.html import problem_html
+from pairup.problem.meeting_graph import Allowed, MeetingGraph
+from pairup.problem.rates import Floats, checked_starts
+from pairup.problem.weights import CoupleWeights, ProductWeights, SideWeights
 
 _SHOWN = 8  # rates in a repr
+_Parameters = ParamSpec("_Parameters")
+
+
+def _constructor(
+    family: Callable[_Parameters, ProblemParts],
+) -> staticmethod[_Parameters, Problem]:
+    """Turn a family into a constructor with the same parameters."""
+
+    @functools.wraps(family)
+    def build(*args: _Parameters.args, **parameters: _Parameters.kwargs) -> Problem:
+        parts = family(*args, **parameters)
+        return Problem._made(parts, parts.name)
+
+    shown = inspect.signature(family).replace(return_annotation="Problem")
+    vars(build)["__signature__"] = shown  # what help() shows
+    return staticmethod(build)
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Problem(Gaps, ProblemFamilies):
+class Problem:
     """Players who accept a proposed game with fixed probabilities.
 
     Players i and j, proposed to each other, play with probability ``rates[i] * rates[j]``
@@ -96,19 +112,11 @@ class Problem(Gaps, ProblemFamilies):
         allowed: Allowed = None,
         worth: ArrayLike | None = None,
     ) -> None:
-        weights = ProductWeights(rates)
-        self._set(name, (0,), (weights,), _read_graph(weights.players, allowed, worth))
+        self._set(families.rates(rates, allowed, worth), name)
 
-    def _set(
-        self,
-        name: str,
-        starts: tuple[int, ...],
-        weights: tuple[CoupleWeights, ...],
-        graph: MeetingGraph | None,
-        draws: Draws = "independent",
-    ) -> Self:
-        fields = {"name": name, "starts": starts, "_weights": weights, "_graph": graph}
-        for field, value in (fields | {"draws": draws}).items():
+    def _set(self, parts: ProblemParts, name: str) -> Self:
+        fields = {"name": name, "starts": parts.starts, "draws": parts.draws}
+        for field, value in (fields | {"_weights": parts.weights, "_graph": parts.graph}).items():
             object.__setattr__(self, field, value)
         return self
 
@@ -148,9 +156,7 @@ class Problem(Gaps, ProblemFamilies):
         >>> problem.optimum, problem.best_games
         (Matching(0-2; waiting 1), 0.9)
         """
-        weights = MatrixWeights(couple_rates)
-        graph = _read_graph(weights.players, allowed, worth)
-        return cls._made(name, (0,), (weights,), graph)
+        return cls._made(families.matrix(couple_rates, allowed, worth), name)
 
     @classmethod
     def piecewise(
@@ -191,7 +197,7 @@ class Problem(Gaps, ProblemFamilies):
                 "give all pieces the same"
             )
         weights = tuple(piece._only_weights for piece in pieces)
-        return cls._made(name, first, weights, pieces[0]._graph, pieces[0].draws)
+        return cls._made(ProblemParts(weights, pieces[0]._graph, first, pieces[0].draws), name)
 
     @classmethod
     def two_sided(
@@ -231,19 +237,44 @@ class Problem(Gaps, ProblemFamilies):
         >>> problem.sides
         (3, 2)
         """
-        check_choice("draws", draws, get_args(Draws), ProblemError)
-        return cls._made(name, (0,), (SideWeights(rows, columns),), None, draws)
+        return cls._made(families.two_sided(rows, columns, draws), name)
 
     @classmethod
-    def _made(
-        cls,
-        name: str,
-        starts: tuple[int, ...],
-        weights: tuple[CoupleWeights, ...],
-        graph: MeetingGraph | None,
-        draws: Draws = "independent",
-    ) -> Self:
-        return cls.__new__(cls)._set(name, starts, weights, graph, draws)
+    def from_family(cls, family: str, **parameters: Any) -> Problem:
+        """Build a problem of a family, by its name and its parameters.
+
+        `pairup problems` lists the families, which are described in docs/reference/families.md.
+
+        Raises
+        ------
+        ProblemError
+            No family is called so, or a parameter is out of its range.
+
+        Examples
+        --------
+        >>> Problem.from_family("around", mean=0.5, pairs=3, gap=0.1).rates
+        array([0.6, 0.6, 0.5, 0.5, 0.4, 0.4])
+        """
+        check_choice("family", family, FAMILIES, ProblemError)
+        parts = FAMILIES[family].build(**parameters)
+        return cls._made(parts, parts.name)
+
+    # Families with a constructor of their own.
+    from_zero = _constructor(families.from_zero)
+    around = _constructor(families.around)
+    random = _constructor(families.random)
+    click_model = _constructor(families.click_model)
+    random_graph = _constructor(families.random_graph)
+    line = _constructor(families.line)
+    groups = _constructor(families.groups)
+
+    @classmethod
+    def _made(cls, parts: ProblemParts, name: str) -> Self:
+        return cls.__new__(cls)._set(parts, name)
+
+    @property
+    def _parts(self) -> ProblemParts:
+        return ProblemParts(self._weights, self._graph, self.starts, self.draws)
 
     def renamed(self, name: str) -> Problem:
         """Return the same problem under another name.
@@ -253,7 +284,7 @@ class Problem(Gaps, ProblemFamilies):
         >>> Problem([1, 0.25]).renamed("mine")
         Problem([1.0, 0.25], name='mine')
         """
-        return self._made(name, self.starts, self._weights, self._graph, self.draws)
+        return self._made(self._parts, name)
 
     def at(self, round: int) -> Problem:
         """Return the problem as it is after so many rounds: itself, unless its rates change.
@@ -278,8 +309,10 @@ class Problem(Gaps, ProblemFamilies):
             return (self,)
         named = (f"{self.name} from round {start}".strip() for start in self.starts)
         parts = zip(named, self._weights, strict=True)
-        alike = self._graph, self.draws
-        return tuple(self._made(name, (0,), (weights,), *alike) for name, weights in parts)
+        return tuple(
+            self._made(self._parts._replace(weights=(weights,), starts=(0,)), name)
+            for name, weights in parts
+        )
 
     @property
     def players(self) -> int:
@@ -310,7 +343,7 @@ class Problem(Gaps, ProblemFamilies):
         """
         if self.sides is None:
             return self._graph
-        return side_graph(np.arange(self.players) >= self.sides[0])
+        return MeetingGraph.between_sides(np.arange(self.players) >= self.sides[0])
 
     @property
     def _rules(self) -> tuple[object, ...]:
@@ -347,15 +380,6 @@ class Problem(Gaps, ProblemFamilies):
                 f"their players' rates, got {self!r}: ask for couple_rates"
             )
         return weights.given
-
-    @property
-    def _ranked_rates(self) -> Floats:
-        if self._graph is not None or self.sides is not None:
-            raise ProblemError(
-                "gaps need a problem in which all couples may meet and every game is worth 1, got "
-                f"{self!r}: ask for regret(matching)"
-            )
-        return self.rates
 
     @cached_property
     def couple_rates(self) -> Floats:
@@ -468,6 +492,90 @@ class Problem(Gaps, ProblemFamilies):
         # Each product is rounded, so a matching as good as the optimum may seem better by one bit.
         return max(0.0, self.best_games - self.games(matching))
 
+    @property
+    def _ranked_rates(self) -> Floats:
+        if self._graph is not None or self.sides is not None:
+            raise ProblemError(
+                "gaps need a problem in which all couples may meet and every game is worth 1, got "
+                f"{self!r}: ask for regret(matching)"
+            )
+        return self.rates
+
+    @cached_property
+    def strict_order(self) -> bool:
+        """Whether each couple of the optimum beats the next one strictly (Assumption 1).
+
+        The worst rate of a couple must exceed the best rate of the next couple; for odd n, the
+        rate of the player who waits as well. It holds if and only if every neighbour gap is
+        positive, and the optimum is then unique.
+
+        Examples
+        --------
+        >>> Problem([0.9, 0.3, 0.3, 0.1]).strict_order
+        False
+        """
+        return gaps.in_strict_order(self._ranked_rates)
+
+    @cached_property
+    def neighbour_gaps(self) -> Floats:
+        """Regret of each neighbour of the optimum (the Delta_a of Theorem 1).
+
+        For the successive couples {i, i'} and {j, j'} of the optimum, rates i >= i' >= j >= j', in
+        this order: swapping i with j gives {j, i'}, {i, j'} and loses (i - j)(i' - j'); swapping i
+        with j' gives {j', i'}, {i, j} and loses (i - j')(i' - j), which is never more.
+
+        Returns
+        -------
+        ndarray of float64, shape (2 * ceil(n / 2) - 2,)
+            Two for each two successive couples, the best couples first; read-only. That is the
+            paper's 2L - 2 if n is even. If n is odd there are 2L, because the last couple is the
+            waiting player with the phantom, and a swap with it makes another player wait. Empty
+            for two players.
+
+        Examples
+        --------
+        >>> Problem([1.0, 0.75, 0.5, 0.25]).neighbour_gaps
+        array([0.25 , 0.1875])
+        """
+        return gaps.neighbour_gaps(self._ranked_rates)
+
+    @property
+    def gap(self) -> float:
+        """Least regret of a neighbour of the optimum (the paper's Delta).
+
+        Infinite for two players, who have only one matching; 0 if `strict_order` fails.
+        """
+        return float(self.neighbour_gaps.min(initial=math.inf))
+
+    @cached_property
+    def player_gaps(self) -> Floats:
+        """Least gap that comparing players must resolve, for each neighbour of the optimum.
+
+        Theorem 2 writes i(i' - j') with primes that do not agree. Read it from the criterion: the
+        neighbour {j, i'}, {i, j'} is explored while one of the couples {i, j'} and {j, i'} may
+        still be better than the leader's {i, i'}. Their true gaps are i(i' - j') and i'(i - j);
+        both couples are played together, so the smaller gap decides how often.
+
+        The array has min(i(i' - j'), i'(i - j)) for each neighbour, in the order of
+        `neighbour_gaps`; it is read-only. A couple with the phantom is never the smaller one.
+
+        Examples
+        --------
+        >>> Problem([1.0, 0.75, 0.5, 0.25]).player_gaps
+        array([0.375, 0.25 ])
+        """
+        return gaps.player_gaps(self._ranked_rates)
+
+    @property
+    def player_gap(self) -> float:
+        """Least gap that comparing players must resolve (the paper's Delta-tilde).
+
+        The smallest of `player_gaps`. Their comparisons are the four ways to label i, i' and
+        j, j' in i(i' - j'), so that this is the minimum of Theorem 2 over all labellings. It is
+        never less than `gap`; infinite for two players.
+        """
+        return float(self.player_gaps.min(initial=math.inf))
+
     def definition(self) -> dict[str, Any]:
         """Return all but the name as plain JSON values; `from_definition` turns them back.
 
@@ -500,7 +608,7 @@ class Problem(Gaps, ProblemFamilies):
         if "allowed" not in definition:
             return problem
         graph = MeetingGraph.from_definition(problem.players, definition)
-        return cls._made(name, problem.starts, problem._weights, graph)
+        return cls._made(problem._parts._replace(graph=graph), name)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Problem):
@@ -515,7 +623,7 @@ class Problem(Gaps, ProblemFamilies):
         return hash((self.starts, self._rules, *given))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return self._made, (self.name, self.starts, self._weights, self._graph, self.draws)
+        return self._made, (self._parts, self.name)
 
     def __repr__(self) -> str:
         name = f", name={self.name!r}" if self.name else ""
@@ -538,11 +646,3 @@ class Problem(Gaps, ProblemFamilies):
 def _shown(rates: Floats) -> str:
     shown = ", ".join(str(rate) for rate in rates[:_SHOWN].tolist())
     return shown + (f", ... {len(rates)} players" if len(rates) > _SHOWN else "")
-
-
-def _read_graph(players: int, allowed: Allowed, worth: ArrayLike | None) -> MeetingGraph | None:
-    """Read who may meet and what games are worth; None if all may and every game is worth 1."""
-    if allowed is None and worth is None:
-        return None
-    graph = MeetingGraph(players, allowed, worth, ProblemError)
-    return None if graph.is_plain else graph

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pairup import Matching, MatchingError, Problem, ProblemError, bounds
-from pairup.meeting_graph import MeetingGraph
+from pairup.problem.meeting_graph import MeetingGraph
 from tests.support.twins.matching import matchings
 
 
@@ -109,17 +109,6 @@ def test_pieces_share_the_allowed_couples():
         Problem.piecewise([0, 5], [Problem([0.1, 0.9, 0.5], allowed=graph), [0.1, 0.2, 0.3]])
 
 
-def test_families_of_graphs():
-    line = Problem.line(30, 0.1, seed=5)
-    assert 0.0 <= line.graph.worth.min() <= line.graph.worth.max() <= 1.0
-    assert 0.05 < len(line.graph.low) / 435 < 0.4
-    groups = Problem.groups(7, 3)
-    assert np.all(groups.graph.low % 3 == groups.graph.high % 3)
-    half = Problem.random_graph(60, 0.5, seed=2)
-    assert len(half.graph.low) / 1770 == pytest.approx(0.5, abs=0.06)
-    assert np.array_equal(half.rates, Problem.random_graph(60, 0.1, seed=2).rates)
-
-
 def test_gaps_and_the_limit_need_the_complete_graph():
     problem = Problem([0.9, 0.7, 0.5], allowed=[(0, 1), (1, 2)])
     with pytest.raises(ProblemError, match="all couples may meet"):
@@ -176,22 +165,6 @@ RATES = [0.5, 0.4, 0.3]
 def test_bad_rules_are_refused(rules, message):
     with pytest.raises(ProblemError, match=message):
         Problem(RATES, **rules)
-
-
-@pytest.mark.parametrize(
-    ("family", "arguments", "message"),
-    [
-        ("random_graph", (6, 1.5), "density must lie in"),
-        ("random_graph", (6, "a"), "density must be a number"),
-        ("random_graph", (1, 0.5), "players must be an integer of at least 2"),
-        ("random_graph", (6, 0.5, -1), "seed must be an integer of at least 0"),
-        ("line", (6, 0.0), "window must be a positive number"),
-        ("groups", (6, 0), "groups must be an integer of at least 1"),
-    ],
-)
-def test_bad_families_are_refused(family, arguments, message):
-    with pytest.raises(ProblemError, match=message):
-        getattr(Problem, family)(*arguments)
 
 
 def test_a_couple_of_one_player_is_refused():

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from pairup.best_matching import best_matching
 from pairup.errors import MatchingError
 from pairup.matching import Matching
-from pairup.rates import Floats, checked_couple_rates, checked_rates
+from pairup.problem.rates import Floats, checked_couple_rates, checked_rates
 
 Couples = NDArray[np.intp]  # a row of two players for each couple
 
