@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 PORT ?= 8000
+DEMO ?= build/serve-demo
 
 # Without bytecode on disk each of the many processes that tests start would compile all modules.
 unexport PYTHONDONTWRITEBYTECODE
@@ -51,16 +52,23 @@ format: $(READY)  ## fix the style where a tool can
 demo: $(READY)  ## reproduce the paper at a small size; the report goes to build/demo
 	$(BIN)/pairup reproduce --quick --out build/demo
 
-# The service is a child of this shell, which stops it however the players end.
+# Both are children of this shell, which waits: a command in the foreground would keep it from
+# noticing a signal. Make sends SIGTERM on to this shell alone, and a terminal Ctrl-C to all, which
+# children in the background ignore. However the players end, the service is stopped after them.
 serve-demo: $(READY)  ## serve a pool of simulated players until Ctrl-C, with a page to watch
-	@mkdir -p build
+	@mkdir -p $(dir $(DEMO))
 	@$(BIN)/python -c 'import socket; socket.create_server(("127.0.0.1", $(PORT))).close()' 2>/dev/null \
 		|| { echo "port $(PORT) is taken: PORT=8001 make serve-demo"; exit 1; }
-	@$(BIN)/pairup serve --port $(PORT) --database build/serve-demo.db >build/serve-demo.log 2>&1 & \
-	server=$$!; trap 'kill $$server 2>/dev/null; wait $$server' EXIT; trap : INT TERM; \
+	@stopped= players=; trap 'stopped=yes; kill $$players 2>/dev/null' INT TERM; \
+	$(BIN)/pairup serve --port $(PORT) --database $(DEMO).db >$(DEMO).log 2>&1 & server=$$!; \
 	$(BIN)/pairup simulate-players --url http://localhost:$(PORT) --wait 300 --pace 0.8 --game 0.3 \
-		--distribution beta:0.7,0.7 --churn 0.002 \
-		|| { tail -n 3 build/serve-demo.log; exit 1; }
+		--distribution beta:0.7,0.7 --churn 0.002 & players=$$!; \
+	[ -z "$$stopped" ] || kill $$players; \
+	wait $$players; status=$$?; \
+	[ -z "$$stopped" ] || { wait $$players; status=0; }; \
+	[ $$status = 0 ] || tail -n 3 $(DEMO).log; \
+	kill $$server 2>/dev/null; wait $$server; \
+	exit $$status
 
 docs: $(READY)  ## generate the reference, run the notebooks and build the site in build/site
 	$(BIN)/python -m scripts.reference

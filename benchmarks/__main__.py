@@ -26,6 +26,7 @@ SUBJECTS = (
     "learner",
     "storage",
     "service",
+    "door",
     "pool_sizes",
     "pool_logs",
 )

@@ -27,7 +27,8 @@ def served(make_client=Client):
         command = [sys.executable, "-m", "pairup", "serve"]
         process = subprocess.Popen(command, env=os.environ | settings)
         try:
-            with make_client(f"http://localhost:{port}", patience=Patience(tries=40)) as client:
+            patience = Patience(tries=100, max_wait_s=300)  # what is not compiled yet takes minutes
+            with make_client(f"http://localhost:{port}", patience=patience) as client:
                 client.ready()
                 yield client
         finally:

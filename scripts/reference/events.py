@@ -3,6 +3,7 @@
 import dataclasses
 import inspect
 import re
+from collections.abc import Sequence
 from typing import get_args
 
 from typing_extensions import TypeAliasType
@@ -22,15 +23,25 @@ a body of its `kind` and `body` in the log. Why the log holds all of this:
 [design of the service](../explanation/service-design.md).
 
 """
+_TYPES = (  # as they are shown; the log itself has numbers
+    ("`Player`", "name of a player, or `erased:` and a number if the name was erased"),
+    ("`Matching`", "id of a matching"),
+    ("`Game`", "id of a game"),
+    ("`Answers`", "list of two `Answer`, in the order of the game's players; null: not known"),
+)
 
 
 def page() -> str:
     """Return the text of the page."""
     sections = [_section(event) for event in events.Event.__subclasses__()]
-    game = (
-        f"## A proposed game\n\n{_fields(events.ProposedGame, events.ProposedGame.__annotations__)}"
-    )
-    return _HEAD + "\n".join([*sections, game, _words()])
+    game = _part("A proposed game", events.ProposedGame, [("`id`", "`Game`", "")])
+    report = _part("A report that was sent", events.SentReport)
+    types = f"## Types\n\n{table(('type', 'what it is'), _TYPES)}"
+    return _HEAD + "\n".join([*sections, game, report, types, _words()])
+
+
+def _part(title: str, of: type, first: Sequence[tuple[str, str, str]] = ()) -> str:
+    return f"## {title}\n\n{_fields(of, list(of.__annotations__), first)}"
 
 
 def _words() -> str:
@@ -48,9 +59,9 @@ def _section(event: type) -> str:
     return f"## `{event.kind}`\n\n{inspect.getdoc(event)}\n\n{body}"
 
 
-def _fields(owner: type, names: list[str]) -> str:
+def _fields(owner: type, names: list[str], first: Sequence[tuple[str, str, str]] = ()) -> str:
     source = inspect.getsource(owner)
-    rows = []
+    rows = list(first)
     for name in names:
         found = re.search(rf"^    {name}: ([^=#\n]+?)(?: = .*?)?(?:  # (.*))?$", source, re.M)
         if not found:

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from pairup.service.api.openapi import describe
+from pairup.service.domain.names import PRINTABLE
 from pairup.service.problem_details import PROBLEM_TYPES
 from scripts.reference.markdown import NOTICE, table
 
@@ -140,6 +141,8 @@ def _limits(schema: Json) -> str:
         "pattern": "`{}`",
     }
     shown = [text.format(_number(schema[key])) for key, text in limits.items() if key in schema]
+    # Nobody would read the pattern, and half of its characters cannot be seen.
+    shown = [each.replace(f"`{PRINTABLE}`", "[visible](settings.md#limits)") for each in shown]
     return f" ({', '.join(shown)})" if shown else ""
 
 

@@ -28,8 +28,9 @@ _FIXED_ROWS = (
     ("name of a pool", "64 lower-case ASCII letters, digits, `-` and `_`"),
     (
         "name of a player or an API key",
-        "128 characters without control characters, line breaks and marks of writing direction; "
-        "it is converted to Unicode's form NFC",
+        "128 characters, none of them invisible, a control or a private character; not `.`, `..` "
+        "or `erased:...`. It is converted to Unicode's form NFC. Joiners and variation selectors "
+        "are invisible: an emoji composed of several, or with a selector of its style, is refused",
     ),
     ("idempotency key", "255 visible ASCII characters"),
     ("`Last-Event-ID`, id of a game, cursor", "32, 64 and 1,024 characters"),

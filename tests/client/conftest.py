@@ -62,19 +62,23 @@ def client(service, make_client):
 
 
 class _Misbehaving(http.server.BaseHTTPRequestHandler):
-    """A service that answers as the test says: with a status, or None to break off."""
+    """A service that answers as the test says: with a status, or None to break off.
+
+    An answer is a status, a text and, where it has any, headers.
+    """
 
     protocol_version = "HTTP/1.1"
 
     def answer(self):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.server.seen.append((self.command, self.headers.get("Idempotency-Key"), body))
-        status, text = self.server.answers.pop(0)
+        status, text, *headers = self.server.answers.pop(0)
         if status is None:
             self.close_connection = True
             return
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(text)))
+        self.send_response_only(status)
+        for name, value in {"Content-Length": len(text), **dict(*headers)}.items():
+            self.send_header(name, str(value))
         self.end_headers()
         self.wfile.write(text)
 

@@ -44,7 +44,19 @@ def test_players_join_are_away_and_leave_whatever_their_names(client, pool):
     assert sorted(each.player for each in client.players(pool)) == sorted(("ann", "bob", ODD_NAME))
     client.leave(pool, ODD_NAME)
     with pytest.raises(RefusedError, match="is not in pool"):
-        client.leave(pool, ODD_NAME)
+        client.player(pool, ODD_NAME)
+    seq = client.pool(pool).seq
+    client.leave(pool, ODD_NAME)  # again, which changes nothing
+    assert client.pool(pool).seq == seq
+
+
+def test_the_name_of_a_player_is_erased(client, pool):
+    client.erase(pool, ODD_NAME)
+    assert sorted(each.player for each in client.players(pool)) == ["ann", "bob"]
+    *_, joined, left, erased = client.events(pool)
+    assert (joined.kind, left.kind, erased.kind) == ("joined", "left", "erased")
+    assert left.body.players == erased.body.players == joined.body.players
+    assert joined.body.players[0].startswith("erased:")
 
 
 def test_pages_are_joined(client, pool):
@@ -79,6 +91,15 @@ def test_couples_kept_apart_are_not_proposed(client, pool):
     assert client.propose(pool, ["ann", "bob"], apart=[("ann", "bob")]).games == []
 
 
+def test_players_who_are_gone_are_skipped_where_that_is_asked_for(client, pool):
+    wanted, apart = ["ann", "bob", "gone"], [("ann", "away")]
+    with pytest.raises(RefusedError, match="'gone' is not in pool"):
+        client.propose(pool, wanted)
+    matching = client.propose(pool, wanted, apart, unknown="skip")
+    assert matching.skipped == ["gone", "away"]
+    assert [sorted(game.players) for game in matching.games] == [["ann", "bob"]]
+
+
 def test_released_games_are_taken_back(client, pool):
     released = client.release(client.propose(pool).id)
     assert [game.state for game in released.games] == ["released"]
@@ -86,7 +107,7 @@ def test_released_games_are_taken_back(client, pool):
 
 def test_each_report_of_a_batch_has_its_result(client, pool):
     (game,) = client.propose(pool).games
-    reports = [NewGameReport(game=id, outcome="played") for id in (game.id, "0" * 24)]
+    reports = [NewGameReport(game=id, outcome="played") for id in (game.id, f"{game.id}0")]
     good, bad = client.report_all(pool, reports).results
     assert good.result == "learnt"
     assert bad.result == "refused"
@@ -97,7 +118,7 @@ def test_events_are_followed_as_they_happen(client, pool):
     seen = client.follow(pool, after=client.pool(pool).seq)
     client.join(pool, "newcomer")
     event = next(seen)
-    assert (event.kind, event.body.player) == ("joined", "newcomer")
+    assert (event.kind, event.body.players) == ("joined", ["newcomer"])
     client.delete_pool(pool)
     assert [each.kind for each in seen] == ["deleted"]
 

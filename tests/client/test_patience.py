@@ -1,6 +1,9 @@
 """When a request is sent again, and what is raised in the end; the service misbehaves."""
 
 import json
+import random
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 
 import pytest
 
@@ -21,12 +24,13 @@ def problem(type, detail=""):
 
 UNAVAILABLE = (503, problem("store-unavailable", "disk"))
 MATCHING = {
-    "id": "0" * 24,
+    "id": f"1-0-{'0' * 16}",
     "pool": "chess",
     "games": [],
     "waiting": [],
     "proposed_at": "2026-01-01T12:00:00.000000Z",
     "expires_at": "2026-01-01T12:01:00.000000Z",
+    "skipped": [],
 }
 PROPOSED = (201, json.dumps(MATCHING).encode())
 
@@ -114,6 +118,93 @@ def test_nobody_there_to_follow(make_client):
 
 
 def test_pauses_double_up_to_the_longest():
-    patience = Patience(pause_s=0.1, max_pause_s=5.0)
+    patience = Patience(pause_s=0.1, max_pause_s=5.0, jitter=lambda: 1.0)
     pauses = [patience.pause_after(attempt) for attempt in (1, 2, 3, 7, 5_000)]
     assert pauses == [0.1, 0.2, 0.4, 5.0, 5.0]
+
+
+def test_pauses_are_random_and_may_be_as_short_as_nothing():
+    patience = Patience(pause_s=1.0, jitter=random.Random(1).random)
+    pauses = [patience.pause_after(2) for _ in range(1_000)]
+    assert 0.0 <= min(pauses) < 0.1
+    assert 1.9 < max(pauses) < 2.0
+    assert 0.9 < sum(pauses) / 1_000 < 1.1
+    assert Patience(pause_s=1.0).pause_after(2) != Patience(pause_s=1.0).pause_after(2)
+
+
+@pytest.fixture
+def slept(monkeypatch):
+    """The pauses that were made, which take no time."""
+    made = []
+
+    async def sleep(seconds):
+        made.append(seconds)
+
+    monkeypatch.setattr("pairup.client.client.time.sleep", made.append)
+    monkeypatch.setattr("pairup.client.client.anyio.sleep", sleep)
+    return made
+
+
+def date(moment):
+    return format_datetime(moment, usegmt=True)
+
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("headers", "least"),
+    [
+        ({}, 0),
+        ({"Retry-After": "7"}, 7),
+        ({"Retry-After": " 7 "}, 7),
+        ({"Retry-After": date(NOW + timedelta(seconds=9)), "Date": date(NOW)}, 9),
+        ({"Retry-After": date(NOW - timedelta(seconds=9)), "Date": date(NOW)}, 0),
+        ({"Retry-After": "Thu, 01 Jan 2026 12:00:09 -0000", "Date": date(NOW)}, 9),
+        ({"Retry-After": "soon"}, 0),
+        ({"Retry-After": "-7"}, 0),
+        ({"Retry-After": "7", "Status": 429}, 7),
+        ({"Retry-After": "7", "Status": 507}, 7),
+    ],
+)
+def test_the_pause_is_as_long_as_the_service_asks_for(
+    misbehaving, make_client, slept, headers, least
+):
+    misbehaving.answers = [(headers.get("Status", 503), problem("not-ready"), headers), OK]
+    with make_client(misbehaving.url, patience=Patience(jitter=lambda: 0.5)) as client:
+        assert client.ready().status == "ok"
+    assert slept == [pytest.approx(least + 0.1)]
+
+
+def test_a_date_is_compared_with_our_clock_where_the_service_has_none(
+    misbehaving, make_client, slept
+):
+    until = datetime.now(UTC) + timedelta(seconds=50)
+    misbehaving.answers = [(503, problem("busy"), {"Retry-After": date(until)}), OK]
+    with make_client(misbehaving.url) as client:
+        assert client.ready().status == "ok"
+    assert 30 < slept[0] < 51
+
+
+def test_a_service_that_asks_for_more_patience_than_there_is_is_not_waited_for(
+    misbehaving, make_client, slept
+):
+    patience = Patience(max_wait_s=20, jitter=lambda: 0.0)
+    misbehaving.answers = [(429, problem("a"), {"Retry-After": str(8)})] * 5
+    with make_client(misbehaving.url, patience=patience) as client, pytest.raises(RefusedError):
+        client.ready()
+    assert slept == [8, 8]  # a third time would be too much
+    misbehaving.answers = [(429, problem("a"), {"Retry-After": "9" * 400})]
+    with make_client(misbehaving.url, patience=patience) as client, pytest.raises(RefusedError):
+        client.ready()
+    assert len(slept) == 2
+
+
+def test_pauses_without_an_answer_are_bounded_too(make_client, slept):
+    patience = Patience(tries=10**9, pause_s=1, max_pause_s=1, max_wait_s=7, jitter=lambda: 1.0)
+    with (
+        make_client(f"http://localhost:{free_port()}", patience=patience) as client,
+        pytest.raises(UnreachableError, match="tried 8 times"),
+    ):
+        client.ready()
+    assert slept == [1.0] * 7

@@ -49,9 +49,11 @@ def test_what_the_service_counts_is_what_the_players_did(client):
     assert min(feedback.late, feedback.repeated, feedback.contradicting) > 0
     cancelled = stats.games.cancelled
     assert min(cancelled.declined, cancelled.timed_out, cancelled.unstated) > 0
-    kinds = {event.kind for event in client.events("all")}
-    assert {"players_joined", "players_left", "players_moved"} <= kinds
+    events = list(client.events("all"))
+    kinds = {event.kind for event in events}
+    assert {"joined", "left", "moved"} <= kinds
     assert {"late", "repeated", "contradicted", "expired"} <= kinds
+    assert max(len(event.body.players) for event in events if event.kind == "joined") > 1
     assert {each.player for each in client.players("all")} == set(crowd.rates)
     # What is learnt is what was reported in time.
     in_time = sum(each.games for each in rounds) - stats.games.expired

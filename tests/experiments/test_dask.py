@@ -1,4 +1,4 @@
-"""A real cluster: a scheduler and two workers, each a process of its own, on this machine."""
+"""A real cluster: a scheduler and two workers of two threads, each a process of its own, here."""
 
 import json
 import os
@@ -26,7 +26,7 @@ class Cluster:
         self.file = folder / "scheduler.json"
         self.processes = []
         self._start("scheduler", "--port", "0")
-        single = ("--no-nanny", "--nthreads", "1", "--memory-limit", "0")
+        single = ("--no-nanny", "--nthreads", "2", "--memory-limit", "0")
         self.workers = {
             name: self._start("worker", *single, "--name", name) for name in ("ann", "bob")
         }

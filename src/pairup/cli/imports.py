@@ -135,7 +135,7 @@ def _client(url: str, key: str | None) -> Iterator[Client]:
         from pairup.client import Client, Patience
     except ModuleNotFoundError as error:
         raise ClientError(str(error)) from None
-    with Client(url, key, Patience(tries=8)) as client:  # outlasts a restart of the service
+    with Client(url, key, Patience(tries=10)) as client:  # outlasts a restart of the service
         yield client
 
 

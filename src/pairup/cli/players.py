@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import signal
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -67,7 +68,7 @@ def simulate_players(  # noqa: PLR0913 - a parameter is an option
 ) -> None:
     """Let simulated players join a service, play, leave, be late and contradict themselves.
 
-    Open the service's address in a browser to watch. Ctrl-C ends it.
+    Open the service's address in a browser to watch. Ctrl-C or SIGTERM ends it.
 
     Example: pairup simulate-players --url http://localhost:8000 --theta 0.9,0.8,0.5,0.3,0.2,0.1
     """
@@ -77,6 +78,7 @@ def simulate_players(  # noqa: PLR0913 - a parameter is an option
     except ModuleNotFoundError as error:
         raise ClientError(str(error)) from None
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     habits = Habits(
         churn=churn,
         late=late,
@@ -86,10 +88,10 @@ def simulate_players(  # noqa: PLR0913 - a parameter is an option
         answers=not outcomes,
     )
     crowd = _crowd(theta, players, distribution, seed)
-    waiting = Patience(tries=1 + round(wait / 0.5), pause_s=0.5, max_pause_s=0.5)
+    waiting = Patience(tries=10**9, pause_s=1.0, max_pause_s=1.0, max_wait_s=wait)
     with Client(url, key, waiting) as first:
         first.ready()
-    with Client(url, key, Patience(tries=8)) as client:  # outlasts a restart of the service
+    with Client(url, key, Patience(tries=10)) as client:  # outlasts a restart of the service
         simulation = Simulation(
             client, pool, crowd, habits, Pace(round_s=pace, game_s=game, lifetime_s=lifetime)
         )

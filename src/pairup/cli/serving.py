@@ -120,9 +120,10 @@ def restore(
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Copy a backup into a new file, or into an empty database of PostgreSQL, and verify it.
+    """Copy a backup into a new file, or into an empty database of PostgreSQL, if it is sound.
 
-    The backup is not changed.
+    The backup is not changed. Exit code 1: something in it differs from its log, and nothing was
+    restored; a copy of the backup can be repaired with `pairup repair`.
 
     Example: pairup restore /backup/pools-2026-11-16.db --database postgresql://pairup@db/pairup
     """
@@ -133,14 +134,18 @@ def restore(
         _print_verdicts(restore_backup(file, read_settings(database=database).database), as_json)
 
 
+_MOMENT = {"formats": ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]}
+
+
 @app.command()
 def archive(
     before: Annotated[
-        datetime,
-        typer.Option(
-            formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"], help="Moment whose past is moved, in UTC."
-        ),
-    ],
+        datetime | None, typer.Option(**_MOMENT, help="Moment whose past is moved, in UTC.")
+    ] = None,
+    drop_before: Annotated[
+        datetime | None,
+        typer.Option(**_MOMENT, help="Moment before which archives are deleted for good, in UTC."),
+    ] = None,
     to: Annotated[
         Path | None,
         typer.Option(
@@ -154,19 +159,60 @@ def archive(
     """Move old events into compressed files, delete records of games closed before, and shrink.
 
     Every pool is verified first, and one that is not sound is left as it is (exit code 1). The
-    service may run meanwhile; while a file of SQLite shrinks, its writers wait.
+    service may run meanwhile; while a file of SQLite shrinks, its writers wait. With --drop-before
+    files are deleted whose events all happened before, and the log begins with a snapshot; files
+    that are gone already are recorded as deleted.
 
     Example: pairup archive --before 2026-01-01 --database pools.db
     """
+    if before is None and drop_before is None:
+        raise typer.BadParameter("give --before, --drop-before or both")
     with serving(), open_store(database) as store:
-        from pairup.service.domain.clock import SECOND
-        from pairup.service.operations.archive import archive as archive_pools
+        from pairup.service.domain.clock import WallClock
+        from pairup.service.operations import archive as archiving
 
-        moment = round(before.replace(tzinfo=UTC).timestamp()) * SECOND
-        rows = [found.as_json() for found in archive_pools(store, moment, to)]
-    print_rows(rows, ("pool", "events", "games", "files", "bytes", "verdict"), as_json)
-    if any(row["verdict"] != "archived" for row in rows):
+        dropped, moved = [], []
+        if drop_before is not None:
+            found = archiving.drop_archives(store, _moment(drop_before), WallClock().now())
+            dropped = [each.as_json() for each in found if each.files]
+        if before is not None:
+            moved = [each.as_json() for each in archiving.archive(store, _moment(before), to)]
+    if drop_before is not None:
+        print_rows(dropped, ("pool", "events", "files", "bytes"), as_json)
+    if before is not None:
+        print_rows(moved, ("pool", "events", "games", "files", "bytes", "verdict"), as_json)
+    if any(row["verdict"] != "archived" for row in moved):
         raise typer.Exit(1)
+
+
+def _moment(date: datetime) -> int:
+    from pairup.service.domain.clock import SECOND
+
+    return round(date.replace(tzinfo=UTC).timestamp()) * SECOND
+
+
+@app.command()
+def erase(
+    player: Annotated[str, typer.Argument(help="Name of the player.")],
+    pool: Annotated[str, typer.Option(help="Pool of the player.")],
+    database: Database = None,
+) -> None:
+    """Erase a player: they leave, what was learnt about them is forgotten, and so is their name.
+
+    The log, its archives and later backups no longer say who it was; earlier backups do. The
+    service may run meanwhile. To erase a name that is not stored changes nothing.
+
+    Example: pairup erase ann --pool chess --database pools.db
+    """
+    with serving(), open_store(database) as store:
+        from pairup.service.operations.settings import read_settings
+        from pairup.service.problem_details import RefusalError
+        from pairup.service.use_cases.service import Service
+
+        try:
+            Service(read_settings(database=database), store).erase_player(pool, player)
+        except RefusalError as refusal:
+            raise ServiceError(str(refusal)) from None
 
 
 @keys_app.command("create")

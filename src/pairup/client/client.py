@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import random
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import anyio
 import httpx
 
 from pairup.client.operations import Operations
-from pairup.client.requests import Listing, Request, Stream, refusal
+from pairup.client.requests import Listing, Request, Stream, asked_wait_s, refusal
 from pairup.errors import ClientError
 
 T = TypeVar("T")
@@ -25,34 +26,64 @@ class UnreachableError(ClientError):
 
 @dataclass(frozen=True)
 class Patience:
-    """Number of tries, and how long each of them and the pauses between them last.
+    """How often a request is sent, and how long the pauses between the tries are.
+
+    A pause has a random length, so that clients who failed together do not return together. It is
+    longer where the service says how long to wait (`Retry-After`). By default a request that gets
+    no answer is sent five times within 3 s, about 1.5 s in the mean.
 
     Attributes
     ----------
     tries : int
         Number of times that a request is sent.
     pause_s : float
-        Seconds of the first pause; each pause is twice as long as the one before.
+        Seconds that the first pause lasts at most; each may be twice as long as the one before.
     timeout_s : float
         Seconds that a try may take to connect, to send or to receive something.
     max_pause_s : float
-        Seconds of the longest pause.
+        Seconds that a pause lasts at most, beyond what the service asked for.
+    max_wait_s : float
+        Seconds that all pauses of a request may last together. A service that asks for more is not
+        waited for.
+    jitter : callable
+        Returns a random share of the longest pause, from 0 to 1.
 
     Examples
     --------
-    >>> patience = Patience(tries=4, pause_s=0.1, max_pause_s=0.3)
+    >>> patience = Patience(tries=4, pause_s=0.1, max_pause_s=0.3, jitter=lambda: 1.0)
     >>> [patience.pause_after(attempt) for attempt in (1, 2, 3)]
     [0.1, 0.2, 0.3]
+    >>> patience.pause_after(1, asked_s=2.0)
+    2.1
     """
 
     tries: int = 5
-    pause_s: float = 0.1
+    pause_s: float = 0.2
     timeout_s: float = 30.0
     max_pause_s: float = 5.0
+    max_wait_s: float = 60.0
+    jitter: Callable[[], float] = field(default=random.random, repr=False, compare=False)
 
-    def pause_after(self, attempt: int) -> float:
+    def pause_after(self, attempt: int, asked_s: float = 0.0) -> float:
         """Return the seconds to wait after a failed attempt; the first is attempt 1."""
-        return min(self.pause_s * 2.0 ** min(attempt - 1, 32), self.max_pause_s)
+        longest = min(self.pause_s * 2.0 ** min(attempt - 1, 32), self.max_pause_s)
+        return asked_s + longest * self.jitter()
+
+
+class _Tries:
+    """The tries of one request, until patience ends."""
+
+    def __init__(self, patience: Patience) -> None:
+        self._patience, self._waited_s, self.number = patience, 0.0, 1
+
+    def pause(self, asked_s: float = 0.0) -> float | None:
+        """Return the seconds to wait before the next try, None if there is none."""
+        pause = self._patience.pause_after(self.number, asked_s)
+        too_long = self._waited_s + pause > self._patience.max_wait_s
+        if too_long or self.number >= self._patience.tries:
+            return None
+        self._waited_s, self.number = self._waited_s + pause, self.number + 1
+        return pause
 
 
 class _BaseClient(Operations, Generic[Http]):
@@ -71,11 +102,14 @@ class _BaseClient(Operations, Generic[Http]):
             trust_env=False,
         )
 
-    def _should_retry(self, response: httpx.Response, attempt: int) -> bool:
-        """Whether to send again: a service in trouble, a limit of rates or a lost race may pass."""
+    def _pause(self, response: httpx.Response, tries: _Tries) -> float | None:
+        """Return the seconds until it is sent again, None where that would not help.
+
+        A service in trouble, a limit of rates or a lost race may pass.
+        """
         busy = response.status_code == 409 and b'"/problems/busy"' in response.content
         passing = response.status_code in (429, 503, 507) or busy
-        return passing and attempt < self._patience.tries
+        return tries.pause(asked_wait_s(response)) if passing else None
 
     def _unreachable(self, error: httpx.RequestError, tries: int = 1) -> UnreachableError:
         why = str(error) or type(error).__name__
@@ -90,8 +124,8 @@ class Client(_BaseClient[httpx.Client]):
     """A service, seen from Python: one method for each resource.
 
     A request that gets no answer, or finds the service unavailable for the moment, is sent again
-    a few times with growing pauses. That is safe: a POST carries an idempotency key. Answers are
-    the schemas of the service. Threads may share a client.
+    a few times with growing pauses, as `Patience` says. That is safe: a POST carries an idempotency
+    key. Answers are the schemas of the service. Threads may share a client.
 
     Parameters
     ----------
@@ -100,7 +134,7 @@ class Client(_BaseClient[httpx.Client]):
     key : str or None
         API key, where the service needs one.
     patience : Patience
-        Number of times that a request is sent before it counts as lost.
+        Number of times that a request is sent before it counts as lost, and the pauses between.
 
     Raises
     ------
@@ -130,17 +164,18 @@ class Client(_BaseClient[httpx.Client]):
 
     def send(self, request: Request[T]) -> T:
         """Send a request until it is answered; return the answer or raise the refusal."""
-        sent, attempt = request.build(self._http), 1
+        sent, tries = request.build(self._http), _Tries(self._patience)
         while True:
             try:
                 response = self._http.send(sent)
-                if not self._should_retry(response, attempt):
-                    return request.read(response, attempt)
+                pause = self._pause(response, tries)
+                if pause is None:
+                    return request.read(response, tries.number)
             except httpx.RequestError as error:
-                if attempt >= self._patience.tries:
-                    raise self._unreachable(error, attempt) from error
-            time.sleep(self._patience.pause_after(attempt))
-            attempt += 1
+                pause = tries.pause()
+                if pause is None:
+                    raise self._unreachable(error, tries.number) from error
+            time.sleep(pause)
 
     def pages(self, listing: Listing[T]) -> Iterator[T]:
         """Yield the items of a list, page after page."""
@@ -196,17 +231,18 @@ class AsyncClient(_BaseClient[httpx.AsyncClient]):
 
     async def send(self, request: Request[T]) -> T:
         """Send a request until it is answered; return the answer or raise the refusal."""
-        sent, attempt = request.build(self._http), 1
+        sent, tries = request.build(self._http), _Tries(self._patience)
         while True:
             try:
                 response = await self._http.send(sent)
-                if not self._should_retry(response, attempt):
-                    return request.read(response, attempt)
+                pause = self._pause(response, tries)
+                if pause is None:
+                    return request.read(response, tries.number)
             except httpx.RequestError as error:
-                if attempt >= self._patience.tries:
-                    raise self._unreachable(error, attempt) from error
-            await anyio.sleep(self._patience.pause_after(attempt))
-            attempt += 1
+                pause = tries.pause()
+                if pause is None:
+                    raise self._unreachable(error, tries.number) from error
+            await anyio.sleep(pause)
 
     async def pages(self, listing: Listing[T]) -> AsyncIterator[T]:
         """Yield the items of a list, page after page."""

@@ -13,6 +13,7 @@ from pairup.service.api.schemas.games import (
     GameView,
     MatchingView,
     NewGameReport,
+    ProposalView,
     ReceiptBatch,
     ReceiptView,
 )
@@ -27,7 +28,14 @@ from pairup.service.api.schemas.pools import (
     PoolView,
 )
 from pairup.service.api.schemas.problems import HealthView
-from pairup.service.domain.states import Answer, BatchWish, Outcome, PlayerStatus, PlayerWish
+from pairup.service.domain.states import (
+    Answer,
+    BatchWish,
+    Outcome,
+    PlayerStatus,
+    PlayerWish,
+    UnknownPlayers,
+)
 
 if TYPE_CHECKING:
     from pairup.client.client import AsyncClient, Client
@@ -131,6 +139,12 @@ class Operations:
         return Request("DELETE", _path("pools", pool, "players", player), type(None), query=query)
 
     @operation
+    def erase(self, pool: str, player: str) -> Request[None]:
+        """Let a player leave, forget what was learnt about them, and erase their name."""
+        path, query = _path("pools", pool, "players", player), {"erase": "true"}
+        return Request("DELETE", path, type(None), query=query)
+
+    @operation
     def put_players(self, pool: str, wishes: Mapping[str, BatchWish]) -> Request[PlayerResults]:
         """Let several players join, wait, be away or leave; each has its result, in order."""
         players = [{"player": player, "status": status} for player, status in wishes.items()]
@@ -152,13 +166,21 @@ class Operations:
 
     @operation
     def propose(
-        self, pool: str, available: Iterable[str] | None = None, apart: Iterable[Iterable[str]] = ()
-    ) -> Request[MatchingView]:
-        """Ask for the next games, of all players who wait or of those who are available."""
-        body: dict[str, object] = {"apart": [list(couple) for couple in apart]}
+        self,
+        pool: str,
+        available: Iterable[str] | None = None,
+        apart: Iterable[Iterable[str]] = (),
+        unknown: UnknownPlayers = "refuse",
+    ) -> Request[ProposalView]:
+        """Ask for the next games, of all players who wait or of those who are available.
+
+        Players who are gone are refused, or skipped: `skipped` of the answer names them.
+        """
+        couples = [list(couple) for couple in apart]
+        body: dict[str, object] = {"apart": couples, "unknown": unknown}
         if available is not None:
             body["available"] = list(available)
-        return Request("POST", _path("pools", pool, "matchings"), MatchingView, body)
+        return Request("POST", _path("pools", pool, "matchings"), ProposalView, body)
 
     @operation
     def matching(self, matching: str) -> Request[MatchingView]:

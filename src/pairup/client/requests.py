@@ -5,6 +5,8 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Any, Generic, TypeVar, cast
 
@@ -135,6 +137,33 @@ class Stream(Generic[T]):
 @cache
 def _reader(answer: Any) -> TypeAdapter[Any]:
     return TypeAdapter(answer)
+
+
+def asked_wait_s(response: httpx.Response) -> float:
+    """Return the seconds after which the service asks to be asked again (`Retry-After`), or 0.
+
+    It is a number of seconds or a date, which is compared with the date of the service's own clock.
+
+    Examples
+    --------
+    >>> asked_wait_s(httpx.Response(429, headers={"Retry-After": "7"}))
+    7.0
+    """
+    asked = response.headers.get("retry-after", "").strip()
+    if asked.isascii() and asked.isdigit():
+        return float(asked)
+    until, now = _moment(asked), _moment(response.headers.get("date", ""))
+    if until is None:
+        return 0.0
+    return max(0.0, (until - (now or datetime.now(UTC))).total_seconds())
+
+
+def _moment(date: str) -> datetime | None:
+    try:
+        found = parsedate_to_datetime(date)
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def refusal(response: httpx.Response) -> RefusedError:

@@ -177,11 +177,9 @@ def _round_cost(policy: Policy, problem: Problem) -> float:
     return policy.nominal_cost() * problem.players * 1e-9
 
 
-@functools.cache
 def code_digest() -> str:
     """Return a digest of what the sources compute that determine the numbers."""
-    root = Path(__file__).parents[1]
-    return computation_digest(root, [path for each in _SOURCES for path in root.glob(each)])
+    return computation_digest(Path(__file__).parents[1], *_SOURCES)
 
 
 def _foreign_digest(policy_class: type[Policy]) -> str:

@@ -53,7 +53,7 @@ def create_app(
 
 def store_of(settings: Settings) -> Store:
     """Open the database of the settings."""
-    return Store(settings.database, min_free_bytes=settings.min_free_bytes)
+    return Store(settings.database, min_free_bytes=settings.min_free_bytes, wait_s=settings.wait_s)
 
 
 def from_environment() -> FastAPI:
@@ -143,6 +143,7 @@ def _sweep(service: Service, stopping: threading.Event) -> None:
             if waited >= _FORGET_EVERY_S:
                 waited = 0.0
                 service.forget_answers()
+            service.store.probe()
             service.expire_games()
             if (measured := measured + service.settings.sweep_s) >= _MEASURE_EVERY_S:
                 measured = 0.0

@@ -41,6 +41,7 @@ class Connection(H11Protocol):
         self._limit = ""  # the setting that limits the time for what is on its way
         self._deadline: asyncio.TimerHandle | None = None
         self._reading_deadline: asyncio.TimerHandle | None = None
+        self._unwanted = 0  # bytes of a body that came after its answer
 
     @property
     def max_connections(self) -> int:
@@ -92,6 +93,19 @@ class Connection(H11Protocol):
         """Begin to wait for the next request."""
         self.waiting_since = self.loop.time()
         super().on_response_complete()
+        self._unwanted = 0
+
+    def data_received(self, data: bytes) -> None:
+        """Take in what has arrived; of a body that is not wanted no more than of another.
+
+        Closing at once would lose the answer to a client that is still sending.
+        """
+        answered = self.cycle if self.cycle is not None and self.cycle.response_complete else None
+        super().data_received(data)
+        if self.cycle is answered and self.conn.their_state is h11.SEND_BODY:
+            self._unwanted += len(data)
+            if self._unwanted > self._settings.max_body_bytes:
+                self.transport.abort()
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is not HTTP, or too long for a request."""

@@ -63,7 +63,7 @@ _TYPES = (
     ("pool-busy", 503, "Too many requests are waiting for the pool"),
     ("too-much-at-once", 503, "Too many bytes are being sent at once"),
     ("too-many-streams", 503, "Too many streams of events are open"),
-    ("not-ready", 503, "The service is starting or stopping"),
+    ("not-ready", 503, "The service is starting, stopping or unable to store anything"),
     ("store-unavailable", 503, "The database cannot be used now"),
     ("store-damaged", 503, "The database is damaged"),
     ("store-full", 507, "The disk of the database is full"),

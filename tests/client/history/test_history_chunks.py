@@ -82,7 +82,7 @@ def test_a_file_with_a_byte_order_mark_and_other_columns_is_read(tmp_path):
         ('"ann"x,bob,,,1', "it is not CSV"),
         (f"{'a' * 129},bob,,,1", "a name has 1 to 128 characters, not 129"),
         (f"{'a' * 200_000},bob,,,1", "it is not CSV, field larger than field limit"),
-        ("a\x07b,bob,,,1", "a name has no control characters"),
+        ("a\x07b,bob,,,1", "a name has no invisible or control characters like U+0007"),
         (" ann,bob,,,1", "neither begins nor ends with a blank"),
         (b"\xff,bob,,,1", "player_a is not UTF-8"),
     ],

@@ -45,7 +45,7 @@ class Evening:
 
 def log_of(api):
     with api.service.store.reading() as transaction:
-        return list(transaction.events(api.service.pool_id("chess")))
+        return list(transaction.events(api.service.pool_number("chess")))
 
 
 def test_a_proposal_tells_what_other_pairings_would_give(lone):
@@ -57,8 +57,9 @@ def test_a_proposal_tells_what_other_pairings_would_give(lone):
     rates = [each["rate"] for each in players]
     event = log_of(lone)[-1].event
     couples = [one * other for one, other in itertools.combinations(rates, 2)]
-    assert event.random == pytest.approx(sum(couples) / 10)
-    assert event.best == pytest.approx((rates[0] * rates[1] + rates[2] * rates[3]) / 2)
+    best = (rates[0] * rates[1] + rates[2] * rates[3]) / 2
+    assert event.random == pytest.approx(sum(couples) / 10, abs=1e-6)  # stored in six decimals
+    assert event.best == pytest.approx(best, abs=1e-6)
     assert 0 < event.random_deviation < 0.3
 
 
@@ -67,12 +68,14 @@ def test_the_course_sums_up_what_the_log_tells(lone):
     evening.come("p", [0.9, 0.7, 0.5, 0.3])
     stats = evening.play(100)
     told, rows = {}, []
-    for _, _, event in log_of(lone):
+    for recorded in log_of(lone):
+        event = recorded.event
         if event.kind == "proposed":
-            told |= {each["id"]: (event, each["explores"]) for each in event.games}
-        if event.kind == "games_decided":
+            games = enumerate(event.games)
+            told |= {(event.matching, place): (event, each["explores"]) for place, each in games}
+        if event.kind == "decided":
             for game, played in zip(event.games, event.played, strict=True):
-                proposed, explores = told[game]
+                proposed, explores = told[tuple(game)]
                 rows.append((played, explores, proposed.random, proposed.best))
     buckets = stats["course"]["buckets"]
     assert stats["course"]["width"] == 2

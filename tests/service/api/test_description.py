@@ -184,10 +184,10 @@ def test_an_event_of_a_kind_from_a_newer_version_is_shown(tmp_path):
         client.join("chess", "ann")
         with closing(Store(database)) as store, store.writing() as transaction:
             row = transaction.pool_named("chess")
-            recorded = Recorded(row.seq + 1, row.created_at, Promoted("ann", 1))
-            transaction.append(row.id, [recorded])
+            recorded = Recorded.of(row.seq + 1, row.created_at, Promoted("ann", 1))
+            transaction.append(row.number, [recorded], row.head)
         *_, joined, promoted = client.events("chess")
-        assert (joined.kind, joined.body.player, joined.at.tzname()) == ("joined", "ann", "UTC")
+        assert (joined.kind, joined.body.players, joined.at.tzname()) == ("joined", ["ann"], "UTC")
         assert (promoted.seq, promoted.kind) == (row.seq + 1, "unknown")
         assert promoted.body.kind == "promoted"
         assert promoted.body.body == {"player": "ann", "rank": 1}

@@ -1,6 +1,7 @@
 """API keys: who may do what in which pool."""
 
 import threading
+import time
 
 import pytest
 
@@ -26,7 +27,7 @@ def bearer(api, *scopes):
 
 
 def test_without_a_key_nothing_is_told(guarded):
-    for path in ("/v1/pools", "/v1/pools/chess", f"/v1/games/{'0' * 24}"):
+    for path in ("/v1/pools", "/v1/pools/chess", f"/v1/games/1-0-{'0' * 16}-0"):
         answer = guarded("GET", path, 401)
         assert answer.headers["www-authenticate"] == "Bearer"
         assert answer.json()["type"] == "/problems/key-needed"
@@ -92,7 +93,14 @@ def test_a_stream_ends_when_its_key_is_revoked(guarded, monkeypatch):
     monkeypatch.setattr(insight, "_CHECK_S", 0.05)
     guarded("POST", "/v1/pools", 201, json={"name": "chess"}, headers=bearer(guarded, "*:admin"))
     id, key = api_keys.create(guarded.service.store, "test", {"chess": "read"}, 0)
-    revoking = threading.Timer(0.2, api_keys.revoke, (guarded.service.store, id, 1))
+
+    def revoke():
+        while not guarded.app.state.open_streams:
+            time.sleep(0.02)
+        time.sleep(0.2)
+        api_keys.revoke(guarded.service.store, id, 1)
+
+    revoking = threading.Thread(target=revoke)
     revoking.start()
     headers = {"Authorization": f"Bearer {key}"}
     stream = guarded("GET", "/v1/pools/chess/events/stream", 200, headers=headers)  # until it ends

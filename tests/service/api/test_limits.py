@@ -165,5 +165,5 @@ def test_headers_and_addresses_are_bounded(lone):
 )
 def test_json_that_is_deep_long_or_broken_is_a_problem(lone, body):
     answer = lone("POST", "/v1/pools", content=body, headers={"Content-Type": "application/json"})
-    assert problem(answer) in ((422, "invalid-request"), (400, "malformed-request"))
+    assert problem(answer) in ((422, "invalid-request"), (413, "too-large"))
     assert len(answer.content) < 20_000

@@ -32,8 +32,10 @@ def assert_problem(answer, status, slug):
         ("GET", "/v1/pools/nix", None, 404, "no-such-pool"),
         ("PUT", "/v1/pools/nix/players/a", {}, 404, "no-such-pool"),
         ("GET", "/v1/pools/chess/players/x", None, 404, "no-such-player"),
-        ("GET", f"/v1/matchings/{'0' * 24}", None, 404, "no-such-matching"),
-        ("GET", f"/v1/games/{'0' * 24}", None, 404, "no-such-game"),
+        ("GET", f"/v1/matchings/0-0-{'0' * 16}", None, 404, "no-such-matching"),
+        ("GET", f"/v1/games/0-0-{'0' * 16}-0", None, 404, "no-such-game"),
+        ("GET", f"/v1/matchings/1-0-{'0' * 16}", None, 404, "no-such-matching"),
+        ("GET", f"/v1/games/1-0-{'0' * 16}-0", None, 404, "no-such-game"),
         ("GET", "/v1/games/nonsense", None, 422, "invalid-request"),
         ("POST", "/v1/pools", {"name": "chess"}, 409, "pool-exists"),
         ("POST", "/v1/pools", {"name": "A"}, 422, "invalid-request"),
@@ -103,7 +105,7 @@ def test_a_refusal_is_a_problem(lone, method, path, body, status, slug):
 )
 def test_a_body_that_cannot_be_read_is_refused(lone, body):
     answer = lone("POST", "/v1/pools", content=body, headers={"Content-Type": "application/json"})
-    assert answer.status_code in (400, 422)
+    assert answer.status_code in (413, 422)
     assert answer.headers["content-type"] == "application/problem+json"
 
 
@@ -270,10 +272,10 @@ def test_a_commit_whose_confirmation_is_lost_is_not_repeated(lone, monkeypatch):
     lone.pool(players="abcd")
     writing = lone.service.store.writing
 
-    def deaf():
+    def deaf(**options):
         class Block:
             def __enter__(self):
-                self.inner = writing()
+                self.inner = writing(**options)
                 return self.inner.__enter__()
 
             def __exit__(self, *error):
@@ -350,10 +352,11 @@ def test_characters_that_no_name_may_have_are_refused(api):
     assert_problem(api("GET", "/v1/pools?cursor=AA"), 422, "invalid-request")
     assert_problem(api("PUT", "/v1/pools/chess/players/%ff"), 422, "invalid-request")
     assert api("GET", "/pools/%00").status_code == 404
-    zero_width = "a\u200db"  # of which a cursor can be made
-    api.join(zero_width)
+    assert_problem(api.join("a\u200db"), 422, "invalid-request")  # a joiner, which nobody sees
+    accented = "a\u00e9b"  # of which a cursor can be made
+    api.join(accented)
     page = api.json("GET", "/v1/pools/chess/players?limit=2")
-    assert [each["player"] for each in page["players"]] == ["a", zero_width]
+    assert [each["player"] for each in page["players"]] == ["a", accented]
     rest = api.json("GET", f"/v1/pools/chess/players?limit=2&cursor={page['next']}")
     assert [each["player"] for each in rest["players"]] == ["b"]
 
@@ -392,8 +395,15 @@ def test_which_methods_are_taken_is_told(lone, path, allowed):
 @pytest.mark.parametrize(
     ("sent", "says"),
     [
-        ({"content": '{"name": ', **JSON}, "the body is not JSON, Expecting value at character 9"),
+        ({"content": '{"name": ', **JSON}, "not JSON, EOF while parsing a value at line 1"),
         ({"content": '{"name": "chess"}'}, "send the header Content-Type: application/json"),
+        ({"content": "{}", "headers": {"Content-Type": "text/plain"}}, "not sent as JSON"),
+        ({"content": "", **JSON}, "body breaks a rule, Field required, got None"),
+        ({"content": "null", **JSON}, "body breaks a rule, Input should be an object, got None"),
+        (
+            {"content": "{}", "headers": {"Content-Type": "application/a+json; b=c"}},
+            "body.name breaks a rule, Field required",
+        ),
         ({"json": {"name": "Chess"}}, "at most 64 lower-case letters, digits, - and _"),
         ({"json": {"name": "x", "policy": 3}}, "body.policy breaks a rule"),
     ],
@@ -401,6 +411,7 @@ def test_which_methods_are_taken_is_told(lone, path, allowed):
 def test_what_is_wrong_with_a_body_is_told(lone, sent, says):
     told = assert_problem(lone("POST", "/v1/pools", **sent), 422, "invalid-request")
     assert says in told["detail"]
+    assert told["errors"][0]["where"].startswith("body")
     assert "^" not in told["detail"]  # no pattern that people would have to read
 
 

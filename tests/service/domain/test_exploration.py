@@ -1,23 +1,19 @@
 """Whether a proposed game explores is judged by what the rules of the proposal allow."""
 
-import itertools
-
 from pairup.service.domain.events import Joined, Recorded, Released
 from pairup.service.domain.pool import Pool
 
 
 def test_a_couple_that_the_rules_force_does_not_explore():
-    pool, numbers = Pool("chess"), itertools.count()
-
-    def new_ids(count):
-        return [str(next(numbers)) for _ in range(count)]
-
-    for player in "abcd":
-        pool.apply(Recorded(pool.seq + 1, 1, Joined(player, "waiting")))
+    pool = Pool(1)
+    pool.apply(Recorded.of(pool.seq + 1, 1, Joined([1, 2, 3, 4], "waiting")))
     for _ in range(12):
-        apart = [["a", "b"], ["a", "d"]]  # leaves a with c, and b with d
-        proposed = pool.propose(1, 2, None, apart, new_ids).event
+        apart = [[1, 2], [1, 4]]  # leaves 1 with 3, and 2 with 4
+        proposed = pool.propose(1, 2, None, apart)
         couples = {tuple(sorted(game["players"])) for game in proposed.games}
-        assert couples == {("a", "c"), ("b", "d")}
+        assert couples == {(1, 3), (2, 4)}
         assert not any(game["explores"] for game in proposed.games)
-        pool.apply(Recorded(pool.seq + 1, 1, Released(list(pool.games), "released")))
+        pool.apply(Recorded.of(pool.seq + 1, 1, proposed))
+        assert len(pool.games) == 2
+        released = Released([list(game) for game in pool.games], "released")
+        pool.apply(Recorded.of(pool.seq + 1, 1, released))

@@ -74,7 +74,7 @@ def any_history(request, tmp_path):
 
 
 def count(api, table):
-    with api.service.store._begin(writes=False) as connection:
+    with api.service.store._begin() as connection:
         return connection.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar()
 
 
@@ -108,7 +108,7 @@ def test_a_pool_whose_snapshots_are_gone_is_read_from_its_archive(history):
     api.service.close = api.service.store.close
 
     def lose_snapshots():
-        with closing(Store(api.database)) as store, store._begin(writes=True) as connection:
+        with closing(Store(api.database)) as store, store._writer() as connection:
             connection.exec_driver_sql("DELETE FROM snapshots")
 
     api.restart(meanwhile=lose_snapshots)
@@ -194,7 +194,7 @@ def test_a_server_needs_a_folder(postgres):
 
 def test_an_unsound_pool_is_left_alone(history):
     api = history.api
-    with api.service.store._begin(writes=True) as connection:
+    with api.service.store._writer() as connection:
         connection.exec_driver_sql("UPDATE games SET state = 'expired'")
     stored = count(api, "events")
     done = history.archive()
@@ -227,4 +227,4 @@ def test_a_run_that_is_killed_loses_nothing_and_is_done_by_the_next(tmp_path):
 
 def _log(file):
     with closing(Store(str(file))) as store, store.reading() as transaction:
-        return transaction.raw_events(transaction.pool_named("chess").id, 0, 1_000)
+        return transaction.raw_events(transaction.pool_named("chess").number, 0, 1_000)

@@ -17,7 +17,7 @@ from tests.support.service.pools import Api
 
 def events_of(database, pool="chess"):
     with closing(Store(database)) as store, store.reading() as transaction:
-        return list(transaction.events(transaction.pool_named(pool).id))
+        return list(transaction.events(transaction.pool_named(pool).number))
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_a_backup_of_an_unsound_database_says_so(lone, tmp_path):
     """It is a copy nevertheless: whoever repairs the database needs one first."""
     lone.pool(players="ab")
     lone.game()
-    with lone.service.store._begin(writes=True) as connection:
+    with lone.service.store._writer() as connection:
         connection.execute(text("UPDATE games SET state = 'played'"))
     (verdict,) = back_up(lone.service.store, tmp_path / "copy.db")
     assert "records of games differ" in verdict.error

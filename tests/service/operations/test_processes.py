@@ -107,8 +107,10 @@ def test_a_process_serves_streams_and_stops_in_order(tmp_path):
     (verdict,) = verify(store)
     assert (verdict.error, verdict.events, verdict.digest) == ("", 8, digest["digest"])
     with store.reading() as transaction:
-        (snapshot,) = transaction.snapshots(transaction.pool_named("chess").id)
-        assert snapshot.seq == 8
+        row = transaction.pool_named("chess")
+        (snapshot,) = transaction.snapshots(row.number)
+        assert snapshot.head == row.head
+        assert row.seq == 8
     store.close()
 
 

@@ -15,19 +15,26 @@ from tests.support.service.damage import change
 
 ALL_PARTS = [
     ("UPDATE games SET state = 'played' WHERE state = 'proposed'", "records of games"),
-    ("UPDATE games SET place = 1 - place", "records of games"),
+    ("UPDATE games SET place = place + 2", "records of games"),
     ("UPDATE games SET chance = 0.123", "records of games"),
-    ('UPDATE games SET players = \'["a","x"]\'', "records of games"),
-    ("UPDATE games SET players = 'nonsense'", "records of games"),
+    ("UPDATE games SET one = other, other = one", "records of games"),
+    ("UPDATE games SET answers = 'nonsense'", "records of games"),
     ("DELETE FROM games", "records of games"),
     ("DELETE FROM games WHERE state = 'played'", "records of games"),
-    ("UPDATE matchings SET at = at + 1", "records of matchings"),
+    ("DELETE FROM games; DELETE FROM matchings", "records of matchings"),
     ("UPDATE matchings SET expires_at = expires_at + 1", "records of matchings"),
     ("UPDATE matchings SET waiting = '[]'", "records of matchings"),
+    ("UPDATE matchings SET waiting = 'nonsense'", "records of matchings"),
+    ("DELETE FROM players WHERE number = 2", "names are stored of 4 players"),
+    ("UPDATE players SET number = 9 WHERE number = 2", "names are stored of 5 players up to 9"),
+    ("INSERT INTO players SELECT pool, 9, name FROM players WHERE number = 2", "of 6 players"),
     ("UPDATE pools SET name = 'go'", "the name or the dates of the pool"),
     ("UPDATE pools SET created_at = created_at + 1", "the name or the dates of the pool"),
+    ("UPDATE pools SET due_at = NULL", "the name or the dates of the pool"),
+    ("UPDATE pools SET chain = '\\x00'", "one was replaced or edited"),
     ("UPDATE snapshots SET at = at + 1", "the snapshot after event"),
     ("UPDATE snapshots SET seq = seq - 1", "the snapshot of pool"),
+    ("UPDATE snapshots SET chain = '\\x00'", "the snapshot of pool"),
     ("UPDATE snapshots SET body = '\\x00'", "the snapshot of pool"),
     ("UPDATE idempotent_answers SET body = '\\x00'", "the answer stored for the key 'k'"),
 ]
@@ -55,7 +62,7 @@ def test_whatever_differs_from_the_log_is_found_and_repaired(played, tmp_path, d
     before = played.json("GET", "/v1/pools/chess/digest")
     if "sqlite" in played.service.store.name:
         damage = damage.replace("'\\x00'", "x'00'")
-    played.restart(meanwhile=lambda: change(played.database, damage))
+    played.restart(meanwhile=lambda: change(played.database, *damage.split(";")))
     store = played.service.store
     findings = [finding for found in verify(store) for finding in found.findings]
     assert any(says in finding.what for finding in findings)
@@ -71,10 +78,10 @@ def test_whatever_differs_from_the_log_is_found_and_repaired(played, tmp_path, d
 @pytest.mark.parametrize("extra", ["matchings", "games"])
 def test_a_record_of_something_that_never_happened_is_found(played, extra):
     columns = {
-        "matchings": "INSERT INTO matchings (id, pool, at, expires_at, waiting) "
-        "SELECT 'extra', pool, at, expires_at, waiting FROM matchings LIMIT 1",
-        "games": "INSERT INTO games (id, matching, place, players, state, learnt, late) "
-        "SELECT 'extra', matching, place, players, state, learnt, late FROM games LIMIT 1",
+        "matchings": "INSERT INTO matchings (pool, key, expires_at, waiting) "
+        "SELECT pool, key + 9, expires_at, waiting FROM matchings ORDER BY key LIMIT 1",
+        "games": "INSERT INTO games (pool, matching, place, one, other, state, learnt, late) "
+        "SELECT pool, matching, 9, one, other, state, learnt, late FROM games LIMIT 1",
     }
     change(played.database, columns[extra])
     (found,) = verify(played.service.store)
@@ -82,9 +89,9 @@ def test_a_record_of_something_that_never_happened_is_found(played, extra):
 
 
 def test_a_snapshot_that_is_sealed_again_is_compared_with_the_log(played):
-    store, id = played.service.store, played.service.pool_id("chess")
+    store, number = played.service.store, played.service.pool_number("chess")
     with store.reading() as transaction:
-        pool = replay(id, transaction.events(id))
+        pool = replay(number, transaction.events(number))
     pool.counters.matchings += 1
     change(played.database, _SET_BODY, body=write_snapshot(pool))
     (found,) = verify(store)
@@ -101,7 +108,7 @@ def test_one_changed_byte_of_a_snapshot_is_not_served(played):
     """The older snapshot or the log is used, with a warning and a metric."""
     before = played.json("GET", "/v1/pools/chess/digest")
     with played.service.store.reading() as transaction:
-        (snapshot,) = transaction.snapshots(played.service.pool_id("chess"))
+        (snapshot,) = transaction.snapshots(played.service.pool_number("chess"))
     for place in (0, len(snapshot.body) // 2, len(snapshot.body) - 1):
         body = bytearray(snapshot.body)
         body[place] ^= 1

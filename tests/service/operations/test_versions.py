@@ -84,7 +84,7 @@ def _check(database, versions):
         assert [found.error for found in verify(store)] == ["", ""]
         for pool in POOLS:
             with store.reading() as transaction:
-                log = list(transaction.events(transaction.pool_named(pool).id))
+                log = list(transaction.events(transaction.pool_named(pool).number))
             written = [
                 recorded.event.version["code"]
                 for recorded in log

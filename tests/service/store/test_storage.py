@@ -19,11 +19,19 @@ def _bytes_per_round(log, rounds=3):
     return (bytes_written() - before) / rounds
 
 
-def test_an_outcome_takes_350_bytes_and_a_commit_writes_no_more_in_a_larger_database(log):
+def test_an_outcome_takes_120_bytes_and_a_commit_writes_no_more_in_a_larger_database(log):
     log.play_round()
     early = _bytes_per_round(log)
     while log.games < 15_000:
         log.play_round()
     assert _bytes_per_round(log) < 1.25 * early
+    log.store.close()
+    assert sum(table_sizes(log.file).values()) / log.games < 120
+
+
+def test_an_outcome_in_a_matching_of_its_own_takes_350_bytes(tmp_path):
+    log = WrittenLog(tmp_path, games=1)
+    while log.games < 1_500:
+        log.play_round()
     log.store.close()
     assert sum(table_sizes(log.file).values()) / log.games < 350

@@ -13,6 +13,7 @@ import pytest
 from pairup.cli import main
 from pairup.service.operations.verify import verify
 from pairup.service.store import Store
+from pairup.service.store.failures import StoreConflictError
 from tests.support.service.pools import Api
 from tests.support.service.processes import Process
 from tests.support.service.small_disk import needs_mounts, own_mounts, run_python
@@ -155,25 +156,36 @@ def test_a_full_disk_is_told_and_survived(tmp_path, file):
 
 # In a name space of its own: a disk of 600 kB fills, is enlarged, and cannot be written any more.
 SMALL_DISK = """
-import subprocess, sys
+import subprocess, sys, time
 import structlog
 from pairup.service.operations.verify import verify
 from tests.support.service.pools import Api
 structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
 disk = sys.argv[1]
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", disk], check=True)
-api = Api(disk + "/pools.db", min_free_bytes=0)
+api = Api(disk + "/pools.db", min_free_bytes=0, sweep_s=0.2)
+api.wait()
 api.pool(players="abcd")
 api.game()
+def ready_in_the_end():
+    for _ in range(100):
+        if api("GET", "/readyz").status_code == 200:
+            return True
+        time.sleep(0.1)
+print(ready_in_the_end())
 acknowledged = 0
 while (answer := api.join(f"player-{acknowledged}" + "x" * 100)).status_code == 201:
     acknowledged += 1
 print(answer.status_code, answer.json()["type"], acknowledged > 10)
 print(api("POST", "/v1/pools/chess/matchings").status_code)
 api.clock.advance(61)  # games are due, and cannot expire
-print(api("GET", "/v1/pools/chess/stats").status_code, api("GET", "/readyz").status_code)
+time.sleep(1)  # in which it tries to write
+api.service.forget_answers()  # which has nothing to do, and succeeds
+refused = api("GET", "/readyz", 503).json()
+print(api("GET", "/v1/pools/chess/stats").status_code, refused["type"], refused["detail"])
 print(sum(api.json("GET", "/v1/pools/chess")["players"].values()) == acknowledged + 4)
 subprocess.run(["mount", "-o", "remount,size=8m", disk], check=True)
+print(ready_in_the_end())  # though nobody sends anything
 print(api("POST", "/v1/pools/chess/matchings").status_code)
 print(api.restart(crash=True), [verdict.error for verdict in verify(api.service.store)])
 api.stop()
@@ -188,11 +200,12 @@ except Exception as error:
 @needs_mounts
 def test_a_service_on_a_full_disk_recovers_when_there_is_room(tmp_path):
     out = run_python(SMALL_DISK, tmp_path, before=own_mounts()).splitlines()
-    assert out[0] == "507 /problems/store-full True"
-    assert out[1:5] == ["507", "200 200", "True", "201"]
-    assert out[5] == "None ['']"
-    assert out[6].startswith("Store")
-    assert out[6].endswith("True")
+    assert out[:3] == ["True", "507 /problems/store-full True", "507"]
+    assert out[3].startswith("200 /problems/not-ready nothing can be stored now, the database has ")
+    assert out[4:7] == ["True", "True", "201"]
+    assert out[7] == "None ['']"
+    assert out[8].startswith("Store")
+    assert out[8].endswith("True")
 
 
 # A disk of 8 MB of which half is reserved; something else fills it, and goes away again.
@@ -214,7 +227,7 @@ def tell():
     ready = api("GET", "/readyz")
     metrics = api("GET", "/metrics").text.splitlines()
     gauge = [line for line in metrics if line.startswith("pairup_read_only ")]
-    print(ready.status_code, ready.json()["status"], *gauge)
+    print(ready.status_code, ready.json().get("detail", "")[:39], *gauge)
 tell()
 refused = api.join("eve")
 print(refused.status_code, refused.json()["type"], "min_free_bytes" in refused.json()["detail"])
@@ -238,15 +251,57 @@ api.stop()
 @needs_mounts
 def test_a_disk_nearly_full_is_only_read_until_there_is_room(tmp_path):
     assert run_python(RESERVE, tmp_path, before=own_mounts()).splitlines() == [
-        "200 read-only pairup_read_only 1.0",
+        "503 nothing can be stored now, the database pairup_read_only 1.0",
         "507 /problems/store-full True",
         "507",
         "200 200 200 200 200 200 200 200 proposed",
         "proposed",
         "201 waiting",
-        "200 ok pairup_read_only 0.0",
+        "200  pairup_read_only 0.0",
         "['']",
     ]
+
+
+def test_a_server_that_only_reads_makes_the_service_not_ready_until_it_writes(postgres):
+    """As after a failover to a replica."""
+    url = postgres.new_database()
+    name = url.partition("@/")[2].partition("?")[0]
+
+    def set_read_only(value):
+        postgres.do(f"ALTER DATABASE {name} SET default_transaction_read_only = {value}")
+        connections = f"FROM pg_stat_activity WHERE datname = '{name}'"
+        postgres.do(f"SELECT pg_terminate_backend(pid) {connections}")
+
+    api = Api(url)
+    try:
+        api.wait()
+        api.pool(players="ab")
+        api("GET", "/readyz", 200)
+        set_read_only("on")
+        while api.join("c").json()["type"] != "/problems/store-unavailable":
+            continue  # connections that broke off are made again
+        assert "nothing can be stored now" in api("GET", "/readyz", 503).json()["detail"]
+        api("GET", "/v1/pools/chess", 200)
+        api.service.store.probe()
+        api("GET", "/readyz", 503)
+        set_read_only("off")
+        while api("GET", "/readyz").status_code != 200:
+            api.service.store.probe()
+        assert api.kinds() == ["created", "joined", "joined"]
+    finally:
+        api.stop()
+
+
+def test_a_conflict_or_a_refusal_is_no_trouble(lone):
+    store = lone.service.store
+    lone.pool()
+    lone("POST", "/v1/pools", 409, json={"name": "chess"})
+    row = {"id": "k", "name": "", "digest": "", "scopes": "", "created_at": 0}
+    with store.writing() as transaction:
+        transaction.add_key(row)
+    with pytest.raises(StoreConflictError), store.writing() as transaction:
+        transaction.add_key(row)
+    assert store.write_trouble == ""
 
 
 def test_damage_met_while_it_runs_is_a_problem(tmp_path, file):

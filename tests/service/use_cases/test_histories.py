@@ -14,24 +14,29 @@ def served(api):
     return service.read("chess", lambda pool, _: pool.to_bytes())
 
 
-def projected(id, log):
+def projected(log):
     records = {}
     for recorded in log:
-        project(records, id, recorded)
+        project(records, recorded)
     return records
 
 
 def compare_with_the_log(api):
     """What is served, and the records of games, are what the log says."""
-    store, id = api.service.store, api.service.pool_id("chess")
+    store, number = api.service.store, api.service.pool_number("chess")
     bytes_served = served(api)
     with store.reading() as transaction:
-        log = list(transaction.events(id))
-        assert replay(id, log).to_bytes() == bytes_served
-        stored = {game.id: game for _, game in transaction.stored_games(id)}
-        assert stored == projected(id, log)
-    kinds = ("decided", "games_decided")
-    decided = [g for each in log if each.event.kind in kinds for g in changed_games(each.event)]
+        log = list(transaction.events(number))
+        assert replay(number, log).to_bytes() == bytes_served
+        stored = {game.key: game for game in transaction.stored_games(number)}
+        assert stored == projected(log)
+        row = transaction.pool(number)
+        assert (row.head, row.due_at) == api.service.read(
+            "chess", lambda pool, _: (pool.head, pool.games.due_at)
+        )
+    decided = [
+        game for each in log if each.event.kind == "decided" for game in changed_games(each.event)
+    ]
     assert len(set(decided)) == len(decided)
     assert [verdict.error for verdict in verify(store)] == [""]
 

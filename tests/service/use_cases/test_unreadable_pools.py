@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from pairup.service.store.event_bodies import encode_body
 from pairup.service.use_cases import pool_cache
 from tests.support.service.damage import change
 
@@ -12,7 +13,7 @@ from tests.support.service.damage import change
     params=[
         "UPDATE events SET kind = 'nonsense' WHERE pool = 1 AND seq = 3",
         "UPDATE events SET body = '{' WHERE pool = 1 AND seq = 3",
-        """UPDATE events SET body = '{"matching"\\:1,"games"\\:5}' WHERE pool = 1 AND seq = 6""",
+        "UPDATE events SET body = :shape WHERE pool = 1 AND seq = 6",
         "DELETE FROM events WHERE pool = 1 AND seq = 3",
     ],
     ids=["kind", "body", "shape", "gap"],
@@ -24,7 +25,8 @@ def broken(request, lone):
     lone.open_game = lone.game("broken")
     lone.game("sound")
     damage = request.param
-    lone.restart(crash=True, meanwhile=lambda: change(lone.database, damage))
+    values = {"shape": encode_body('{"matching":1,"games":5}')} if ":shape" in damage else {}
+    lone.restart(crash=True, meanwhile=lambda: change(lone.database, damage, **values))
     lone.wait()
     return lone
 

@@ -9,6 +9,6 @@ from pairup.service.store import Store
 
 def change(database, *statements, **values):
     """Change rows of a database, by SQL."""
-    with closing(Store(database)) as store, store._begin(writes=True) as connection:
+    with closing(Store(database)) as store, store._writer() as connection:
         for statement in statements:
             connection.execute(text(statement), values)

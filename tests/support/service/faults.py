@@ -13,22 +13,20 @@ def die_at_commit(wanted):
 
     Passes are 1, 2, ...: odd ones before a commit, even ones after it.
     """
-    begin, passes = Store._begin, itertools.count(1)
+    write, passes = Store._writer, itertools.count(1)
 
     def pass_by():
         if next(passes) == wanted:
             os.kill(os.getpid(), signal.SIGKILL)
 
     @contextmanager
-    def begin_and_die(self, writes, **options):
-        with begin(self, writes, **options) as connection:
+    def write_and_die(self, *options):
+        with write(self, *options) as connection:
             yield connection
-            if writes:
-                pass_by()
-        if writes:
             pass_by()
+        pass_by()
 
-    Store._begin = begin_and_die
+    Store._writer = write_and_die
 
 
 def archive_and_die(database, before, step):

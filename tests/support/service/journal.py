@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.snapshot import read_snapshot
+from tests.support.service.load import ERASED
 
 
 class Journal:
@@ -17,6 +18,9 @@ class Journal:
         self.receipts = []  # (what was sent, what was answered)
         self.refused = []  # games whose second outcome was refused
         self.keyed = []  # (path, body, key, status, text): what a repeat must get again
+        self.joined, self.absent = [], []  # (pool, player): who joined, and whose request lost
+        self.rows = {}  # (pool, source): rows that were imported
+        self.gone = []  # (pool, player): who was erased
 
     def proposed(self, matching):
         with self._lock:
@@ -36,12 +40,26 @@ class Journal:
         with self._lock:
             self.keyed.append((path, body, key, answer.status_code, answer.text))
 
+    def collided(self, won, lost, player):
+        with self._lock:
+            self.joined.append((won, player))
+            self.absent.append((lost, player))
+
+    def imported(self, pool, source, rows):
+        with self._lock:
+            self.rows[pool, source] = rows
+
+    def erased(self, pool, player):
+        with self._lock:
+            self.gone.append((pool, player))
+
     def copy(self):
         """What was acknowledged until now: the log read after this must have it."""
         with self._lock:
             seen = Journal()
-            seen.matchings, seen.receipts = dict(self.matchings), list(self.receipts)
-            seen.refused, seen.keyed = list(self.refused), list(self.keyed)
+            for name, value in vars(self).items():
+                if name != "_lock":
+                    setattr(seen, name, value.copy())
             return seen
 
 
@@ -55,6 +73,7 @@ class Book:
     couples: dict = field(default_factory=lambda: defaultdict(lambda: [0, 0]))
     kinds: dict = field(default_factory=lambda: defaultdict(Counter))  # kind: count by game
     players: set = field(default_factory=set)
+    rows: dict = field(default_factory=Counter)  # source: rows that were imported
     seq: int = 0
 
     def add(self, event):
@@ -62,20 +81,20 @@ class Book:
         assert event["seq"] == self.seq + 1, "the log has a gap"
         self.seq += 1
         kind, body = event["kind"], event["body"]
-        named = body.get("players") or [body.get("player")]
-        if kind in ("joined", "players_joined"):
-            assert not self.players & set(named)
-            self.players |= set(named)
-        elif kind in ("left", "players_left"):
-            assert self.players >= set(named)
-            self.players -= set(named)
-            for couple in [couple for couple in self.couples if set(couple) & set(named)]:
+        named = set(filter(_stays, body.get("players", ())))
+        if kind == "joined":
+            assert not self.players & named
+            self.players |= named
+        elif kind == "left":
+            assert self.players >= named
+            self.players -= named
+            for couple in [couple for couple in self.couples if set(couple) & named]:
                 del self.couples[couple]
+        elif kind == "imported":
+            self._import(body)
         elif kind == "proposed":
             self._propose(body)
         elif kind == "decided":
-            self._learn(body["game"], body["played"])
-        elif kind == "games_decided":
             for game, played in zip(body["games"], body["played"], strict=True):
                 self._learn(game, played)
         elif kind == "released":
@@ -87,8 +106,19 @@ class Book:
                     self._learn(game, False)
                 else:
                     del self.open[game]
-        for game in [*(body.get("games") or [body.get("game")]), *body.get("others", ())]:
-            self.kinds[kind][game if isinstance(game, str) else None] += 1
+        for game in body.get("games", ()):
+            self.kinds[kind][game["id"] if kind == "proposed" else game] += 1
+
+    def _import(self, body):
+        assert body["first"] == self.rows[body["source"]], "rows were imported twice, or are lost"
+        self.rows[body["source"]] += body["rows"]
+        self.players |= set(filter(_stays, body["players"]))
+        columns = (body[name] for name in ("player_a", "player_b", "played"))
+        for one, other, played in zip(*columns, strict=True):
+            couple = tuple(sorted((body["players"][one], body["players"][other])))
+            if all(map(_stays, couple)):
+                self.couples[couple][0] += 1
+                self.couples[couple][1] += played
 
     def _propose(self, body):
         busy = [player for players in self.open.values() for player in players]
@@ -106,6 +136,27 @@ class Book:
         self.learnt[game] = played
         self.couples[players][0] += 1
         self.couples[players][1] += played
+
+
+def _stays(player):
+    """Whether a player is never erased: what others are called depends on when one looks."""
+    return not player.startswith((ERASED, "erased:"))
+
+
+def check_players(told, pool, book):
+    """Who joined is there, whose request was refused is not, and all acknowledged rows are."""
+    assert {player for where, player in told.joined if where == pool} <= book.players
+    assert not {player for where, player in told.absent if where == pool} & book.players
+    for (where, source), rows in told.rows.items():
+        assert where != pool or book.rows[source] >= rows, "acknowledged rows are lost"
+
+
+def check_erased(told, store, pool):
+    """Nothing names players who were erased."""
+    with store.reading() as transaction:
+        number = transaction.pool_named(pool).number
+        names = set(transaction.names(number, range(1, 100_000)).values())
+    assert not {player for where, player in told.gone if where == pool} & names
 
 
 def check_acknowledged(told, book):
@@ -126,8 +177,7 @@ def _check_receipt(sent, receipt, book):
     game, result = receipt["game"], receipt["result"]
     assert receipt["learnt"] == (game in book.learnt) or receipt["state"] == "proposed"
     if receipt["learnt"] and receipt["state"] in ("played", "cancelled"):
-        times = book.kinds["decided"][game] + book.kinds["games_decided"][game]
-        assert times == 1, "a learnt outcome is in the log exactly once"
+        assert book.kinds["decided"][game] == 1, "a learnt outcome is in the log exactly once"
         assert book.learnt[game] == (receipt["state"] == "played")
     if result == "late":
         assert book.kinds["late"][game] >= 1
@@ -149,21 +199,35 @@ def check_served(ask, pool, book):
     served = {
         tuple(sorted(each["players"])): [each["proposed"], each["played"]]
         for each in estimates["couples"]
+        if all(map(_stays, each["players"]))
     }
     assert served == dict(book.couples), "each outcome is learnt exactly once"
     return True
 
 
 def check_replayed(store, pool, digest):
-    """The whole log, and each snapshot with the rest of the log, give what was served."""
-    with store.reading() as transaction:
-        id = transaction.pool_named(pool).id
-        log = [each for each in transaction.events(id) if each.seq <= digest["seq"]]
-        snapshots = list(transaction.snapshots(id))
-    for begun in [Pool(id), *(read_snapshot(id, seq, body) for seq, _, body in snapshots)]:
-        if begun.seq > digest["seq"]:
-            continue
-        for recorded in log[begun.seq :]:
-            begun.apply(recorded)
-        assert begun.digest == digest["digest"], "the replay differs from what was served"
-    return len(snapshots)
+    """Each snapshot is what the log leads to, and the log leads to what was served.
+
+    From its beginning, and from each snapshot on. Returns the number of snapshots.
+    """
+    with store.reading(still=True) as transaction:
+        number = transaction.pool_named(pool).number
+        log = list(transaction.events(number))
+        saved = [
+            read_snapshot(number, each.head, each.body) for each in transaction.snapshots(number)
+        ]
+    replayed, compared = Pool(number), {each.seq: each for each in saved}
+    for recorded in log:
+        replayed.replay(recorded)
+        if found := compared.pop(recorded.seq, None):
+            assert found.head == replayed.head
+            assert found.digest == replayed.digest, "a snapshot differs from its log"
+        if recorded.seq == digest["seq"]:
+            assert replayed.digest == digest["digest"], "the replay differs from what was served"
+    assert not compared, "a snapshot is ahead of its log"
+    for begun in saved:
+        for recorded in log[begun.seq : digest["seq"]]:
+            begun.replay(recorded)
+        if begun.seq == digest["seq"]:
+            assert begun.digest == digest["digest"], "a snapshot leads elsewhere"
+    return len(saved)

@@ -10,6 +10,8 @@ from tests.support.service.journal import (
     Book,
     Journal,
     check_acknowledged,
+    check_erased,
+    check_players,
     check_replayed,
     check_served,
 )
@@ -21,10 +23,13 @@ _REPEATS = 6
 
 
 class Campaign:
-    """Processes on one database, clients of them, and the books kept of what they were told."""
+    """Processes on one database, clients of them, and the books kept of what they were told.
 
-    def __init__(self, database, folder, processes=1, clients=4, seed=0):
-        self._random = random.Random(seed)
+    Clients work for at most `work_s` between two kills.
+    """
+
+    def __init__(self, database, folder, processes=2, clients=4, seed=0, work_s=0.35):
+        self._random, self._work_s = random.Random(seed), work_s
         self.processes = [
             Process(database, folder / f"log{number}", **_SETTINGS) for number in range(processes)
         ]
@@ -48,7 +53,7 @@ class Campaign:
     def kill_once(self):
         """Let clients work, kill at some moment, start again, and look at everything."""
         self._gate.set()
-        time.sleep(self._random.uniform(0.02, 0.35))
+        time.sleep(self._random.uniform(0.02, self._work_s))
         doomed = [each for each in self.processes if self._random.random() < 0.6]
         for process in doomed or [self._random.choice(self.processes)]:
             process.kill()
@@ -73,8 +78,10 @@ class Campaign:
             self._repeat(ask, told)
         known = {id for book in self._books.values() for id in book.matchings}
         assert set(told.matchings) <= known, "an acknowledged matching is lost"
-        for book in self._books.values():
+        for pool, book in self._books.items():
             check_acknowledged(told, book)
+            check_players(told, pool, book)
+            check_erased(told, self._store, pool)
         self.audits += 1
 
     def _audit_pool(self, ask, pool):
@@ -121,7 +128,11 @@ class Campaign:
             "outcomes": len(self.journal.receipts),
             "learnt": sum(len(book.learnt) for book in self._books.values()),
             "events": sum(book.seq for book in self._books.values()),
+            "collisions": len(self.journal.joined),
+            "imported rows": sum(self.journal.rows.values()),
+            "erasures": len(self.journal.gone),
             "audits": self.audits,
+            "snapshots": self.snapshots,
             "replays": self.snapshots + self.audits * len(POOLS) * len(self.processes),
         }
 
@@ -196,7 +207,7 @@ class Script:
         self._post("/v1/pools/chess/matchings", 201, {"available": ["c", "d"]})
         while self._ask("GET", "/v1/pools/chess").json()["open_games"]:
             time.sleep(0.02)
-        assert self._ask("DELETE", "/v1/pools/chess/players/e").status_code in (204, 404)
+        assert self._ask("DELETE", "/v1/pools/chess/players/e").status_code == 204
         self._put("/v1/pools/chess/players/f", {"status": "away"})
         return self._end()
 
@@ -212,21 +223,21 @@ class Script:
             (verdict,) = verify(store)
             assert verdict.error == ""
             with store.reading() as transaction:
-                id = transaction.pool_named("chess").id
-                log = list(transaction.events(id))
+                number = transaction.pool_named("chess").number
+                log = list(transaction.events(number))
         finally:
             store.close()
-        return _happened(id, log), self.deaths
+        return _happened(number, log), self.deaths
 
 
-def _happened(id, log):
+def _happened(number, log):
     """What the script leads to, whoever was coupled with whom, and however often it was told.
 
     A policy that lost its sampler with its process goes on from what was observed, in its own way.
     """
     from pairup.service.domain.pool import replay
 
-    pool = replay(id, log)
+    pool = replay(number, log)
     again = {"buckets", "explored", "reports", "repeated"}
     counted = {name: count for name, count in vars(pool.counters).items() if name not in again}
     return counted, pool.players.wishes, pool.learner.pending, pool.learner.players

@@ -4,14 +4,16 @@ import random
 import threading
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 
 POOLS = {
-    "discarding": {"policy": "rank_one_thompson", "lifetime_s": 1.0},
+    "discarding": {"lifetime_s": 1.0},  # with the default policy, whose prior is learned
     "counting": {"policy": "unimodal", "lifetime_s": 0.7, "unreported": "cancelled"},
 }
 PLAYERS = 9
+ERASED = "gone"  # begins what players are called who will be erased
 _PATIENCE_S = 45
 _BUSY = ("/problems/busy", "/problems/pool-busy")
 _SAID = ("accepted", "declined", "timed_out", "unknown")
@@ -61,9 +63,11 @@ class Client(threading.Thread):
     def __init__(self, number, urls, journal, gate, end):
         super().__init__(daemon=True)
         self._ask, self._journal = Insistent(urls, seed=number), journal
+        self._twin, self._thread = Insistent(urls, seed=100 + number), ThreadPoolExecutor(1)
         self._number, self._gate, self._end = number, gate, end
         self._random = random.Random(1_000 + number)
-        self._away = dict.fromkeys(POOLS, False)
+        self._rows = dict.fromkeys(POOLS, 0)  # of this client's imports
+        self._named = 0  # players whom it made up
         self.failure = None
         self.requests = 0
 
@@ -75,11 +79,13 @@ class Client(threading.Thread):
         except BaseException as error:
             self.failure = error
         finally:
+            self._thread.shutdown()
             self._ask.close()
+            self._twin.close()
 
     def _post(self, path, body=None):
         """POST under a key, now and then twice: the second answer must be the first."""
-        key = uuid.UUID(int=self._random.getrandbits(128)).hex
+        key = self._new_key()
         answer = self._ask("POST", path, body, key)
         self.requests += 1
         if answer.is_success:
@@ -89,11 +95,19 @@ class Client(threading.Thread):
                 assert (again.status_code, again.text) == (answer.status_code, answer.text)
         return answer
 
+    def _new_key(self):
+        return uuid.UUID(int=self._random.getrandbits(128)).hex
+
+    def _new_name(self, prefix):
+        self._named += 1
+        return f"{prefix}{self._number}-{self._named}"
+
     def _act(self, pool):
-        luck = self._random.random()
-        if luck < 0.15:
-            self._churn(pool)
+        others = (self._churn, self._collide, self._import, self._erase)
+        if self._random.random() < 0.3:
+            self._random.choice(others)(pool)
             return
+        luck = self._random.uniform(0.15, 1.0)
         body = {"apart": [["p0", "p1"]]} if luck < 0.3 else None
         answer = self._post(f"/v1/pools/{pool}/matchings", body)
         if answer.status_code == 409:
@@ -110,11 +124,46 @@ class Client(threading.Thread):
         luck = self._random.random()
         if luck < 0.4:
             answer = self._ask("DELETE", path)
-            assert answer.status_code in (204, 404), answer.text
+            assert answer.status_code == 204, answer.text
         else:
             answer = self._ask("PUT", path, {"status": "away" if luck < 0.6 else "waiting"})
             assert answer.status_code in (200, 201), answer.text
         self.requests += 1
+
+    def _collide(self, _):
+        """Use one key on both pools at once: one request wins, of the other there is no trace."""
+        key, name, (one, other) = self._new_key(), self._new_name("met"), POOLS
+        body = {"players": [{"player": name, "status": "away"}]}
+        twin = self._thread.submit(self._twin, "POST", f"/v1/pools/{other}/players", body, key)
+        told = {one: self._ask("POST", f"/v1/pools/{one}/players", body, key), other: twin.result()}
+        self.requests += 2
+        (won,) = [pool for pool, answer in told.items() if answer.status_code == 200]
+        (lost,) = [pool for pool, answer in told.items() if answer.status_code == 422]
+        assert told[lost].json()["type"] == "/problems/key-reused", told[lost].text
+        self._journal.collided(won, lost, name)
+        self._journal.answered(f"/v1/pools/{won}/players", body, key, told[won])
+
+    def _import(self, pool, players=()):
+        """Import the next games of this client's source."""
+        first, source = self._rows[pool], f"source{self._number}"
+        named = [*players, *self._random.sample([f"p{each}" for each in range(PLAYERS)], 3)][:3]
+        sent = {"rows": 2, "players": named, "player_a": [0, 0], "player_b": [1, 2]}
+        sent["played"] = [self._random.random() < 0.5 for _ in range(2)]
+        answer = self._ask("PUT", f"/v1/pools/{pool}/imports/{source}/rows/{first}", sent)
+        assert answer.status_code == 200, answer.text
+        assert answer.json()["next"] == first + 2
+        self.requests += 1
+        self._rows[pool] += 2
+        self._journal.imported(pool, source, first + 2)
+
+    def _erase(self, pool):
+        """Import games of a player who is erased then."""
+        name = self._new_name(ERASED)
+        self._import(pool, [name])
+        answer = self._ask("DELETE", f"/v1/pools/{pool}/players/{name}?erase=true")
+        assert answer.status_code == 204, answer.text
+        self.requests += 1
+        self._journal.erased(pool, name)
 
     def _report(self, pool, matching):
         luck, games = self._random.random(), matching["games"]

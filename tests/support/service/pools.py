@@ -39,6 +39,7 @@ class Api:
     def stop(self):
         if self._loop.is_closed():
             return
+        self.wait()  # nobody closes the connection that its start uses still
         self._run(self._client.aclose())
         self._run(self._life.__aexit__(None, None, None))
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -114,18 +115,23 @@ class Api:
 
     def learner(self, pool="chess"):
         """Show what the learner of a pool knows: outcomes by couple, and answers by player."""
-        return self.service.read(pool, lambda found, _: _known(found.learner))
+        return self.service.read(pool, lambda found, _: _known(found.learner, found.names))
 
 
-def _known(learner):
-    couples = {tuple(sorted(each.couple)): each[1:] for each in learner.estimates()}
+def _known(learner, names):
+    couples = {
+        tuple(sorted(names[p] for p in each.couple)): each[1:] for each in learner.estimates()
+    }
     state = learner._running.state
     answers = {}
     if hasattr(state, "declined"):
         for player in learner.players:
             slot = learner._roster.slot(player)
-            answers[player] = (int(state.accepted[slot]), int(state.declined[slot]))
-    return couples, answers, learner.pending
+            answers[names[player]] = (int(state.accepted[slot]), int(state.declined[slot]))
+    pending = {
+        tuple(sorted(names[p] for p in couple)): count for couple, count in learner.pending.items()
+    }
+    return couples, answers, pending
 
 
 def couples_of(matching):

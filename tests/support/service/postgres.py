@@ -91,7 +91,7 @@ class Server:
         deadline = time.monotonic() + 60
         while True:
             try:
-                self._do("SELECT 1")
+                self.do("SELECT 1")
                 return
             except psycopg.OperationalError:
                 if time.monotonic() > deadline or self.process.poll() is not None:
@@ -105,12 +105,12 @@ class Server:
         """Make an empty database and return its URL."""
         self.databases += 1
         name = f"test_{self.databases}"
-        self._do(f"CREATE DATABASE {name}")
+        self.do(f"CREATE DATABASE {name}")
         return self.url(name)
 
     def emptied_database(self):
         """Empty the database that such tests share, which is faster than to make one."""
-        self._do("CREATE DATABASE shared", unless=psycopg.errors.DuplicateDatabase)
+        self.do("CREATE DATABASE shared", unless=psycopg.errors.DuplicateDatabase)
         tables = "SELECT string_agg(tablename, ',') FROM pg_tables WHERE schemaname = 'public'"
         with psycopg.connect(self.url("shared"), autocommit=True) as connection:
             names = connection.execute(f"{tables} AND tablename <> 'alembic_version'").fetchone()[0]
@@ -118,7 +118,8 @@ class Server:
                 connection.execute(f"TRUNCATE {names}")
         return self.url("shared")
 
-    def _do(self, statement, unless=()):
+    def do(self, statement, unless=()):
+        """Execute a statement as the administrator."""
         administering = psycopg.connect(self.url("postgres"), autocommit=True)
         with administering as connection, contextlib.suppress(unless):
             connection.execute(statement)

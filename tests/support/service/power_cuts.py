@@ -77,16 +77,16 @@ def _missing(acknowledged, file, verified):
     with closing(Store(str(file))) as store:
         with store.reading() as transaction:
             row = transaction.pool_named("chess")
-            log = [] if row is None else list(transaction.events(row.id))
-        happened = {summary for each in log for summary in _summaries(each.event)}
+            log = [] if row is None else transaction.shown_events(row, 0, 10_000)
+        happened = {
+            summary for event in log for summary in _summaries(event["kind"], event["body"])
+        }
         if verified:
             assert {each.error for each in verify(store)} <= {""}
     return [each for each in acknowledged if each not in happened]
 
 
-def _summaries(happened):
-    if happened.kind == "games_decided":
-        return [("decided", game) for game in happened.games]
-    fields = {"joined": "player", "proposed": "matching", "decided": "game"}
-    field = fields.get(happened.kind)
-    return [(happened.kind, getattr(happened, field) if field else None)]
+def _summaries(kind, body):
+    if kind == "proposed":
+        return [(kind, body["matching"])]
+    return [(kind, each) for each in body.get({"joined": "players"}.get(kind, "games"), ())]

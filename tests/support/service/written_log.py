@@ -9,11 +9,12 @@ import sqlite3
 
 from pairup.service.domain import events
 from pairup.service.domain.clock import SECOND
-from pairup.service.domain.events import Recorded
-from pairup.service.domain.game_record import MatchingRecord, opened_games, project
+from pairup.service.domain.events import START, Recorded
+from pairup.service.domain.game_record import MatchingRecord, project
+from pairup.service.domain.ids import new_secret
 from pairup.service.domain.pool_rules import Rules
+from pairup.service.domain.version import current_version
 from pairup.service.store import Store
-from pairup.service.use_cases.ids import draw_ids
 
 _START = 1_767_225_600 * SECOND
 
@@ -37,52 +38,51 @@ class WrittenLog:
     def __init__(self, folder, games):
         self.file, self.size, self.games = folder / "pools.db", games, 0
         self.store, self._rng = Store(str(self.file)), random.Random(1)
-        self._players = [f"player-{n}" for n in range(2 * games)]
-        self._pool, self._seq, self._at = draw_ids(1)[0], 1, _START
-        created = Recorded(1, _START, events.Created("chess", Rules().as_json()))
+        self._players = list(range(1, 2 * games + 1))
+        self._head, self._at = START, _START
+        names = ((number, f"player-{number}") for number in self._players)
+        version = current_version(Rules().make_policy())
         with self.store.writing() as transaction:
-            transaction.add_pool(self._pool, "chess", _START)
-            transaction.append(self._pool, [created])
+            self._pool = transaction.add_pool("chess", new_secret(), _START)
+            self._append(transaction, events.Created("chess", Rules().as_json(), version))
+            self._append(transaction, events.Joined(self._players, "waiting"))
+            transaction.add_names(self._pool, names)
 
     def play_round(self):
         """Write a proposal, and then an outcome of each game."""
         self._rng.shuffle(self._players)
-        proposed = self._next(self._proposal())
-        records = {each.id: each for each in opened_games(self._pool, proposed.event)}
-        matching = MatchingRecord.of(self._pool, proposed)
+        proposal, records = self._proposal(), {}
         with self.store.writing() as transaction:
-            transaction.append(self._pool, [proposed])
-            transaction.add_matching(matching, list(records.values()))
-        decided = self._next(self._outcomes(list(records)))
-        project(records, self._pool, decided)
+            project(records, self._append(transaction, proposal, proposal.expires_at))
+            matching = MatchingRecord.of(proposal)
+            transaction.add_matching(self._pool, matching, list(records.values()))
         with self.store.writing() as transaction:
-            transaction.append(self._pool, [decided])
-            transaction.update_games(records.values())
+            project(records, self._append(transaction, self._outcomes(list(records))))
+            transaction.update_games(self._pool, records.values())
         self.games += self.size
 
-    def _next(self, event):
-        self._seq, self._at = self._seq + 1, self._at + 1_000
-        return Recorded(self._seq, self._at, event)
+    def _append(self, transaction, event, due_at=None):
+        self._at += 1_000
+        recorded = Recorded.of(self._head.seq + 1, self._at, event)
+        self._head = transaction.append(self._pool, [recorded], self._head, due_at)
+        return recorded
 
     def _proposal(self):
         couples = zip(self._players[::2], self._players[1::2], strict=True)
-        *ids, matching = draw_ids(self.size + 1)
         games = [
             {
-                "id": id,
                 "players": list(couple),
                 "chance": round(self._rng.random(), 6),
                 "explores": self._rng.random() < 0.1,
             }
-            for id, couple in zip(ids, couples, strict=True)
+            for couple in couples
         ]
         share = self._rng.random
         expires = self._at + 60 * SECOND
-        return events.Proposed(matching, games, [], None, [], expires, share(), share(), share())
+        return events.Proposed(self._at, games, [], None, [], expires, share(), share(), share())
 
     def _outcomes(self, games):
         played = [self._rng.random() < 0.4 for _ in games]
         causes = [None if each else "unstated" for each in played]
-        if len(games) == 1:
-            return events.Decided(*games, *played, *causes, {}, {})
-        return events.GamesDecided(games, played, causes, None, None)
+        named = [list(game) for game in games]
+        return events.Decided(named, played, causes if any(causes) else None, None, None)

@@ -38,7 +38,7 @@ def cache_root():
 
 def compile_digest():
     """A short digest of all kernel sources and of what compiles them."""
-    sources = bytes_digest(_SOURCES, _SOURCES.rglob("*.py"))
+    sources = bytes_digest(_SOURCES, "**/*.py")
     text = f"{numba.__version__} {sys.version} {sources}"
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -21,18 +21,18 @@ _STEPS = 60
 class RateEstimate:
     """A player's estimated acceptance rate, with a deviation."""
 
-    player: str
+    player: Any
     rate: float
     deviation: float
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the estimate with its 95% interval."""
-        low = max(0.0, self.rate - Z * self.deviation)
-        high = min(1.0, self.rate + Z * self.deviation)
-        return {"player": self.player, "rate": self.rate, "low": low, "high": high}
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The ends of its 95% interval."""
+        margin = Z * self.deviation
+        return max(0.0, self.rate - margin), min(1.0, self.rate + margin)
 
 
-def estimate_rates(learner: Learner, met: Mapping[str, int]) -> list[RateEstimate]:
+def estimate_rates(learner: Learner, met: Mapping[Any, int]) -> list[RateEstimate]:
     """List every player's estimated acceptance rate, the best first.
 
     These are the policy's own estimates if it has any, with deviations no smaller than the number
@@ -44,16 +44,16 @@ def estimate_rates(learner: Learner, met: Mapping[str, int]) -> list[RateEstimat
     if own:
         # As wide as if all outcomes had shown the player's answer, or wider: a policy may estimate
         # deviations from few draws, and after a single one it sees no spread at all.
-        least = [float(min_deviation(np.float64(rate), met[str(name)])) for name, rate, _ in own]
+        least = [float(min_deviation(np.float64(rate), met[name])) for name, rate, _ in own]
         return [
-            RateEstimate(str(each.player), each.rate, max(each.deviation, low))
+            RateEstimate(each.player, each.rate, max(each.deviation, low))
             for each, low in zip(own, least, strict=True)
         ]
-    players = [str(player) for player in learner.players]
+    players: list[Any] = list(learner.players)
     place = {player: x for x, player in enumerate(players)}
     tries, games = np.zeros((2, len(players), len(players)))
     for (one, other), proposed, played in learner.estimates():
-        x, y = place[str(one)], place[str(other)]
+        x, y = place[one], place[other]
         tries[x, y] = tries[y, x] = proposed
         games[x, y] = games[y, x] = played
     rates, deviations = _fit(tries, games)

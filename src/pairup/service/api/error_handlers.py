@@ -11,15 +11,22 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from pairup.errors import ServiceError
+from pairup.service.api.bodies import invalid_request
 from pairup.service.api.responses import send_refusal
-from pairup.service.api.schemas.fields import PATTERN_RULES
 from pairup.service.problem_details import RefusalError
-from pairup.service.store.failures import StoreFullError, StoreUnavailableError
+from pairup.service.store.failures import (
+    StoreBusyError,
+    StoreConflictError,
+    StoreFullError,
+    StoreUnavailableError,
+)
 
 log = structlog.get_logger()
 _STORE_PROBLEMS: dict[type, str] = {
     StoreFullError: "store-full",
     StoreUnavailableError: "store-unavailable",
+    StoreBusyError: "pool-busy",
+    StoreConflictError: "busy",
 }
 
 
@@ -29,27 +36,8 @@ async def _on_refusal(request: Request, refusal: Exception) -> Response:
 
 
 async def _on_invalid(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
-    found = [_broken(each) for each in error.errors()[:20]]
-    first = found[0]
-    detail = f"{first['where']} breaks a rule, {first['rule']}, got {first['sent']}: correct it"
-    if error.errors()[0]["type"] == "json_invalid":
-        detail = f"the body is not JSON, {first['rule']}: correct it"
-    elif isinstance(error.errors()[0].get("input"), bytes):
-        detail = "the body was not sent as JSON: send the header Content-Type: application/json"
-    refusal = RefusalError("invalid-request", detail, {"errors": found})
-    return send_refusal(refusal, request.url.path)
-
-
-def _broken(error: Any) -> dict[str, str]:
-    """Say which rule was broken, where, and by which value."""
-    rule, where = error["msg"], ".".join(map(str, error["loc"]))
-    if error["type"] == "string_pattern_mismatch":
-        rule = PATTERN_RULES.get(error["ctx"]["pattern"], rule)
-    if error["type"] == "json_invalid":
-        where, rule = "body", f"{error['ctx']['error']} at character {error['loc'][-1]}"
-    sent = ascii(error.get("input"))
-    return {"where": where, "rule": rule, "sent": sent if len(sent) <= 200 else f"{sent[:200]}..."}
+    assert isinstance(error, RequestValidationError)  # of the address or a header
+    return send_refusal(invalid_request(error.errors()), request.url.path)
 
 
 async def _on_http(request: Request, error: Exception) -> Response:

@@ -87,10 +87,10 @@ class SizeLimits:
         if refusal is not None:
             await send_refusal(refusal, scope["path"])(scope, receive, send)
             return
-        size, problem, answered = 0, None, False
+        size = 0
 
         async def receiving() -> Message:
-            nonlocal size, problem
+            nonlocal size
             message = await receive()
             length = len(message.get("body", b""))
             size, self._all_bytes = size + length, self._all_bytes + length
@@ -98,16 +98,8 @@ class SizeLimits:
                 raise problem
             return message
 
-        async def sending(message: Message) -> None:
-            nonlocal answered
-            if problem is None:
-                await send(message)
-            elif not answered:  # whatever the routes answer to a body that breaks off
-                answered = True
-                await send_refusal(problem, scope["path"])(scope, receive, send)
-
         try:
-            await self._app(scope, receiving, sending)
+            await self._app(scope, receiving, send)
         finally:
             self._all_bytes -= size
 

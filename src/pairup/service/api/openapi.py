@@ -1,7 +1,8 @@
 """The OpenAPI description of the service, which clients are generated from.
 
 FastAPI describes the routes. What it cannot say is added here: that keys are optional where none
-are needed, and each refusal once, as a component that all operations refer to.
+are needed, each refusal once, as a component that all operations refer to, and the bodies that
+`bodies` reads.
 """
 
 from __future__ import annotations
@@ -64,12 +65,15 @@ def _complete(api: FastAPI, needs_keys: bool) -> dict[str, Any]:
     if api.openapi_schema is not None:
         return api.openapi_schema
     described = FastAPI.openapi(api)
-    refusals = described["components"].setdefault("responses", {})
+    components = described["components"]
+    refusals = components.setdefault("responses", {})
     for path, operations in described["paths"].items():
         for operation in operations.values():
             if "security" in operation and not (needs_keys and path.startswith("/v1/")):
                 operation["security"] = [{}, {KEY_SCHEME: []}]
             _share_refusals(operation["responses"], refusals)
+            _share_schemas(operation.get("requestBody", {}), components["schemas"])
+    components["schemas"] = dict(sorted(components["schemas"].items()))
     return described
 
 
@@ -80,3 +84,9 @@ def _share_refusals(responses: dict[str, Any], shared: dict[str, Any]) -> None:
             name = f"Problem{status}"
             shared[name] = response
             responses[status] = {"$ref": f"#/components/responses/{name}"}
+
+
+def _share_schemas(body: dict[str, Any], shared: dict[str, Any]) -> None:
+    """Move the definitions within the schema of a body to the components; in place."""
+    for content in body.get("content", {}).values():
+        shared.update(content["schema"].pop("$defs", {}))

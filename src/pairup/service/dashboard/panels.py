@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pairup.service.api.schemas.insight import StatsView
 from pairup.service.dashboard import sentences
 from pairup.service.domain.clock import SECOND, Moment, format_moment
+from pairup.service.domain.event_views import Name
 from pairup.service.domain.game_record import GameRecord
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.pool_rules import Rules
+from pairup.service.use_cases import views
 
 MAX_GAMES = 60  # games of the current matching that the page lists
 MAX_COUPLES = 60  # couples that the page lists
@@ -70,19 +72,24 @@ def feedback_bars(stats: StatsView) -> list[CountBar]:
     return [CountBar(name, meaning.format(of), count, of) for name, meaning, count, of in rows]
 
 
-def game_rows(pool: Pool, latest: Sequence[GameRecord], now: Moment) -> list[GameRow]:
+def game_rows(pool: Pool, latest: Sequence[GameRecord], name: Name, now: Moment) -> list[GameRow]:
     """List the open games of earlier matchings, then all games of the latest matching."""
-    earlier = [
-        game.record(pool.id) for game in pool.games.values() if game.matching.id != pool.matching
-    ]
-    return [_row(each, pool, now) for each in [*earlier, *latest][:MAX_GAMES]]
+    opened = pool.games.values()
+    earlier = [game.record for game in opened if game.key.matching != pool.matching]
+    return [_row(each, pool, name, now) for each in [*earlier, *latest][:MAX_GAMES]]
 
 
-def _row(game: GameRecord, pool: Pool, now: Moment) -> GameRow:
+def _row(game: GameRecord, pool: Pool, name: Name, now: Moment) -> GameRow:
     why = f" ({game.cause.replace('_', ' ')})" if game.cause and game.state == "cancelled" else ""
-    left = max(0.0, (game.expires_at - now) / SECOND) if game.id in pool.games else None
-    expires_at = format_moment(game.expires_at)
-    return GameRow(game.players, game.chance, game.answers, game.state + why, left, expires_at)
+    one, other = map(name, game.players)
+    return GameRow(
+        players=(one, other),
+        chance=game.chance,
+        answers=views.answers(game.players, game.answers, name),
+        state=game.state + why,
+        left=max(0.0, (game.expires_at - now) / SECOND) if game.key in pool.games else None,
+        expires_at=format_moment(game.expires_at),
+    )
 
 
 def reserved_rows(players: int) -> int:

@@ -53,7 +53,7 @@ def pools_page(caller: CurrentCaller, cursor: Cursor = None) -> Response:
     found, others = caller.service.list_pools(lambda pool: may("read", pool), after, _MAX_POOLS)
     more = encode_cursor(found[-1].name) if others else None
     unreadable = str(caller.service.pools.cache.unreadable)  # a repair need not add an event
-    tag = tag_of(unreadable, *(f"{row.id}-{row.seq}" for row in found))
+    tag = tag_of(unreadable, *(row.chain.hex() for row in found))
     if is_known(caller, tag):
         return unchanged(tag)
     pools, unread = [], []
@@ -100,13 +100,14 @@ def pool_page(caller: CurrentCaller, pool: str) -> Response:
 
 def _snapshot(caller: Caller, pool: Pool, transaction: Transaction) -> tuple[str, _Snapshot | None]:
     """Return the tag of a pool's page, and what it shows unless the browser has it."""
-    tag = tag_of(pool.id, str(pool.seq))
+    tag = tag_of(pool.head.chain.hex())
     if is_known(caller, tag):
         return tag, None
-    latest = transaction.games_of(pool.matching, panels.MAX_GAMES) if pool.matching else []
+    latest = transaction.games_of(pool.number, pool.matching, panels.MAX_GAMES)
+    name = views.namer(pool, transaction, (each for game in latest for each in game.players))
     return tag, (
         StatsView.model_validate(views.stats(pool, panels.MAX_GAMES)),
         EstimatesView.model_validate(views.estimates(pool, caller.service.settings.max_couples)),
         pool.rules,
-        panels.game_rows(pool, latest, caller.service.clock.now()),
+        panels.game_rows(pool, latest, name, caller.service.clock.now()),
     )

@@ -2,20 +2,35 @@
 
 The log of a pool's events is the truth; its state is a fold over them (see `pool`). An event holds
 whatever was decided when it happened, so that a replay needs no clock, no chance and no setting of
-the service.
+the service. Players are numbers: their names stand in a table of their own, so that a name can be
+erased while the log stays as it is.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, TypedDict
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, NamedTuple, TypedDict
 
 from pairup.errors import ServiceError
 from pairup.service.domain.clock import Moment
-from pairup.service.domain.states import Answer, CancelCause, PlayerWish, ReleaseCause, Unreported
+from pairup.service.domain.states import (
+    Answer,
+    CancelCause,
+    Outcome,
+    PlayerWish,
+    ReleaseCause,
+    Unreported,
+)
 
 MAX_NAMED_GAMES = 100  # in an event about reports that changed no game
+
+# How these are stored; callers see names and ids instead.
+Player = Annotated[int, "number of a player in its pool"]
+Matching = Annotated[int, "key of a matching: the moment at which it was proposed"]
+Game = Annotated[list[int], "key of a game: its matching and its place in it"]
+Answers = Annotated[list[Answer | None], "of a game's two players in order, null if not known"]
 
 
 class Event:
@@ -40,10 +55,16 @@ class Version(TypedDict):
 class ProposedGame(TypedDict):
     """A game as it was proposed."""
 
-    id: str
-    players: list[str]
+    players: list[Player]
     chance: float | None  # estimated probability that it is played
     explores: bool  # whether the couple is not in the leader, or the policy has no leader
+
+
+class SentReport(TypedDict):
+    """A report as it was sent."""
+
+    outcome: Outcome | None
+    answers: Answers
 
 
 @dataclass(frozen=True)
@@ -53,7 +74,7 @@ class Created(Event):
     kind: ClassVar[str] = "created"
     name: str
     rules: dict[str, Any]
-    version: Version | None = None  # of the code that writes from here on; None: pairup 0.1
+    version: Version  # of the code that writes from here on
 
 
 @dataclass(frozen=True)
@@ -81,69 +102,49 @@ class Deleted(Event):
 
 @dataclass(frozen=True)
 class Joined(Event):
-    """A player joined, who waits or is away."""
+    """Players joined, who wait or are away."""
 
     kind: ClassVar[str] = "joined"
-    player: str
+    players: list[Player]
     status: PlayerWish
 
 
 @dataclass(frozen=True)
 class Moved(Event):
-    """A player waits again, or is away."""
+    """Players wait again, or are away."""
 
     kind: ClassVar[str] = "moved"
-    player: str
+    players: list[Player]
     status: PlayerWish
 
 
 @dataclass(frozen=True)
 class Left(Event):
-    """A player left; what was learnt about them is forgotten, or kept until they return."""
+    """Players left; what was learnt about them is forgotten, or kept until they return."""
 
     kind: ClassVar[str] = "left"
-    player: str
-    forget: bool = True
-    # As estimated for a player who is forgotten: against it partners keep what they learnt in
+    players: list[Player]
+    forget: bool
+    # As estimated for players who are forgotten: against them partners keep what they learnt in
     # common games. None: they forget it.
-    rate: float | None = None
+    rates: list[float] | None
 
 
 @dataclass(frozen=True)
-class PlayersJoined(Event):
-    """Players of a batch joined."""
+class Forgotten(Event):
+    """Records of players who had left were forgotten."""
 
-    kind: ClassVar[str] = "players_joined"
-    players: list[str]
-    status: PlayerWish
-
-
-@dataclass(frozen=True)
-class PlayersMoved(Event):
-    """Players of a batch wait again, or are away."""
-
-    kind: ClassVar[str] = "players_moved"
-    players: list[str]
-    status: PlayerWish
-
-
-@dataclass(frozen=True)
-class PlayersLeft(Event):
-    """Players of a batch left; what was learnt about them is forgotten, or kept."""
-
-    kind: ClassVar[str] = "players_left"
-    players: list[str]
-    forget: bool = True
-    rates: list[float] | None = None  # of players who are forgotten; see the event `left`
+    kind: ClassVar[str] = "forgotten"
+    players: list[Player]
+    rates: list[float] | None  # see the event `left`
 
 
 @dataclass(frozen=True)
 class Erased(Event):
-    """The record of a player who had left was erased."""
+    """The names of players who had left were erased."""
 
     kind: ClassVar[str] = "erased"
-    player: str
-    rate: float | None  # see the event `left`
+    players: list[Player]
 
 
 @dataclass(frozen=True)
@@ -151,11 +152,11 @@ class Proposed(Event):
     """A matching was proposed."""
 
     kind: ClassVar[str] = "proposed"
-    matching: str
-    games: list[ProposedGame]
-    waiting: list[str]
-    available: list[str] | None  # None: all players who waited
-    apart: list[list[str]]
+    matching: Matching
+    games: list[ProposedGame]  # the place of each is its number in this list, from 0
+    waiting: list[Player]
+    available: list[Player] | None  # None: all players who waited
+    apart: list[list[Player]]
     expires_at: Moment
     random: float | None  # estimated mean chance of couples of these players drawn at random
     random_deviation: float | None  # standard deviation of that estimate
@@ -164,60 +165,47 @@ class Proposed(Event):
 
 @dataclass(frozen=True)
 class Answered(Event):
-    """Answers to an open game came, which do not decide whether it is played."""
+    """Answers to open games came, which do not decide whether they are played."""
 
     kind: ClassVar[str] = "answered"
-    game: str
-    answers: dict[str, Answer]  # all that are known, here and in the events below
+    games: list[Game]
+    answers: list[Answers]  # all that are known, here and in the events below
 
 
 @dataclass(frozen=True)
 class Decided(Event):
-    """A game was played or cancelled, which was learnt."""
+    """Games were played or cancelled, which was learnt.
 
-    kind: ClassVar[str] = "decided"
-    game: str
-    played: bool
-    cause: CancelCause | None  # of a cancellation
-    answers: dict[str, Answer]
-    heard: dict[str, bool]  # the answers that the learner is told: whether a player accepted
-
-
-@dataclass(frozen=True)
-class GamesDecided(Event):
-    """Games of a batch of reports were played or cancelled, which was learnt.
-
-    Each list has an item per game. Answers are in the order of the game's players, null where one
-    is not known; instead of a list of nothing but nulls there is null.
+    Each list has an item per game; instead of a list of nothing but nulls there is null.
     """
 
-    kind: ClassVar[str] = "games_decided"
-    games: list[str]
+    kind: ClassVar[str] = "decided"
+    games: list[Game]
     played: list[bool]
-    causes: list[CancelCause | None]  # of cancellations
-    answers: list[list[Answer | None]] | None
-    heard: list[list[bool | None]] | None  # the answers that the learner is told
+    causes: list[CancelCause | None] | None  # of cancellations
+    answers: list[Answers] | None
+    heard: list[list[bool | None]] | None  # whether each player accepted, as the learner is told
 
 
 @dataclass(frozen=True)
 class Noted(Event):
-    """Answers that agree with the outcome came after it: stored, not learnt."""
+    """Answers that agree with the outcomes came after them: stored, not learnt."""
 
     kind: ClassVar[str] = "noted"
-    game: str
-    answers: dict[str, Answer]
+    games: list[Game]
+    answers: list[Answers]
 
 
 @dataclass(frozen=True)
 class Late(Event):
-    """A report came after the game expired or was released: stored, not learnt."""
+    """Reports came after the games expired or were released: stored, not learnt."""
 
     kind: ClassVar[str] = "late"
-    game: str
-    played: bool | None  # as far as it is known now
-    answers: dict[str, Answer]
-    first: bool  # whether it is the first report of this game after its end
-    missing: bool  # whether the game had expired without a report
+    games: list[Game]
+    played: list[bool | None]  # as far as it is known now
+    answers: list[Answers]
+    first: list[bool]  # whether it is the first report of this game after its end
+    missing: list[bool]  # whether the game had expired without a report
 
 
 @dataclass(frozen=True)
@@ -225,8 +213,8 @@ class Repeated(Event):
     """Reports of a request say nothing new."""
 
     kind: ClassVar[str] = "repeated"
-    games: list[str]  # at most 100 of them
-    more: int = 0  # number of reports whose games are not named
+    games: list[Game]  # at most 100 of them
+    more: int  # number of reports whose games are not named
 
 
 @dataclass(frozen=True)
@@ -234,10 +222,9 @@ class Contradicted(Event):
     """Reports of a request were refused because they contradict what is stored."""
 
     kind: ClassVar[str] = "contradicted"
-    game: str  # of the first report
-    sent: dict[str, Any]  # the first report
-    others: list[str] = field(default_factory=list)  # games of the other reports, at most 100
-    more: int = 0  # number of reports whose games are not named
+    games: list[Game]  # at most 100 of them
+    sent: list[SentReport]  # the report about each of these games
+    more: int  # number of reports whose games are not named
 
 
 @dataclass(frozen=True)
@@ -245,7 +232,7 @@ class Released(Event):
     """Open games were taken back: nothing is learnt."""
 
     kind: ClassVar[str] = "released"
-    games: list[str]
+    games: list[Game]
     cause: ReleaseCause
 
 
@@ -254,7 +241,7 @@ class Expired(Event):
     """Games were not reported in time."""
 
     kind: ClassVar[str] = "expired"
-    games: list[str]
+    games: list[Game]
     counts_as: Unreported
 
 
@@ -266,7 +253,7 @@ class Imported(Event):
     source: str  # id of the import
     first: int  # row of the source at which these begin; the first row of all is 0
     rows: int  # number of rows of the source, those that were left out included
-    players: list[str]
+    players: list[Player]
     player_a: list[int]  # of each game the place of a player in `players`
     player_b: list[int]
     played: list[bool | None] | None  # of each game; None: not known, of one or of any
@@ -287,26 +274,54 @@ KINDS = tuple(_KINDS)
 UNKNOWN = "unknown"  # kind of an event as it is shown, never as it is stored
 
 
+class Head(NamedTuple):
+    """The end of a log, which tells it from every other log.
+
+    `chain` is a hash of all its events, each of which extends the hash of those before it. Two logs
+    with the same head are the same log.
+
+    Examples
+    --------
+    >>> one, other = Recorded.of(1, 0, Deleted()), Recorded.of(1, 1, Deleted())
+    >>> START.after(one).seq, START.after(one) == START.after(other)
+    (1, False)
+    """
+
+    seq: int  # number of the last event
+    chain: bytes
+
+    def after(self, recorded: Recorded) -> Head:
+        """Return the head of the log with one more event."""
+        seq, at, event, body = recorded
+        text = f"{seq} {at} {event.kind} {body}".encode()
+        return Head(seq, hashlib.blake2b(self.chain + text, digest_size=CHAIN_BYTES).digest())
+
+
+CHAIN_BYTES = 16
+START = Head(0, bytes(CHAIN_BYTES))
+
+
 class Recorded(NamedTuple):
     """An event in the log of a pool."""
 
     seq: int  # 1, 2, ... in each pool
     at: Moment
     event: Event
+    body: str  # the event as JSON
+
+    @classmethod
+    def of(cls, seq: int, at: Moment, event: Event) -> Recorded:
+        """Record an event."""
+        return cls(seq, at, event, dumps(vars(event)))
 
 
-def pack(event: Event) -> str:
-    """Write an event's body as JSON, the same text for the same event."""
-    return dumps(vars(event))
-
-
-def unpack(pool: str, seq: int, kind: str, body: str) -> Event:
+def unpack(pool: int, seq: int, kind: str, body: str) -> Event:
     """Read an event back, or refuse one that is damaged.
 
     Examples
     --------
-    >>> unpack("p", 1, "joined", pack(Joined("ann", "waiting")))
-    Joined(player='ann', status='waiting')
+    >>> unpack(1, 1, "joined", Recorded.of(1, 0, Joined([1], "waiting")).body)
+    Joined(players=[1], status='waiting')
     """
     try:
         return _KINDS[kind](**json.loads(body))

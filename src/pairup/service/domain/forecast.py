@@ -23,7 +23,7 @@ class Forecast(NamedTuple):
     best: float | None = None  # mean in the best matching of the same players
 
 
-def forecast_pairings(learner: Learner, met: Mapping[str, int], players: Sequence[str]) -> Forecast:
+def forecast_pairings(learner: Learner, met: Mapping[Any, int], players: Sequence[Any]) -> Forecast:
     """Estimate what random pairing of `players` would give, and the best matching.
 
     Nothing is known where the policy has no rates of its own: to fit them at every proposal would
@@ -33,7 +33,7 @@ def forecast_pairings(learner: Learner, met: Mapping[str, int], players: Sequenc
     if len(own) < 2:
         return Forecast()
     rates = np.array([each.rate for each in own])
-    outcomes = np.array([met[str(each.player)] for each in own])
+    outcomes = np.array([met[each.player] for each in own])
     deviations = np.array([each.deviation for each in own])
     random, slopes = mean_of_couples(rates)
     spread = slopes * np.maximum(deviations, min_deviation(rates, outcomes))

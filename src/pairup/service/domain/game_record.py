@@ -7,8 +7,8 @@ and for `verify` alike.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from pairup.service.domain.clock import Moment
 from pairup.service.domain.events import (
@@ -16,49 +16,44 @@ from pairup.service.domain.events import (
     Decided,
     Event,
     Expired,
-    GamesDecided,
     Late,
     Noted,
     Proposed,
     Recorded,
     Released,
 )
-from pairup.service.domain.game_report import Report
-from pairup.service.domain.states import Answer, GameState
+from pairup.service.domain.game_report import AnswerPair, Report
+from pairup.service.domain.ids import GameKey
+from pairup.service.domain.states import GameState
 
 OPEN: GameState = "proposed"
+_CHANGING = (Answered, Decided, Expired, Late, Noted, Released)  # events that change records
 
 
 class MatchingRecord(NamedTuple):
     """A matching as it was proposed."""
 
-    id: str
-    pool_id: str
-    at: Moment
+    key: Moment
     expires_at: Moment
-    waiting: list[str]
+    waiting: list[int]  # players
 
     @classmethod
-    def of(cls, pool_id: str, recorded: Recorded) -> MatchingRecord:
+    def of(cls, event: Proposed) -> MatchingRecord:
         """Make the record of a matching from the event that proposed it."""
-        event = recorded.event
-        assert isinstance(event, Proposed)
-        return cls(event.matching, pool_id, recorded.at, event.expires_at, event.waiting)
+        return cls(event.matching, event.expires_at, event.waiting)
 
 
 class GameRecord(NamedTuple):
     """A game, and all that is known of it."""
 
-    id: str
-    pool_id: str
-    matching_id: str
-    players: tuple[str, str]
+    key: GameKey
+    players: tuple[int, int]
     chance: float | None
     expires_at: Moment
     state: GameState = OPEN
     played: bool | None = None  # as reported, in time or late
     cause: str | None = None
-    answers: dict[str, Answer] = {}  # noqa: RUF012 - never changed in place
+    answers: AnswerPair = (None, None)  # in the order of the players
     learnt: bool = False
     late: bool = False
     closed_at: Moment | None = None
@@ -68,105 +63,84 @@ class GameRecord(NamedTuple):
         """What was reported about it."""
         return Report(self.played, self.answers)
 
-    def after(self, event: Event, at: Moment) -> GameRecord:
-        """Return the record after the next event about this game."""
-        match event:
-            case Answered() | Noted():
-                return self._replace(answers=event.answers)
-            case Decided():
-                return self.decided(event.played, event.cause, event.answers, at)
-            case Late():
-                return self._replace(late=True, played=event.played, answers=event.answers)
-            case Released():
-                return self._replace(state="released", cause=event.cause, closed_at=at)
-            case Expired():
-                learnt = event.counts_as == "cancelled"
-                return self._replace(
-                    state="expired", cause="unreported", learnt=learnt, closed_at=at
-                )
-        return self
-
     def decided(
-        self, played: bool, cause: str | None, answers: dict[str, Answer], at: Moment
+        self, played: bool, cause: str | None, answers: AnswerPair, at: Moment
     ) -> GameRecord:
         """Return the record after it was learnt whether the game was played."""
         state: GameState = "played" if played else "cancelled"
-        return GameRecord(
-            self.id,
-            self.pool_id,
-            self.matching_id,
-            self.players,
-            self.chance,
-            self.expires_at,
-            state,
-            played,
-            cause,
-            answers,
-            learnt=True,
-            late=self.late,
-            closed_at=at,
-        )
+        head = (self.key, self.players, self.chance, self.expires_at)
+        return GameRecord(*head, state, played, cause, answers, True, self.late, at)
 
 
-def opened_games(pool_id: str, event: Proposed) -> list[GameRecord]:
+def opened_games(event: Proposed) -> list[GameRecord]:
     """List the records of the games that a matching opens, in its order."""
-    games = [(game["id"], game["players"], game["chance"]) for game in event.games]
+    matching, expires_at = event.matching, event.expires_at
     return [
-        GameRecord(id, pool_id, event.matching, (one, other), chance, event.expires_at)
-        for id, (one, other), chance in games
+        GameRecord(GameKey(matching, place), _pair(game["players"]), game["chance"], expires_at)
+        for place, game in enumerate(event.games)
     ]
 
 
-def changed_games(event: Event) -> Sequence[str]:
-    """List the ids of the games whose records an event changes."""
-    match event:
-        case Answered() | Noted() | Decided() | Late():
-            return [event.game]
-        case Released() | Expired() | GamesDecided():
-            return event.games
-    return ()
+def changed_games(event: Event) -> list[GameKey]:
+    """List the games whose records an event changes."""
+    return [GameKey(*game) for game in event.games] if isinstance(event, _CHANGING) else []
 
 
-def project(records: dict[str, GameRecord], pool_id: str, recorded: Recorded) -> None:
+def project(records: dict[GameKey, GameRecord], recorded: Recorded) -> None:
     """Bring records of games up to the next event, in place; those that it changes must be there.
 
     Examples
     --------
-    >>> game = {"id": "g", "players": ["ann", "bob"], "chance": 0.5, "explores": False}
-    >>> proposed = Proposed("m", [game], [], None, [], 60, None, None, None)
+    >>> game = {"players": [1, 2], "chance": 0.5, "explores": False}
     >>> records = {}
-    >>> project(records, "p", Recorded(1, 0, proposed))
-    >>> project(records, "p", Recorded(2, 5, Released(["g"], "left")))
-    >>> records["g"].state, records["g"].cause
-    ('released', 'left')
+    >>> project(records, Recorded.of(1, 7, Proposed(7, [game], [], None, [], 60, None, None, None)))
+    >>> project(records, Recorded.of(2, 9, Released([[7, 0]], "left")))
+    >>> records[7, 0].state, records[7, 0].cause, records[7, 0].closed_at
+    ('released', 'left', 9)
     """
-    if isinstance(recorded.event, Proposed):
-        records |= {game.id: game for game in opened_games(pool_id, recorded.event)}
-    if isinstance(recorded.event, GamesDecided):
-        _project_batch(records, recorded.event, recorded.at)
+    event = recorded.event
+    if isinstance(event, Proposed):
+        records |= {game.key: game for game in opened_games(event)}
+    if isinstance(event, Decided):
+        _project_decided(records, event, recorded.at)
         return
-    for id in changed_games(recorded.event):
-        records[id] = records[id].after(recorded.event, recorded.at)
+    for key, changes in zip(changed_games(event), _changes(event, recorded.at), strict=True):
+        records[key] = records[key]._replace(**changes)
 
 
-def _project_batch(records: dict[str, GameRecord], event: GamesDecided, at: Moment) -> None:
-    answers: Sequence[Sequence[Answer | None]] = event.answers or [()] * len(event.games)
-    for id, played, cause, said in zip(
-        event.games, event.played, event.causes, answers, strict=True
-    ):
-        record = records[id]
-        records[id] = record.decided(played, cause, name_answers(record.players, said), at)
+def _project_decided(records: dict[GameKey, GameRecord], event: Decided, at: Moment) -> None:
+    nothing = (None, None)
+    rows = columns(changed_games(event), event.played, event.causes, event.answers)
+    for key, played, cause, answers in rows:
+        known = _pair(answers) if answers else nothing
+        records[key] = records[key].decided(played, cause, known, at)
 
 
-def name_answers(players: Sequence[str], said: Sequence[Answer | None]) -> dict[str, Answer]:
-    """Return the answers of a game that are known by player, sorted by name.
+def _changes(event: Event, at: Moment) -> Iterator[dict[str, Any]]:
+    """Yield what an event changes in the record of each of its games."""
+    match event:
+        case Answered() | Noted():
+            for answers in event.answers:
+                yield {"answers": _pair(answers)}
+        case Late():
+            for played, answers in columns(event.played, event.answers):
+                yield {"late": True, "played": played, "answers": _pair(answers)}
+        case Released():
+            for _ in event.games:
+                yield {"state": "released", "cause": event.cause, "closed_at": at}
+        case Expired():
+            learnt = event.counts_as == "cancelled"
+            ended = {"state": "expired", "cause": "unreported", "learnt": learnt, "closed_at": at}
+            for _ in event.games:
+                yield ended
 
-    Examples
-    --------
-    >>> name_answers(("bob", "ann"), ("accepted", "declined"))
-    {'ann': 'declined', 'bob': 'accepted'}
-    """
-    if not any(said):
-        return {}
-    named = zip(players, said, strict=True)
-    return {player: answer for player, answer in sorted(named) if answer is not None}
+
+def columns(first: list[Any], *others: list[Any] | None) -> Iterator[tuple[Any, ...]]:
+    """Yield rows of columns of the same length; a column that is None has nothing but None."""
+    nothing: list[Any] = [None] * len(first)
+    return zip(first, *(nothing if each is None else each for each in others), strict=True)
+
+
+def _pair(both: Any) -> tuple[Any, Any]:
+    one, other = both
+    return one, other

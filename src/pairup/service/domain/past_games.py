@@ -1,6 +1,7 @@
 """Past games: games from before a pool knew of them, in columns, as imports bring them.
 
-The same columns are in a file of history, in a request, and in the event that tells of it.
+The same columns are in a file of history, in a request, and in the event that tells of it, where
+players have numbers instead of names.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cache
+from typing import Any
 
 from pairup.learning import Learner
 from pairup.learning.feedback import CoupleFeedback
@@ -55,7 +57,7 @@ class PastGames:
     {'ann': 2, 'bob': 1, 'cyd': 1}
     """
 
-    players: list[str]  # each name once
+    players: list[Any]  # each name, or number, once
     player_a: list[int]  # places in `players`
     player_b: list[int]
     played: list[bool | None] | None = None  # None: not known of any game
@@ -92,12 +94,12 @@ class PastGames:
             if problem:
                 raise PastGamesError(f"game {row} cannot be learnt from, {problem}")
 
-    def couples(self) -> Iterator[tuple[str, str]]:
+    def couples(self) -> Iterator[tuple[Any, Any]]:
         """Yield the players of each game."""
         names = self.players
         return ((names[a], names[b]) for a, b in zip(self.player_a, self.player_b, strict=True))
 
-    def outcomes_of_players(self) -> dict[str, int]:
+    def outcomes_of_players(self) -> dict[Any, int]:
         """Count the games of each player."""
         counted = Counter(self.player_a) + Counter(self.player_b)
         return {player: counted[place] for place, player in enumerate(self.players)}

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from typing import Any
 
 from pairup.errors import PairupError, ServiceError
@@ -21,38 +21,42 @@ from pairup.matching import Matching
 from pairup.service.domain import events
 from pairup.service.domain.clock import SECOND, Moment
 from pairup.service.domain.counters import Counters, count
-from pairup.service.domain.events import Recorded, Version, dumps
+from pairup.service.domain.events import START, Head, Recorded, Version, dumps
 from pairup.service.domain.forecast import forecast_pairings
+from pairup.service.domain.game_record import columns
+from pairup.service.domain.ids import GameKey, Ids
 from pairup.service.domain.import_progress import ImportProgress
 from pairup.service.domain.open_games import OpenGame, OpenGames, open_matching
 from pairup.service.domain.past_games import PastGames
-from pairup.service.domain.players import AWAY, WAITING, Players
+from pairup.service.domain.players import AWAY, WAITING, PlayerNames, Players
 from pairup.service.domain.pool_rules import Rules
 from pairup.service.domain.saved_learner import loaded
 from pairup.service.domain.version import current_version
 
-_FORMAT = 6
+_FORMAT = 7
 _DECIMALS = 6  # of chances and rates: more would be stored, and mean nothing
 _MIN_HALF_LIVES = 1 / 64  # by which what was learnt fades at once
+_NO_LOG = Head(-1, b"")  # of a pool that an event has changed in part
 
 
 class Pool:
-    """Players, open games, counters and a learner; `id` is its key in the store.
+    """Players, open games, counters and a learner; `number` is its key in the store.
 
     Examples
     --------
-    >>> pool = Pool("p1")
-    >>> pool.apply(Recorded(1, 0, events.Created("chess", Rules().as_json())))
-    >>> pool.apply(Recorded(2, 0, events.Joined("ann", "waiting")))
-    >>> pool.players.status("ann")
+    >>> pool = Pool(1)
+    >>> version = {"package": "1", "code": "0"}
+    >>> pool.apply(Recorded.of(1, 0, events.Created("chess", Rules().as_json(), version)))
+    >>> pool.apply(Recorded.of(2, 0, events.Joined([1], "waiting")))
+    >>> pool.players.status(1)
     'waiting'
-    >>> Pool.from_bytes("p1", pool.to_bytes()).to_bytes() == pool.to_bytes()
+    >>> Pool.from_bytes(1, pool.to_bytes()).to_bytes() == pool.to_bytes()
     True
     """
 
-    def __init__(self, id: str) -> None:
-        self.id = id
-        self.seq = 0
+    def __init__(self, number: int, secret: str = "") -> None:
+        self.number, self.ids = number, Ids(number, secret)
+        self.head = START  # of the log that it follows from
         self.items = 0  # players and games that the log told of
         self.at: Moment = 0
         self.faded_at: Moment = 0  # until when what was learnt has faded
@@ -61,11 +65,17 @@ class Pool:
         self.version: Version | None = None  # that wrote the log last
         self.rules = Rules()
         self.players = Players()
+        self.names = PlayerNames()  # beside what follows from the log
         self.games = OpenGames()
-        self.matching: str | None = None  # the latest one
+        self.matching: Moment = 0  # key of the latest one, 0 before the first
         self.imports: dict[str, ImportProgress] = {}  # by id
         self.counters = Counters()
         self.learner = Rules().make_policy().learner(())
+
+    @property
+    def seq(self) -> int:
+        """Number of the last event."""
+        return self.head.seq
 
     @property
     def imported(self) -> int:
@@ -81,68 +91,81 @@ class Pool:
         self,
         at: Moment,
         expires_at: Moment,
-        available: list[str] | None,
-        apart: list[list[str]],
-        new_ids: Callable[[int], list[str]],
-    ) -> Recorded:
-        """Ask the policy for a matching, and apply the event that tells of it, which is returned.
+        available: list[int] | None,
+        apart: list[list[int]],
+    ) -> events.Proposed:
+        """Ask the policy for a matching, and return the event that tells of it.
 
-        A replay applies the same event, and asks nobody.
+        The event says all that was decided: a replay applies it, and asks nobody.
         """
         players = list(self.players.waiting) if available is None else available
         matching = self.learner.suggest(players, apart)
         leader = self.learner.leader_among(players, apart) if len(players) > 1 else None
         expected = forecast_pairings(self.learner, self.players.met, players)
         chances = self.learner.play_probabilities(matching)
-        *ids, own_id = new_ids(len(matching) + 1)
         leading = None if leader is None else set(map(frozenset, leader))
         games: list[events.ProposedGame] = [
             {
-                "id": id,
                 "players": list(couple),
-                "chance": None if chance is None else round(chance, _DECIMALS),
+                "chance": _rounded(chance),
                 "explores": leading is None or frozenset(couple) not in leading,
             }
-            for id, couple, chance in zip(ids, matching, chances, strict=True)
+            for couple, chance in zip(matching, chances, strict=True)
         ]
-        event = events.Proposed(
+        return events.Proposed(
+            matching=max(at, self.matching + 1),
             games=games,
-            matching=own_id,
             waiting=list(matching.waiting),
             available=available,
             apart=apart,
             expires_at=expires_at,
-            random=expected.random,
-            random_deviation=expected.deviation,
-            best=expected.best,
+            random=_rounded(expected.random),
+            random_deviation=_rounded(expected.deviation),
+            best=_rounded(expected.best),
         )
-        recorded = Recorded(self.seq + 1, at, event)
-        self.apply(recorded)
-        return recorded
 
-    def rates(self, players: Sequence[str]) -> list[float] | None:
+    def rates(self, players: Sequence[int]) -> list[float] | None:
         """Return the estimated rates of players, also of kept ones; None if there are none."""
         found = {each.player: each.rate for each in self.learner.rates(players)}
         return [round(found[player], _DECIMALS) for player in players] if found else None
 
+    def unnamed(self) -> list[int]:
+        """List the players whose names have not been read yet."""
+        names, players = self.names, self.players
+        new: Collection[int] = range(names.last + 1, players.last + 1)
+        if len(new) > len(players) + len(players.kept):
+            new = [*players, *players.kept]
+        return [each for each in new if each > names.last and players.knows(each)]
+
     def apply(self, recorded: Recorded) -> None:
-        """Take in an event, which must be the next one."""
+        """Take in an event, which must be the next one.
+
+        Where that fails, the pool has no log any more: it must be thrown away.
+        """
+        head, self.head = self.head, _NO_LOG
+        self._fade(recorded.at)
+        _APPLY[type(recorded.event)](self, recorded.event)
+        self.at = recorded.at
+        self.items += recorded.event.items
+        self.head = head.after(recorded)
+
+    def replay(self, recorded: Recorded) -> None:
+        """Take in an event that was read from a log, or say that the log is damaged."""
         if recorded.seq != self.seq + 1:
             raise ServiceError(
-                f"event {self.seq + 1} of pool {self.id} is missing, found event {recorded.seq}: "
-                "the log is damaged, restore a copy of the database"
+                f"event {self.seq + 1} of pool {self.number} is missing, found event "
+                f"{recorded.seq}: the log is damaged, restore a copy of the database"
             )
         try:
-            self._fade(recorded.at)
-            _APPLY[type(recorded.event)](self, recorded.event)
+            self.apply(recorded)
+        except (MemoryError, OSError, RecursionError):
+            raise  # which says something about this machine, and nothing about the log
         except Exception as error:  # whatever a damaged event leads to, only this pool is lost
             said = str(error) if isinstance(error, PairupError) else repr(error)
             raise ServiceError(
-                f"event {recorded.seq} of pool {self.id} ({recorded.event.kind}) does not fit what "
-                f"happened before it, {said}: the log is damaged, see `pairup repair`"
+                f"event {recorded.seq} of pool {self.number} ({recorded.event.kind}) does not fit "
+                f"what happened before it, {said}: the log is damaged, see `pairup repair`"
             ) from error
-        self.seq, self.at = recorded.seq, recorded.at
-        self.items += recorded.event.items
 
     def _fade(self, now: Moment) -> None:
         """Let what was learnt fade by the time since it last did, if the rules say so.
@@ -174,79 +197,73 @@ class Pool:
         self.deleted = True
 
     def _joined(self, event: events.Joined) -> None:
-        self.learner.join(event.player)
-        self.players.join(event.player, event.status)
-
-    def _players_joined(self, event: events.PlayersJoined) -> None:
         for player in event.players:
-            self._joined(events.Joined(player, event.status))
+            self._join(player, event.status)
+
+    def _join(self, player: int, status: str) -> None:
+        self.learner.join(player)
+        self.players.join(player, status)
 
     def _moved(self, event: events.Moved) -> None:
-        self.players.move(event.player, event.status)
-
-    def _players_moved(self, event: events.PlayersMoved) -> None:
         for player in event.players:
             self.players.move(player, event.status)
 
     def _left(self, event: events.Left) -> None:
-        self.learner.leave(event.player, forget=event.forget, rate=event.rate)
-        self.players.leave(event.player, event.forget)
+        for player, rate in columns(event.players, event.rates):
+            self.learner.leave(player, forget=event.forget, rate=rate)
+            self.players.leave(player, event.forget)
+            if event.forget:
+                self.names.drop(player)
 
-    def _players_left(self, event: events.PlayersLeft) -> None:
-        rates: Sequence[float | None] = event.rates or [None] * len(event.players)
-        for player, rate in zip(event.players, rates, strict=True):
-            self._left(events.Left(player, event.forget, rate))
+    def _forgotten(self, event: events.Forgotten) -> None:
+        for player, rate in columns(event.players, event.rates):
+            self.learner.forget(player, rate=rate)
+            del self.players.kept[player]
+            self.names.drop(player)
 
     def _erased(self, event: events.Erased) -> None:
-        self.learner.forget(event.player, rate=event.rate)
-        del self.players.kept[event.player]
+        for player in event.players:
+            if self.players.knows(player):
+                raise ServiceError(f"player {player} has not left, or is remembered")
 
     def _proposed(self, event: events.Proposed) -> None:
+        if event.matching <= self.matching:
+            raise ServiceError(f"matching {event.matching} is not later than {self.matching}")
         matching = Matching([game["players"] for game in event.games], event.waiting)
         for player in matching.players:
             if player not in self.players.waiting:
                 status = self.players.status(player)
-                raise ServiceError(f"player {player!r} is {status}, not waiting")
+                raise ServiceError(f"player {player} is {status}, not waiting")
         self.learner.record(matching)
         opened = open_matching(event, event.expires_at - self.rules.expiry(0))
         self.games.open(opened)
         for game in opened.games.values():
             for player in game.players:
-                self.players.begin_game(player, game.id)
+                self.players.begin_game(player, game.key)
             self.counters.explored += game.explores
         self.matching = event.matching
         self.counters.matchings += 1
         self.counters.proposed += len(event.games)
 
     def _answered(self, event: events.Answered) -> None:
-        self.games[event.game].answers = event.answers
-        self.counters.reports += 1
+        for game, (one, other) in columns(event.games, event.answers):
+            self.games[GameKey(*game)].answers = one, other
+        self.counters.reports += len(event.games)
 
     def _decided(self, event: events.Decided) -> None:
-        game = self._close(event.game)
-        heard: dict[Hashable, bool] = dict(event.heard.items())
-        self.learner.observe([game.players], [event.played], accepted=heard)
-        self._count_decided([game], [event.played], [event.cause])
-
-    def _games_decided(self, event: events.GamesDecided) -> None:
-        games = [self._close(id) for id in event.games]
+        games = self._close(event.games)
         heard: dict[Hashable, bool] = {
             player: said
-            for game, both in zip(games, event.heard or (), strict=event.heard is not None)
-            for player, said in zip(game.players, both, strict=True)
+            for game, both in columns(games, event.heard)
+            for player, said in zip(game.players, both or (None, None), strict=True)
             if said is not None
         }
         self.learner.observe([game.players for game in games], event.played, accepted=heard)
-        self._count_decided(games, event.played, event.causes)
-
-    def _count_decided(
-        self, games: Sequence[OpenGame], played: Sequence[bool], causes: Sequence[str | None]
-    ) -> None:
-        self._count_learnt(games, played)
+        self._count_learnt(games, event.played)
         self.counters.reports += len(games)
-        self.counters.played += sum(played)
-        for game, was_played, cause in zip(games, played, causes, strict=True):
-            if not was_played:
+        self.counters.played += sum(event.played)
+        for game, played, cause in columns(games, event.played, event.causes):
+            if not played:
                 count(self.counters.cancelled, str(cause))
                 continue
             for player in game.players:
@@ -254,14 +271,15 @@ class Pool:
                     self.players.move(player, self.rules.after_game)
 
     def _noted(self, event: events.Noted) -> None:
-        self.counters.noted += 1
-        self.counters.reports += 1
+        self.counters.noted += len(event.games)
+        self.counters.reports += len(event.games)
 
     def _late(self, event: events.Late) -> None:
-        self.counters.late += event.first
-        self.counters.reports += 1
-        if event.first and event.missing:
-            self.counters.missing -= 1
+        self.counters.late += sum(event.first)
+        self.counters.reports += len(event.games)
+        self.counters.missing -= sum(
+            first and missing for first, missing in columns(event.first, event.missing)
+        )
 
     def _repeated(self, event: events.Repeated) -> None:
         reports = len(event.games) + event.more
@@ -269,16 +287,16 @@ class Pool:
         self.counters.reports += reports
 
     def _contradicted(self, event: events.Contradicted) -> None:
-        reports = 1 + len(event.others) + event.more
+        reports = len(event.games) + event.more
         self.counters.contradicting += reports
         self.counters.reports += reports
 
     def _released(self, event: events.Released) -> None:
-        self.learner.withdraw([self._close(id).players for id in event.games])
+        self.learner.withdraw([game.players for game in self._close(event.games)])
         count(self.counters.released, event.cause, len(event.games))
 
     def _expired(self, event: events.Expired) -> None:
-        games = [self._close(id) for id in event.games]
+        games = self._close(event.games)
         self.counters.expired += len(games)
         self.counters.missing += len(games)
         if event.counts_as == "discard":
@@ -292,7 +310,7 @@ class Pool:
         games = PastGames.of(event)
         for player in event.players:
             if player not in self.players:
-                self._joined(events.Joined(player, "away"))
+                self._join(player, AWAY)
         games.teach(self.learner)
         for player, outcomes in games.outcomes_of_players().items():
             self.players.met[player] += outcomes
@@ -301,26 +319,32 @@ class Pool:
 
     def _loaded(self, event: events.Loaded) -> None:
         self.learner = loaded(event)
-        known = dict.fromkeys(str(player) for player in self.learner.players)
+        known: dict[Any, None] = dict.fromkeys(self.learner.players)
+        kept: dict[Any, int] = dict.fromkeys(self.learner.kept, 0)
         for player in self.players:
             if player not in known:
                 self.learner.join(player)
+        for player in self.players.kept:
+            if player not in known and player not in kept:
+                self.names.drop(player)
         for player in known:
             if player not in self.players:
                 self.players.join(player, AWAY)
-        self.players.kept = {str(player): 0 for player in self.learner.kept}
+        self.players.kept, self.players.last = kept, max(self.players.last, *kept, 0)
         self.players.met = dict.fromkeys(self.players, 0)
         for estimate in self.learner.estimates():
-            for name in estimate.couple:
-                self.players.met[str(name)] += estimate.proposed
+            one, other = estimate.couple
+            for player in (one, other):
+                self.players.met[player] += estimate.proposed
         if self.games:
             self.learner.record(Matching([game.players for game in self.games.values()]))
 
-    def _close(self, id: str) -> OpenGame:
-        game = self.games.close(id)
-        for player in game.players:
-            self.players.end_game(player)
-        return game
+    def _close(self, games: Iterable[events.Game]) -> list[OpenGame]:
+        closed = [self.games.close(GameKey(*game)) for game in games]
+        for game in closed:
+            for player in game.players:
+                self.players.end_game(player)
+        return closed
 
     def _count_learnt(self, games: Sequence[OpenGame], played: Sequence[bool]) -> None:
         self.counters.learnt += len(games)
@@ -335,7 +359,7 @@ class Pool:
         """Save what follows from the log: the same bytes for the same events."""
         state = {
             "format": _FORMAT,
-            "seq": self.seq,
+            "head": [self.head.seq, self.head.chain.hex()],
             "items": self.items,
             "at": self.at,
             "faded_at": self.faded_at,
@@ -347,22 +371,21 @@ class Pool:
             "players": self.players.as_json(),
             "games": self.games.as_json(),
             "matching": self.matching,
-            "tally": self.counters.as_json(),
+            "imports": list(self.imports.items()),
+            "counters": self.counters.as_json(),
         }
-        if self.imports:  # pools without any are saved as they were before there were imports
-            state["imports"] = list(self.imports.items())
         return dumps(state).encode() + b"\n" + self.learner.evidence()
 
     @classmethod
     def from_bytes(
-        cls, id: str, data: bytes, cache: bytes | None = None, version: Version | None = None
+        cls, number: int, data: bytes, cache: bytes | None = None, version: Version | None = None
     ) -> Pool:
         """Load a saved pool, or refuse the bytes with a `ServiceError`.
 
         With the learner's cache and the version that wrote it, if that is the version of the code
         that runs, the policy goes on as if it had never stopped.
         """
-        pool = cls(id)
+        pool = cls(number)
         try:
             head, _, evidence = data.partition(b"\n")
             pool._restore(json.loads(head))
@@ -370,7 +393,8 @@ class Pool:
             pool.learner = Learner.from_evidence(evidence, cache if usable else None)
         except (AttributeError, LookupError, PairupError, TypeError, ValueError) as error:
             raise ServiceError(
-                f"a snapshot of pool {id} cannot be read, {error!r}: the pool is read from its log"
+                f"a snapshot of pool {number} cannot be read, {error!r}: the pool is read from its "
+                "log"
             ) from error
         return pool
 
@@ -379,16 +403,17 @@ class Pool:
         if state["format"] != _FORMAT:
             raise ValueError(f"format {state['format']}")
         self.version = state["version"]
-        self.seq, self.items, self.at = state["seq"], state["items"], state["at"]
+        seq, chain = state["head"]
+        self.head = Head(seq, bytes.fromhex(chain))
+        self.items, self.at = state["items"], state["at"]
         self.faded_at = state["faded_at"]
         self.name, self.deleted = state["name"], state["deleted"]
         self.rules = Rules(**state["rules"])
         self.games = OpenGames.from_json(state["games"])
         self.players = Players.from_json(state["players"], self.games)
         self.matching = state["matching"]
-        imports = state.get("imports", ())
-        self.imports = {source: ImportProgress(*progress) for source, progress in imports}
-        self.counters = Counters.from_json(state["tally"])
+        self.imports = {source: ImportProgress(*each) for source, each in state["imports"]}
+        self.counters = Counters.from_json(state["counters"])
 
 
 # Made at import, so that an event without a method fails then.
@@ -397,9 +422,13 @@ _APPLY: dict[type[events.Event], Callable[[Pool, Any], None]] = {
 }
 
 
-def replay(id: str, log: Iterable[Recorded]) -> Pool:
+def replay(number: int, log: Iterable[Recorded]) -> Pool:
     """Make a pool from its whole log."""
-    pool = Pool(id)
+    pool = Pool(number)
     for recorded in log:
-        pool.apply(recorded)
+        pool.replay(recorded)
     return pool
+
+
+def _rounded(estimate: float | None) -> float | None:
+    return None if estimate is None else round(estimate, _DECIMALS)

@@ -91,6 +91,23 @@ class Rules:
         """Return the rules with some of them changed."""
         return dataclasses.replace(self, **changes)
 
+    def changes(self, wanted: Mapping[str, Any], players: int) -> dict[str, Any]:
+        """Pick the rules that differ, or refuse rules that a pool of so many players cannot have.
+
+        Examples
+        --------
+        >>> Rules().changes({"lifetime_s": 60.0, "seed": 1}, players=4)
+        {'seed': 1}
+        """
+        if "policy" in wanted and wanted["policy"] != self.policy:
+            wanted = {"options": {}, **wanted}  # those of the former policy do not belong to it
+        found = {name: value for name, value in wanted.items() if getattr(self, name) != value}
+        after = self.with_changes(found)
+        if "options" in found:
+            after.check_options()
+        after.make_policy().check_players(players)
+        return found
+
     def as_json(self) -> dict[str, Any]:
         """Return the rules by name."""
         return dict(vars(self))

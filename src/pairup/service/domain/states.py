@@ -28,5 +28,7 @@ Cause = TypeAliasType(
     "Cause",
     Literal["declined", "timed_out", "unstated", "released", "left", "deleted", "unreported"],
 )
+# What becomes of players in a request for a proposal who are not there.
+UnknownPlayers = TypeAliasType("UnknownPlayers", Literal["refuse", "skip"])
 Unreported = TypeAliasType("Unreported", Literal["discard", "cancelled"])
 AfterGame = TypeAliasType("AfterGame", Literal["waiting", "playing"])

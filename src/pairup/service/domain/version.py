@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
-import threading
 from contextlib import suppress
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -15,7 +14,6 @@ from pairup.kernels.runtime.source_digest import computation_digest
 from pairup.policies import Policy
 from pairup.service.domain.events import Version
 
-_PARSING = threading.Lock()
 _SOURCES = ("kernels/**/*.py", "policies/*.py", "learning/*.py", "saved_arrays.py")
 
 
@@ -47,11 +45,4 @@ def _code_digest(policy_class: type[Policy]) -> str:
 
 
 def _own_digest() -> str:
-    with _PARSING:  # the parser of Python 3.11 fails where two threads parse at the same time
-        return _digest_sources()
-
-
-@functools.cache
-def _digest_sources() -> str:
-    root = Path(str(pairup.__file__)).parent
-    return computation_digest(root, [path for each in _SOURCES for path in root.glob(each)])[:16]
+    return computation_digest(Path(str(pairup.__file__)).parent, *_SOURCES)[:16]

@@ -17,105 +17,125 @@ from pairup.service.domain.game_record import (
     changed_games,
     project,
 )
+from pairup.service.domain.ids import GameKey
+from pairup.service.domain.pool import Pool
 
-_TABLES = ("matchings", "games")
+_UNKNOWN = GameRecord(GameKey(0, 0), (0, 0), None, 0)  # a game from before the log begins
 
 
 class ExpectedRecords:
-    """The records of a pool, brought up event by event. Open games are kept in memory."""
+    """The records of a pool, brought up event by event. Open games are kept in memory.
 
-    def __init__(self, pool_id: str, database: sqlite3.Connection) -> None:
-        self._pool_id, self._database = pool_id, database
-        self._games: dict[str, GameRecord] = {}
-        self._places: dict[str, int] = {}  # of open games in their matchings
-        for table in _TABLES:
-            database.execute(f"CREATE TABLE {table} (id PRIMARY KEY, place, record, seen)")
+    Of a log whose beginning was dropped, the records of games that had ended by then are not known.
+    """
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+        self._games: dict[GameKey, GameRecord] = {}
+        self.since: Moment = 0  # key of the last matching from before the log begins
+        database.execute("CREATE TABLE matchings (key PRIMARY KEY, record, seen)")
+        database.execute("CREATE TABLE games (key, place, record, seen, PRIMARY KEY (key, place))")
+
+    def begin(self, pool: Pool) -> None:
+        """Begin with a pool as it was before the first event of the log."""
+        self.since = pool.matching
+        self._games = {key: game.record for key, game in pool.games.items()}
 
     def add(self, recorded: Recorded) -> None:
         """Bring the records up to the next event."""
-        for id in changed_games(recorded.event):
-            if id not in self._games:
-                self._games[id] = self._closed_game(id)
-        project(self._games, self._pool_id, recorded)
+        changed = changed_games(recorded.event)
+        for key in changed:
+            if key not in self._games:
+                self._games[key] = self._closed_game(key)
+        project(self._games, recorded)
         if isinstance(recorded.event, Proposed):
-            matching = MatchingRecord.of(self._pool_id, recorded)
-            self._write("matchings", matching.id, recorded.seq, matching)
-            self._places |= {game["id"]: x for x, game in enumerate(recorded.event.games)}
-        for id in changed_games(recorded.event):
-            if self._games[id].state != OPEN:
-                self._close(self._games.pop(id))
+            self._write(MatchingRecord.of(recorded.event))
+        for key in dict.fromkeys(changed):
+            if self._games[key].state != OPEN:
+                self._write(self._games.pop(key))
+        for key in [key for key in changed if self._is_unknown(key)]:
+            del self._games[key]
+
+    def _is_unknown(self, key: GameKey) -> bool:
+        return key in self._games and self._games[key].key == _UNKNOWN.key
 
     def finish(self) -> None:
         """Write the games that are open in the end."""
         for game in self._games.values():
-            self._close(game)
+            self._write(game)
 
-    def differs(self, table: str, place: int | None, record: GameRecord | MatchingRecord) -> bool:
+    def differs(self, record: GameRecord | MatchingRecord) -> bool:
         """Whether a stored record is not what it must be; one that is, has been seen."""
-        query = f"SELECT place, record FROM {table} WHERE id = ?"
-        found = self._database.execute(query, (record.id,)).fetchone()
-        if found is None or found[1] != dumps(record._asdict()):
-            return True
-        self._database.execute(f"UPDATE {table} SET seen = 1 WHERE id = ?", (record.id,))
-        return place is not None and found[0] != place
+        table, key, condition = _place(record)
+        query = f"SELECT record FROM {table} WHERE {condition}"
+        found = self._database.execute(query, key).fetchone()
+        if found is None:
+            return key[0] > self.since
+        self._database.execute(f"UPDATE {table} SET seen = 1 WHERE {condition}", key)
+        return bool(found[0] != dumps(record))
 
     def any_missing(self, table: str, before: Moment | None) -> bool:
         """Whether a record was not seen, and is not one that was archived before a moment."""
-        closed = "at" if table == "matchings" else "closed_at"
-        kept = f"coalesce(record ->> '{closed}', :before) >= :before"
+        closed = "key" if table == "matchings" else "record ->> 10"
+        kept = f"coalesce({closed}, :before) >= :before"
         query = f"SELECT 1 FROM {table} WHERE seen = 0 AND {kept if before else 1} LIMIT 1"
         return self._database.execute(query, {"before": before}).fetchone() is not None
 
-    def count(self, table: str) -> int:
-        """Return how many records there must be."""
-        (count,) = self._database.execute(f"SELECT count(*) FROM {table}").fetchone()
+    def count_games(self) -> int:
+        """Return how many records of games there must be."""
+        (count,) = self._database.execute("SELECT count(*) FROM games").fetchone()
         return int(count)
 
     def matchings(self) -> Iterator[tuple[MatchingRecord, list[GameRecord]]]:
         """Yield all matchings in the order in which they were proposed, with their games."""
-        matchings = "SELECT record FROM matchings ORDER BY place"
-        games = "SELECT record FROM games WHERE record ->> 'matching_id' = ? ORDER BY place"
-        self._database.execute(
-            "CREATE INDEX IF NOT EXISTS by_matching ON games (record ->> 'matching_id')"
-        )
-        for (text,) in self._database.execute(matchings):
-            matching = MatchingRecord(**_loads(text))
-            rows = self._database.execute(games, (matching.id,)).fetchall()
+        games = "SELECT record FROM games WHERE key = ? ORDER BY place"
+        for (text,) in self._database.execute("SELECT record FROM matchings ORDER BY key"):
+            matching = MatchingRecord(*json.loads(text))
+            rows = self._database.execute(games, (matching.key,)).fetchall()
             yield matching, [_game(text) for (text,) in rows]
 
-    def _closed_game(self, id: str) -> GameRecord:
-        query = "SELECT record FROM games WHERE id = ?"
-        found = self._database.execute(query, (id,)).fetchone()
+    def carried_games(self) -> Iterator[GameRecord]:
+        """Yield the games that were open where the log begins."""
+        query = "SELECT record FROM games WHERE key <= ?"
+        for (text,) in self._database.execute(query, (self.since,)):
+            yield _game(text)
+
+    def _closed_game(self, key: GameKey) -> GameRecord:
+        query = "SELECT record FROM games WHERE key = ? AND place = ?"
+        found = self._database.execute(query, key).fetchone()
         if found is None:
-            raise KeyError(id)
+            if key.matching <= self.since:
+                return _UNKNOWN
+            raise KeyError(key)
         return _game(found[0])
 
-    def _write(self, table: str, id: str, place: int, record: GameRecord | MatchingRecord) -> None:
-        row = (id, place, dumps(record._asdict()))
-        self._database.execute(f"INSERT INTO {table} VALUES (?, ?, ?, 0)", row)
+    def _write(self, record: GameRecord | MatchingRecord) -> None:
+        """Write a record, in place of an earlier one."""
+        table, key, _ = _place(record)
+        if key != _UNKNOWN.key:
+            places = ", ".join("?" * (len(key) + 1))
+            query = f"INSERT OR REPLACE INTO {table} VALUES ({places}, 0)"
+            self._database.execute(query, (*key, dumps(record)))
 
-    def _close(self, game: GameRecord) -> None:
-        """Write a game that has ended, or has changed after its end."""
-        if game.id in self._places:
-            self._write("games", game.id, self._places.pop(game.id), game)
-            return
-        row = (dumps(game._asdict()), game.id)
-        self._database.execute("UPDATE games SET record = ? WHERE id = ?", row)
+
+def _place(record: GameRecord | MatchingRecord) -> tuple[str, tuple[int, ...], str]:
+    """Return the table of a record, its key, and the condition by which it is found."""
+    if isinstance(record, GameRecord):
+        return "games", tuple(record.key), "key = ? AND place = ?"
+    return "matchings", (record.key,), "key = ?"
 
 
 @contextmanager
-def expecting_records(pool_id: str) -> Iterator[ExpectedRecords]:
+def expecting_records() -> Iterator[ExpectedRecords]:
     """Keep expected records while the block runs, in a file that nobody else sees."""
     with closing(sqlite3.connect("", isolation_level=None)) as database:
         database.execute("PRAGMA journal_mode = OFF")
-        yield ExpectedRecords(pool_id, database)
-
-
-def _loads(text: str) -> dict[str, Any]:
-    stored: dict[str, Any] = json.loads(text)
-    return stored
+        yield ExpectedRecords(database)
 
 
 def _game(text: str) -> GameRecord:
-    stored = _loads(text)
-    return GameRecord(**{**stored, "players": tuple(stored["players"])})
+    stored: list[Any] = json.loads(text)
+    made = GameRecord(*stored)
+    answers: Any = tuple(made.answers)
+    one, other = made.players
+    return made._replace(key=GameKey(*made.key), players=(one, other), answers=answers)

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from pairup.errors import ServiceError
-from pairup.service.domain.clock import format_moment
 from pairup.service.domain.events import dumps
-from pairup.service.store import Store
+from pairup.service.store import PoolRow, Store, Transaction
 
 _PAGE = 1_000  # events
 
 
 def exported_events(store: Store, pool: str) -> Iterator[str]:
-    """Yield the events of the pool of this name, or of the pool, deleted or not, with this id."""
+    """Yield the events of the pool of this name, or of the deleted pool with this number."""
     with store.reading(still=True) as transaction:
-        row = transaction.pool_named(pool)
-        id = row.id if row else pool
-        if id not in transaction.pool_ids():
-            raise ServiceError(f"no pool is called {pool!r}: give the name of a pool, or its id")
+        row = transaction.pool_named(pool) or _numbered(transaction, pool)
         after = 0
-        while rows := transaction.raw_events(id, after, _PAGE, lenient=True):
-            for seq, at, kind, body in rows:
-                head = {"seq": seq, "at": format_moment(at), "kind": kind}
-                yield dumps({**head, "body": json.loads(body)})
-            after = rows[-1].seq
+        while events := transaction.shown_events(row, after, _PAGE):
+            yield from map(dumps, events)
+            after = events[-1]["seq"]
+
+
+def _numbered(transaction: Transaction, pool: str) -> PoolRow:
+    if not pool.isdecimal() or int(pool) not in transaction.pool_numbers():
+        raise ServiceError(
+            f"no pool is called {pool!r}: give the name of a pool, or the number of a deleted one, "
+            "which `pairup verify` shows"
+        )
+    return transaction.any_pool(int(pool))

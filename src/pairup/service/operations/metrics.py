@@ -43,6 +43,9 @@ class Metrics:
         self.snapshots_refused = counter(
             "pairup_snapshots_refused", "Snapshots that could not be read or failed their checks."
         )
+        self.logs_replaced = counter(
+            "pairup_logs_replaced", "Logs whose end was replaced while a pool was in memory."
+        )
         self.cached_pools = gauge("pairup_cached_pools", "Pools in memory, summed over processes.")
         self.unreadable_pools = gauge("pairup_unreadable_pools", "Pools that cannot be read.")
         self.limits = counter("pairup_limits", "Limits that were met, by setting.", ["limit"])

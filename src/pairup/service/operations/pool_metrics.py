@@ -17,7 +17,6 @@ from pairup.service.domain.events import (
     Deleted,
     Event,
     Expired,
-    GamesDecided,
     Imported,
     Late,
     Proposed,
@@ -132,13 +131,9 @@ class PoolMetrics:
         match event:
             case Proposed():
                 self._proposed.labels(label).inc(len(event.games))
-            case Decided(played=True):
-                self._played.labels(label).inc()
             case Decided():
-                self._cancelled.labels(label, event.cause).inc()
-            case GamesDecided():
                 self._played.labels(label).inc(sum(event.played))
-                cancelled = Counted(filter(None, event.causes))
+                cancelled = Counted(filter(None, event.causes or ()))
                 for cause, times in cancelled.items():
                     self._cancelled.labels(label, cause).inc(times)
             case Released():
@@ -149,8 +144,8 @@ class PoolMetrics:
                     self._cancelled.labels(label, "unreported").inc(len(event.games))
             case Imported():
                 self._imported.labels(label).inc(len(event.player_a))
-            case Late(first=True):
-                self._late.labels(label).inc()
+            case Late():
+                self._late.labels(label).inc(sum(event.first))
 
     def time_proposal(self, pool: str, seconds: float) -> None:
         """Count the time that a proposal took."""

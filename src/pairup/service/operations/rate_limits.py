@@ -80,6 +80,10 @@ class RateLimits:
                 wait_s,
             )
         self._requests.take(caller, 1)
+        self.charge(caller)
+
+    def charge(self, caller: str) -> None:
+        """Count the events of this context as those of a caller who was admitted."""
         _caller.set(caller)
 
     def check_events(self) -> None:

@@ -7,15 +7,15 @@ event that can be applied: what was acknowledged after it is lost then.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+import os
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pairup.errors import ServiceError
-from pairup.service.domain.events import Recorded
 from pairup.service.operations.expected_records import ExpectedRecords, expecting_records
-from pairup.service.operations.verify import Finding, audit_pool, verify
+from pairup.service.operations.verify import Audit, Finding, verify
 from pairup.service.store import Store
 from pairup.service.store.repairs import RepairTransaction
 
@@ -24,6 +24,7 @@ _REMEDIES = {
     "pool": "write the pool's row again from the log",
     "matchings": "write the records of matchings and games again from the log",
     "games": "write the records of matchings and games again from the log",
+    "names": "enter the players whose names are missing as erased",
     "answer": "drop the answer: a request that is sent again is done again",
 }
 
@@ -33,7 +34,7 @@ class Remedy:
     """Something that is wrong, and what can be done about it."""
 
     pool: str
-    id: str
+    number: int  # 0: no pool
     finding: Finding
     cut: bool = False  # whether the caller wants the log to be cut
 
@@ -72,7 +73,7 @@ def find_remedies(store: Store, cut: Collection[str] = ()) -> list[Remedy]:
             f"the log of pool {min(unknown)!r} need not be cut: leave out --cut {min(unknown)}"
         )
     return [
-        Remedy(pool.pool, pool.id, finding, finding.part == "log" and pool.pool in cut)
+        Remedy(pool.pool, pool.number, finding, finding.part == "log" and pool.pool in cut)
         for pool, finding in found
     ]
 
@@ -83,57 +84,66 @@ def repair(store: Store, remedies: Collection[Remedy], copy: Path) -> None:
     The service must not run meanwhile.
     """
     wanted = [remedy for remedy in remedies if remedy.can_be_done]
-    cuts = {remedy.id: remedy.finding.seq for remedy in wanted if remedy.cut}
-    pools = dict.fromkeys(remedy.id for remedy in wanted if remedy.id)
+    cuts = {remedy.number: remedy.finding.seq for remedy in wanted if remedy.cut}
+    pools = dict.fromkeys(remedy.number for remedy in wanted if remedy.number)
     with store.repairing() as transaction:
-        with copy.open("x", encoding="utf-8") as file:
-            for id in pools:
-                for table, row in transaction.rows_of(id, cuts.get(id, 0)):
-                    file.write(json.dumps({"table": table, "row": row}, default=_as_hex) + "\n")
-        for id in pools:
-            if id in cuts:
-                transaction.cut_log(id, cuts[id])
-            _rebuild(transaction, id, cut=id in cuts)
+        _copy_rows(transaction, pools, cuts, copy)
+        for number in pools:
+            if number in cuts:
+                transaction.cut_log(number, cuts[number])
+            _rebuild(transaction, number, cuts.get(number))
         for owner, key in transaction.damaged_answers():
             transaction.drop_answer(owner, key)
+
+
+def _copy_rows(
+    transaction: RepairTransaction, pools: Iterable[int], cuts: Mapping[int, int], copy: Path
+) -> None:
+    """Write the rows that may change into a file that only its owner can read."""
+    opened = os.open(copy, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    with open(opened, "w", encoding="utf-8") as file:
+        for number in pools:
+            for table, row in transaction.rows_of(number, cuts.get(number, 0)):
+                file.write(json.dumps({"table": table, "row": row}, default=_as_hex) + "\n")
 
 
 def _as_hex(value: Any) -> str:
     return bytes(value).hex()
 
 
-def _rebuild(transaction: RepairTransaction, id: str, cut: bool) -> None:
+def _rebuild(transaction: RepairTransaction, number: int, cut: int | None) -> None:
     """Make everything that is stored of a pool follow from its log."""
-    if cut:  # the row must end where the log ends before the log can be read
-        _write_row(transaction, id)
-    with expecting_records(id) as records:
-        found = audit_pool(transaction.any_pool(id), transaction, records)
+    row = transaction.any_pool(number)
+    if cut is not None:  # the log must end where the row says before it can be read
+        row = row._replace(seq=cut)
+    with expecting_records() as records:
+        audit = Audit(row, transaction, records)
+        found = audit.run()
+        if not audit.pool.seq:
+            raise ServiceError("the log has no event that can be read: delete the pool")
+        parts = {finding.part for finding in found.findings}
         for finding in found.findings:
             if finding.part == "snapshot":
-                transaction.drop_snapshot(id, finding.seq)
-        if any(finding.part == "pool" for finding in found.findings):
-            _write_row(transaction, id)
-        if any(finding.part in ("matchings", "games") for finding in found.findings):
-            _write_records(transaction, id, records)
+                transaction.drop_snapshot(number, finding.seq)
+        if cut is not None or "pool" in parts:
+            transaction.set_pool(audit.expected_row)
+        if "names" in parts:
+            _write_names(transaction, audit)
+        if parts & {"matchings", "games"}:
+            _write_records(transaction, number, records)
 
 
-def _write_records(transaction: RepairTransaction, id: str, records: ExpectedRecords) -> None:
-    transaction.drop_records(id)
+def _write_names(transaction: RepairTransaction, audit: Audit) -> None:
+    """Enter players who have no row, and take away rows of players who are not in the log."""
+    number, last = audit.row.number, audit.pool.players.last
+    known = transaction.numbered(number)
+    transaction.drop_names(number, last)
+    missing = (player for player in range(1, last + 1) if player not in known)
+    transaction.add_names(number, ((player, None) for player in missing))
+
+
+def _write_records(transaction: RepairTransaction, number: int, records: ExpectedRecords) -> None:
+    transaction.drop_records(number, records.since + 1)
     for matching, games in records.matchings():
-        transaction.add_matching(matching, games)
-
-
-def _write_row(transaction: RepairTransaction, id: str) -> None:
-    first, last, deleted_at = _ends(transaction.events(id))
-    name = getattr(first.event, "name", "")
-    transaction.set_pool(id, name, first.at, deleted_at, last.seq)
-
-
-def _ends(log: Iterator[Recorded]) -> tuple[Recorded, Recorded, int | None]:
-    """Return the first and the last event of a log, and when the pool was deleted."""
-    first = last = next(log, None)
-    if first is None or last is None:
-        raise ServiceError("the log has no event that can be read: delete the pool")
-    for recorded in log:
-        last = recorded
-    return first, last, last.at if last.event.kind == "deleted" else None
+        transaction.add_matching(number, matching, games)
+    transaction.update_games(number, records.carried_games())

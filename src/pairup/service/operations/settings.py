@@ -183,7 +183,7 @@ class Settings(BaseSettings):
         ge=0,
     )
     snapshot_every: int = Field(
-        500,
+        2_000,
         ge=1,
         description="Minimum number of changes of players and games between two snapshots of a "
         "pool; a large pool is saved less often.",

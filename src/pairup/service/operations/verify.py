@@ -19,8 +19,9 @@ from pairup.service.domain.snapshot import (
 from pairup.service.domain.version import current_version
 from pairup.service.operations.expected_records import ExpectedRecords, expecting_records
 from pairup.service.store import PoolRow, Store, Transaction
+from pairup.service.store.event_log import SnapshotRow
 
-Part = Literal["log", "pool", "matchings", "games", "snapshot", "answer"]
+Part = Literal["log", "pool", "names", "matchings", "games", "snapshot", "answer"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Verification:
     """The result for a pool, or for the idempotent answers."""
 
     pool: str
-    id: str
+    number: int  # 0: no pool
     events: int
     games: int
     digest: str  # of the state, as it is served
@@ -61,79 +62,97 @@ def verify(store: Store) -> list[Verification]:
     later version of pairup wrote is compared as far as it states facts.
     """
     with store.reading() as transaction:
-        ids = transaction.pool_ids()
+        numbers = transaction.pool_numbers()
     found = []
-    for id in ids:
+    for number in numbers:
         with store.reading(still=True) as transaction:
-            found.append(verify_pool(transaction.any_pool(id), transaction))
+            found.append(verify_pool(transaction.any_pool(number), transaction))
     damaged = tuple(_damaged_answers(store))
     if damaged:
-        found.append(Verification("(idempotent answers)", "", 0, 0, "", damaged))
+        found.append(Verification("(idempotent answers)", 0, 0, 0, "", damaged))
     return found
 
 
 def verify_pool(row: PoolRow, transaction: Transaction) -> Verification:
     """Replay the log of a pool, and compare what is stored beside it."""
-    with expecting_records(row.id) as records:
-        return audit_pool(row, transaction, records)
+    with expecting_records() as records:
+        return Audit(row, transaction, records).run()
 
 
-def audit_pool(row: PoolRow, transaction: Transaction, records: ExpectedRecords) -> Verification:
-    """Verify a pool; `records`, empty at first, has its records in the end."""
-    name = row.name if row.deleted_at is None else f"{row.name} (deleted)"
-    audit = _Audit(row, transaction, records)
-    try:
-        audit.replay()
-    except ServiceError as damage:
-        finding = Finding("log", str(damage), audit.pool.seq)
-        return Verification(name, row.id, row.seq, 0, "", (finding,))
-    found = tuple(audit.compare())
-    games = records.count("games")
-    return Verification(name, row.id, audit.pool.seq, games, audit.pool.digest, found)
+class Audit:
+    """A replay of the log of a pool, and what differs from it.
 
-
-class _Audit:
-    """A replay of the log of a pool, and what differs from it."""
+    `records`, empty at first, has the pool's records in the end.
+    """
 
     def __init__(self, row: PoolRow, transaction: Transaction, records: ExpectedRecords) -> None:
         self.row, self.transaction, self.records = row, transaction, records
-        self.pool = Pool(row.id)
+        self.pool = Pool(row.number, row.secret)
         self.created_at: Moment | None = None
         self.deleted_at: Moment | None = None
         self._findings: list[Finding] = []
 
+    def run(self) -> Verification:
+        """Verify the pool."""
+        row = self.row
+        name = row.name if row.deleted_at is None else f"{row.name} (deleted, {row.number})"
+        try:
+            self.replay()
+        except ServiceError as damage:
+            finding = Finding("log", str(damage), self.pool.seq)
+            return Verification(name, row.number, row.seq, 0, "", (finding,))
+        found, games = tuple(self.compare()), self.records.count_games()
+        return Verification(name, row.number, self.pool.seq, games, self.pool.digest, found)
+
     def replay(self) -> None:
         """Apply all events; after those that have a snapshot, look at it."""
-        snapshots = {seq: (at, body) for seq, at, body in self.transaction.snapshots(self.row.id)}
-        for recorded in self.transaction.events(self.row.id):
-            self._apply(recorded)
-            if recorded.seq in snapshots:
-                self._compare_snapshot(recorded, *snapshots.pop(recorded.seq))
+        snapshots = {each.head.seq: each for each in self.transaction.snapshots(self.row.number)}
+        self._begin([each for each in snapshots.values() if each.base])
+        last = self.pool.seq  # what is readable of the log, if an event cannot be applied
+        try:
+            for recorded in self.transaction.events(self.row.number, self.pool.seq):
+                self._apply(recorded)
+                last = recorded.seq
+                if recorded.seq in snapshots:
+                    self._compare_snapshot(recorded.at, snapshots.pop(recorded.seq))
+        except ServiceError:
+            self.pool.head = self.pool.head._replace(seq=last)
+            raise
         if self.pool.seq != self.row.seq:
             raise ServiceError(f"the log ends with event {self.pool.seq} instead of {self.row.seq}")
-        for seq in snapshots:
-            what = f"a snapshot is of event {seq}, which has not happened"
-            self._findings.append(Finding("snapshot", what, seq))
+        for each in snapshots.values():
+            if each.head.seq > self.pool.seq:
+                what = f"a snapshot is of event {each.head.seq}, which has not happened"
+                self._findings.append(Finding("snapshot", what, each.head.seq))
         self.records.finish()
+
+    def _begin(self, bases: list[SnapshotRow]) -> None:
+        """Begin with an empty pool, or with the snapshot before which the log was dropped."""
+        for base in bases:
+            self.pool = read_snapshot(self.row.number, base.head, base.body)
+            self.created_at = self.row.created_at
+            self.deleted_at = self.row.deleted_at if self.pool.deleted else None
+            self.records.begin(self.pool)
 
     def _apply(self, recorded: Recorded) -> None:
         if recorded.at < self.pool.at:
             what = f"event {recorded.seq} is dated before event {recorded.seq - 1}"
             self._findings.append(Finding("log", what, recorded.seq - 1))
-        self.pool.apply(recorded)
+        self.pool.replay(recorded)
         self.records.add(recorded)
         if recorded.seq == 1:
             self.created_at = recorded.at
         if recorded.event.kind == "deleted":
             self.deleted_at = recorded.at
 
-    def _compare_snapshot(self, recorded: Recorded, at: int, body: bytes) -> None:
-        seq, what = recorded.seq, f"the snapshot after event {recorded.seq} differs from the log"
+    def _compare_snapshot(self, at: Moment, snapshot: SnapshotRow) -> None:
+        seq, what = self.pool.seq, f"the snapshot after event {self.pool.seq} differs from the log"
+        number, head, body = self.row.number, snapshot.head, snapshot.body
         try:
-            header, durable, _ = open_snapshot(self.row.id, seq, body)
+            header, durable, _ = open_snapshot(number, head, body)
             same_version = header["version"] == current_version(self.pool.learner.policy)
             if same_version:
-                read_snapshot(self.row.id, seq, body)
+                read_snapshot(number, head, body)
         except DamagedSnapshotError as error:
             self._findings.append(Finding("snapshot", str(error), seq))
             return
@@ -142,26 +161,38 @@ class _Audit:
         expected = self.pool.to_bytes()
         if not same_version:  # the facts; how the learner's evidence is written may have changed
             durable, expected = durable.partition(b"\n")[0], expected.partition(b"\n")[0]
-        if durable != expected or at != recorded.at:
+        if durable != expected or (head, snapshot.at) != (self.pool.head, at):
             self._findings.append(Finding("snapshot", what, seq))
+
+    @property
+    def expected_row(self) -> PoolRow:
+        """The row of the pool as it must be."""
+        pool, created_at = self.pool, self.created_at or 0
+        due_at = None if self.deleted_at else pool.games.due_at
+        known = (self.row.number, self.row.secret, pool.name, created_at, self.deleted_at)
+        return PoolRow(*known, *pool.head, due_at)
 
     def compare(self) -> Iterator[Finding]:
         """Yield what differs from the log, after all of it was applied."""
         yield from self._findings
-        row, pool = self.row, self.pool
-        stored = (row.name, row.created_at, row.deleted_at)
-        if stored != (pool.name, self.created_at, self.deleted_at):
+        if self.row.chain != self.pool.head.chain:
+            what = "the events are not those that were written: one was replaced or edited"
+            yield Finding("pool", what)
+        elif self.row != self.expected_row:
             yield Finding("pool", "the name or the dates of the pool differ from the log")
-        if self._differing("matchings"):
-            yield Finding("matchings", "the records of matchings differ from the log")
-        if self._differing("games"):
-            yield Finding("games", "the records of games differ from the log")
+        count, last = self.transaction.count_names(self.row.number)
+        if (count, last) != (self.pool.players.last,) * 2:
+            what = f"names are stored of {count} players up to {last}"
+            yield Finding("names", f"{what}, the log has {self.pool.players.last}")
+        for part in ("matchings", "games"):
+            if self._differing(part):
+                yield Finding(part, f"the records of {part} differ from the log")
 
     def _differing(self, table: Literal["matchings", "games"]) -> bool:
         differing = 0
-        for place, record in getattr(self.transaction, f"stored_{table}")(self.row.id):
-            differing += record is None or self.records.differs(table, place, record)
-        before = self.transaction.archived_before(self.row.id)
+        for record in getattr(self.transaction, f"stored_{table}")(self.row.number):
+            differing += record is None or self.records.differs(record)
+        before = self.transaction.archived_before(self.row.number)
         return differing > 0 or self.records.any_missing(table, before)
 
 

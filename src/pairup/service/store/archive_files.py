@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pairup.service.domain.clock import Moment
+from pairup.service.domain.event_views import RawEvent
 from pairup.service.domain.events import dumps
-from pairup.service.store.event_bodies import RawEvent
 from pairup.service.store.failures import StoreDamagedError, StoreUnavailableError
 
 _FORMAT = 1
+NAME = r"[0-9a-f]{16}-\d+-\d+\.jsonl\.gz"
 MAX_EVENTS = 10_000  # of a file, which is read as a whole
 
 
@@ -29,23 +30,26 @@ class ArchiveFile(NamedTuple):
 
     first: int  # event
     last: int
+    last_at: Moment  # date of the last event
     name: str
     sha256: str
     size: int  # bytes
 
 
-def write_archive(folder: Path, pool_id: str, events: list[RawEvent]) -> ArchiveFile:
-    """Write events of a pool into a file that is on the disk when this returns."""
+def write_archive(folder: Path, secret: str, events: list[RawEvent]) -> ArchiveFile:
+    """Write events of the pool with some secret into a file, on the disk when this returns."""
     first, last = events[0].seq, events[-1].seq
-    head = {"format": _FORMAT, "pool": pool_id, "first": first, "last": last}
+    pool = hashlib.sha256(secret.encode()).hexdigest()[:16]  # not that of another database
+    head = {"format": _FORMAT, "pool": pool, "first": first, "last": last}
     lines = [dumps(head)] + [
         f'{{"seq":{seq},"at":{at},"kind":{dumps(kind)},"body":{body}}}'
         for seq, at, kind, body in events
     ]
     content = gzip.compress("\n".join(lines).encode("ascii"), mtime=0)
-    name = f"{pool_id}-{first}-{last}.jsonl.gz"
+    name = f"{pool}-{first}-{last}.jsonl.gz"
     write_private(folder / name, content)
-    return ArchiveFile(first, last, name, hashlib.sha256(content).hexdigest(), len(content))
+    digest = hashlib.sha256(content).hexdigest()
+    return ArchiveFile(first, last, events[-1].at, name, digest, len(content))
 
 
 def write_private(path: Path, content: bytes) -> None:
@@ -74,16 +78,22 @@ def sync_folder(folder: Path) -> None:
 @lru_cache(4)  # a reader asks for page after page
 def read_archive(path: Path, sha256: str) -> tuple[RawEvent, ...]:
     """Read the events of a file, or refuse one that is missing or was changed."""
+    lines = gzip.decompress(read_checked(path, sha256)).decode("ascii").split("\n")[1:]
+    return tuple(_parse(json.loads(line)) for line in lines)
+
+
+def read_checked(path: Path, sha256: str) -> bytes:
+    """Return the content of a file, which is not a link, or refuse one that is not as written."""
     try:
-        content = path.read_bytes()
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+            content = file.read()
     except OSError as error:
         raise _unreadable(path, error) from error
     if hashlib.sha256(content).hexdigest() != sha256:
         raise StoreDamagedError(
             f"the archive {str(path)!r} differs from its checksum in the database: restore a copy"
         )
-    lines = gzip.decompress(content).decode("ascii").split("\n")[1:]
-    return tuple(_parse(json.loads(line)) for line in lines)
+    return content
 
 
 def _parse(line: dict[str, object]) -> RawEvent:
@@ -94,7 +104,10 @@ def _parse(line: dict[str, object]) -> RawEvent:
 
 
 def _unreadable(path: Path, error: OSError) -> StoreUnavailableError:
-    advice = "bring the file back to its folder, then try again"
+    advice = (
+        "bring the file back to its folder, or record that it was deleted on purpose with "
+        "`pairup archive --drop-before`"
+    )
     made = StoreUnavailableError(
         f"the archive {str(path)!r} cannot be read ({error.strerror}): {advice}"
     )

@@ -6,20 +6,34 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import structlog
 from sqlalchemy import Connection, event
 from sqlalchemy.exc import SQLAlchemyError
 
+from pairup.errors import ServiceError
 from pairup.service.store import schema
 from pairup.service.store.database_file import DatabaseFile, archive_folder
-from pairup.service.store.engine import WRITES, make_engine, make_read_only_engine, parse_address
-from pairup.service.store.failures import StoreDamagedError, StoreFullError, translate_error
+from pairup.service.store.engine import (
+    WRITES,
+    make_engine,
+    make_read_only_engine,
+    milliseconds_until,
+    parse_address,
+)
+from pairup.service.store.failures import (
+    StoreDamagedError,
+    StoreFullError,
+    StoreUnavailableError,
+    busy,
+    translate_error,
+)
 from pairup.service.store.repairs import RepairTransaction
 from pairup.service.store.transaction import Transaction
 
+WAIT_S = 20.0
 log = structlog.get_logger()
 
 
@@ -28,22 +42,30 @@ class Store:
 
     With `inspect` a file is searched for damage, which takes longer the larger it is. A database
     that cannot be used is refused with a `ServiceError`; nothing in it was changed. Where less
-    than `min_free_bytes` are free on the disk of a file, nothing more is written to it.
+    than `min_free_bytes` are free on the disk of a file, nothing more is written to it. Nobody
+    waits for others longer than `wait_s`: a `StoreBusyError` says so.
     """
 
-    def __init__(self, database: str, inspect: bool = True, min_free_bytes: int = 0) -> None:
+    def __init__(
+        self,
+        database: str,
+        inspect: bool = True,
+        min_free_bytes: int = 0,
+        wait_s: float = WAIT_S,
+    ) -> None:
         url = parse_address(database)
-        self._min_free_bytes = min_free_bytes
+        self._min_free_bytes, self._wait_s = min_free_bytes, wait_s
         self._url, self._inspect = url, inspect
         self.name = url.render_as_string(hide_password=True)
         self.many_writers = url.drivername != "sqlite"
-        self._engine = make_engine(url)
+        self._engine = make_engine(url, wait_s)
         self.file = None if self.many_writers else DatabaseFile(Path(str(url.database)))
         if self.file is not None:
             event.listen(self._engine, "connect", self.file.connected)
             event.listen(self._engine, "close", self.file.disconnected)
         # Writers of this process queue here: SQLite would let them sleep and try again, unfairly.
-        self._turn = nullcontext() if self.many_writers else threading.Lock()
+        self._turn = threading.Lock()
+        self.write_trouble = ""  # why the last write failed, empty if it did not
         try:
             self._prepare()
         except BaseException:
@@ -53,7 +75,7 @@ class Store:
     def _prepare(self) -> None:
         """Check the database, and bring its schema up to date if necessary."""
         if self._outdated():
-            with self._translating_errors(), self._begin(writes=True) as connection:
+            with self._writer() as connection:
                 schema.wait_for_turn(connection)
                 if not schema.check(connection, self.name):
                     return  # another process was faster
@@ -85,8 +107,8 @@ class Store:
     def reading(self, still: bool = False) -> Iterator[Transaction]:
         """Open a transaction that reads; with `still`, everything as of one moment."""
         # In SQLite every transaction reads as of one moment.
-        level = {"isolation_level": "REPEATABLE READ"} if still and self.many_writers else {}
-        with self._translating_errors(), self._begin(writes=False, **level) as connection:
+        level = "REPEATABLE READ" if still and self.many_writers else ""
+        with self._translating_errors(), self._begin(level=level) as connection:
             yield Transaction(connection, self.archive_folder)
 
     def check_room(self) -> None:
@@ -106,16 +128,52 @@ class Store:
     ) -> Iterator[Transaction]:
         """Open a transaction that writes; it is on the disk when the block has ended.
 
-        What makes room, or ends the process, may use the room that others must leave. In a server
-        no lock is waited for beyond `deadline`, by the monotonic clock.
+        What makes room, or ends the process, may use the reserved space. Other writers are waited
+        for until `deadline`, by the monotonic clock.
         """
         if not into_reserve:
             self.check_room()
-        with self._turn, self._translating_errors(), self._begin(writes=True) as connection:
-            if deadline is not None and self.many_writers:
-                left_ms = max(1, round(1_000 * (deadline - time.monotonic())))
-                connection.exec_driver_sql(f"SET LOCAL lock_timeout = {left_ms}")
+        with self._noting_trouble(into_reserve), self._writer(deadline) as connection:
             yield Transaction(connection, self.archive_folder)
+
+    @contextmanager
+    def _writer(self, deadline: float | None = None) -> Iterator[Connection]:
+        """Open a connection that writes, when it is its turn."""
+        until = time.monotonic() + self._wait_s if deadline is None else deadline
+        with self._turn_until(until), self._translating_errors(), self._begin(until) as connection:
+            if self.many_writers:
+                timeout = milliseconds_until(until)
+                connection.exec_driver_sql(f"SET LOCAL lock_timeout = {timeout}")
+            yield connection
+
+    @contextmanager
+    def _turn_until(self, deadline: float) -> Iterator[None]:
+        """Wait for the writers of this process before this one, but not beyond the deadline."""
+        if self.many_writers:
+            yield
+            return
+        if not self._turn.acquire(timeout=max(0.0, deadline - time.monotonic())):
+            raise busy(self.name, "another writer of this process has it")
+        try:
+            yield
+        finally:
+            self._turn.release()
+
+    @contextmanager
+    def _noting_trouble(self, into_reserve: bool) -> Iterator[None]:
+        try:
+            yield
+        except (StoreUnavailableError, StoreFullError) as error:
+            self.write_trouble = error.public or str(error)
+            raise
+        if not into_reserve:  # what makes room may have found nothing to do
+            self.write_trouble = ""
+
+    def probe(self) -> None:
+        """Try to write if the last attempt failed: there may be no other, as callers went away."""
+        if self.write_trouble:
+            with suppress(ServiceError), self.writing() as transaction:
+                transaction.write_nothing()
 
     def shrink(self) -> None:
         """Give the room of deleted rows back to the disk; others cannot write meanwhile.
@@ -123,14 +181,26 @@ class Store:
         Only for SQLite: PostgreSQL uses this room again by itself, and `VACUUM FULL` is a decision
         of those who run it.
         """
+        self._run_alone("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def empty_write_ahead_log(self) -> None:
+        """Let nothing that was erased remain in the write-ahead log of SQLite.
+
+        While others read, it may remain there until they have ended.
+        """
+        self._run_alone("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _run_alone(self, *statements: str) -> None:
+        """Run statements of SQLite that cannot be part of a transaction."""
         if self.many_writers:
             return
         # Outside of a transaction, which SQLAlchemy would begin.
         connecting = closing(self._engine.raw_connection())
-        with self._turn, self._translating_errors(), connecting as connection:
+        turn = self._turn_until(time.monotonic() + self._wait_s)
+        with turn, self._translating_errors(), connecting as connection:
             cursor = connection.cursor()
-            cursor.execute("VACUUM")
-            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            for statement in statements:
+                cursor.execute(statement)
 
     @property
     def archive_folder(self) -> Path | None:
@@ -140,18 +210,20 @@ class Store:
     @contextmanager
     def repairing(self) -> Iterator[RepairTransaction]:
         """Open a transaction that can also take away what is stored, all of it or nothing."""
-        with self._turn, self._translating_errors(), self._begin(writes=True) as connection:
+        with self._writer() as connection:
             yield RepairTransaction(connection, self.archive_folder)
 
     @contextmanager
-    def _begin(self, writes: bool, **options: str) -> Iterator[Connection]:
+    def _begin(self, writes_by: float | None = None, level: str = "") -> Iterator[Connection]:
+        """Open a connection: to read, or to write after a wait that ends at some moment."""
         if self.file is not None:
             self.file.check()
         # Set before the transaction begins, because SQLite begins writers in another way.
-        connecting = self._engine.connect().execution_options(**{WRITES: writes, **options})
+        options = {"isolation_level": level} if level else {}
+        connecting = self._engine.connect().execution_options(**{WRITES: writes_by, **options})
         with connecting as connection, connection.begin():
             yield connection
-        if self.file is not None and writes:
+        if self.file is not None and writes_by is not None:
             self.file.check_written()
 
     @contextmanager

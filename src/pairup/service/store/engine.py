@@ -16,7 +16,7 @@ from sqlalchemy.pool import NullPool, QueuePool
 
 from pairup.errors import ServiceError
 
-WRITES = "pairup_writes"  # execution option of a connection that will write
+WRITES = "pairup_writes"  # execution option of a connection that will write: until when it waits
 _BUSY_MS = 20_000
 _MAX_IDLE_MS = 60_000
 _PAGE_BYTES = 4_096  # of a file of SQLite that has no tables yet
@@ -79,16 +79,18 @@ def is_missing(database: str) -> bool:
     return url.drivername == "sqlite" and not Path(str(url.database)).exists()
 
 
-def make_engine(url: URL) -> Engine:
-    """Make an engine."""
+def make_engine(url: URL, wait_s: float) -> Engine:
+    """Make an engine, whose connections are waited for no longer than `wait_s`."""
     if url.drivername == "sqlite":
         # Never makes a file: that of a running service may have been deleted.
         connect = partial(_connect_sqlite, url, "rw", check_same_thread=False)
-        engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool)
+        engine = create_engine(
+            "sqlite://", creator=connect, poolclass=QueuePool, pool_timeout=wait_s
+        )
         event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
-    engine = create_engine(url, pool_pre_ping=True, connect_args=_CONNECTING)
+    engine = create_engine(url, pool_pre_ping=True, connect_args=_CONNECTING, pool_timeout=wait_s)
     event.listen(engine, "connect", _set_up_postgresql)
     return engine
 
@@ -120,6 +122,7 @@ def _set_up_sqlite(connection: Any, _: Any) -> None:
     _use_wal(connection)
     connection.execute("PRAGMA synchronous = FULL")  # a commit is on the disk before it is answered
     connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA secure_delete = ON")  # what is erased is gone from the file
 
 
 def _use_wal(connection: Any) -> None:
@@ -146,5 +149,14 @@ def _set_up_postgresql(connection: Any, _: Any) -> None:
 
 def _begin_sqlite(connection: Connection) -> None:
     # A writer takes the lock at once: a reader that becomes a writer might have to give up.
-    writes = connection.get_execution_options().get(WRITES)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    deadline = connection.get_execution_options().get(WRITES)
+    if deadline is None:
+        connection.exec_driver_sql("BEGIN")
+        return
+    connection.exec_driver_sql(f"PRAGMA busy_timeout = {milliseconds_until(deadline)}")
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def milliseconds_until(deadline: float) -> int:
+    """Return how long a moment of the monotonic clock can be waited for, at least 1."""
+    return max(1, round(1_000 * (deadline - time.monotonic())))

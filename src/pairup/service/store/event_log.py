@@ -1,8 +1,9 @@
-"""The log of events and the snapshots of pools, as they are written and read."""
+"""The log of events, its archives and the snapshots of pools, as they are written and read."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -25,41 +26,59 @@ from sqlalchemy.types import NullType
 
 from pairup.errors import ServiceError
 from pairup.service.domain.clock import Moment
-from pairup.service.domain.events import Deleted, Recorded, dumps, pack, unpack
+from pairup.service.domain.event_views import RawEvent
+from pairup.service.domain.events import Deleted, Head, Recorded, dumps, unpack
 from pairup.service.store import tables
-from pairup.service.store.archive_files import read_archive
-from pairup.service.store.event_bodies import RawEvent, decode_body, encode_body
+from pairup.service.store.archive_files import NAME, ArchiveFile, read_archive
+from pairup.service.store.event_bodies import decode_body, encode_body
+from pairup.service.store.failures import StoreConflictError, StoreDamagedError
 
 _PAGE = 1_000  # events
 _PAGE_BYTES = 10_000_000  # of their bodies, after which a page ends
-
-
 _APPEND = insert(tables.events)
 _ADVANCE = (
     update(tables.pools)
-    .where(tables.pools.c.number == bindparam("pool"))
-    .values(deleted_at=bindparam("deleted"), seq=bindparam("last"))
+    .where(
+        tables.pools.c.number == bindparam("pool"),
+        tables.pools.c.seq == bindparam("known_seq"),
+        tables.pools.c.chain == bindparam("known_chain"),
+    )
+    .values(
+        deleted_at=bindparam("deleted"),
+        seq=bindparam("last"),
+        chain=bindparam("links"),
+        due_at=bindparam("due"),
+    )
 )
 
 
 class SnapshotRow(NamedTuple):
-    """A snapshot as it is stored: after which event, when that was, and the bytes."""
+    """A snapshot as it is stored: at which head of the log, when that was, and the bytes."""
 
-    seq: int
+    head: Head
     at: Moment
+    base: bool  # whether the log before it was dropped
     body: bytes
 
 
+class Archive(NamedTuple):
+    """A file of earlier events, and where it is."""
+
+    file: ArchiveFile
+    path: Path
+    before: Moment  # the moment whose past was archived
+    dropped: bool  # whether the file was deleted on purpose
+
+
 class EventLog:
-    """The part of a transaction that appends to the log and reads it."""
+    """The part of a transaction that appends to the logs of pools and reads them."""
 
     def __init__(self, connection: Connection, archive_folder: Path | None = None) -> None:
         self._connection, self._execute = connection, connection.execute
         self._folder = archive_folder  # of archives that are beside the database
-        self._numbers: dict[str, int] = {}  # of pools, by id
 
     def _run(self, statement: Executable, *rows: tuple[Any, ...]) -> CursorResult[Any]:
-        """Execute a statement for each row of values, in the order of the table's columns.
+        """Execute a statement for each row of values, in the order of its parameters.
 
         Without what SQLAlchemy does for each statement and row, which costs more than the
         database does. The statement must be a constant; it is compiled once.
@@ -72,110 +91,176 @@ class EventLog:
             str(compiled), given[0] if len(rows) == 1 else list(given)
         )
 
-    def _number(self, pool_id: str) -> int | None:
-        """Return the number by which other tables refer to a pool, None if there is none."""
-        if pool_id not in self._numbers:
-            table = tables.pools.c
-            found = self._execute(select(table.number).where(table.id == pool_id)).scalar()
-            if found is None:
-                return None
-            self._numbers[pool_id] = found
-        return self._numbers[pool_id]
+    # Events
 
     def append(
-        self, pool_id: str, recorded: list[Recorded], bodies: list[bytes] | None = None
-    ) -> None:
-        """Add events to the log, with their bodies if they were encoded before."""
-        if not recorded:
-            return
-        number, given = self._number(pool_id), bodies or encode_events(recorded)
-        rows = [
-            (number, seq, at, event.kind, body)
-            for (seq, at, event), body in zip(recorded, given, strict=True)
-        ]
-        self._run(_APPEND, *rows)
-        seq, at, event = recorded[-1]
-        self._run(_ADVANCE, (at if isinstance(event, Deleted) else None, seq, number))
+        self,
+        pool: int,
+        recorded: list[Recorded],
+        head: Head,
+        due_at: Moment | None = None,
+        bodies: list[bytes] | None = None,
+    ) -> Head:
+        """Add events to a log that ends at `head`, and return its new head.
 
-    def events(self, pool_id: str, after: int = 0) -> Iterator[Recorded]:
+        A log that has another head is not touched: a `StoreConflictError` says so. `due_at` is when
+        the next open game expires then; `bodies` are those of the events if they were encoded
+        before.
+        """
+        if not recorded:
+            return head
+        known, given = head, bodies or encode_events(recorded)
+        for each in recorded:
+            head = head.after(each)
+        last = recorded[-1]
+        deleted_at = last.at if isinstance(last.event, Deleted) else None
+        new = deleted_at, *head, None if deleted_at else due_at
+        if self._run(_ADVANCE, (*new, pool, *known)).rowcount != 1:
+            raise StoreConflictError(
+                f"the log of pool {pool} has not ended with event {known.seq}: another process "
+                "changed it, try again"
+            )
+        rows = [(pool, each.seq, each.at, each.event.kind) for each in recorded]
+        self._run(_APPEND, *((*row, body) for row, body in zip(rows, given, strict=True)))
+        return head
+
+    def events(self, pool: int, after: int = 0) -> Iterator[Recorded]:
         """Read the log after event `after`, in order, by pages: it may be longer than memory."""
-        while rows := self.raw_events(pool_id, after, _PAGE):
+        while rows := self.raw_events(pool, after, _PAGE):
             for seq, at, kind, body in rows:
-                yield Recorded(seq, at, unpack(pool_id, seq, kind, body))
+                yield Recorded(seq, at, unpack(pool, seq, kind, body), body)
             after = rows[-1].seq
 
-    def last_event(self, pool_id: str) -> tuple[int, Moment]:
+    def first_event(self, pool: int) -> int:
+        """Return the number of the first event that is still stored: 1, if none was dropped."""
+        return 1 + max((each.file.last for each in self.archives(pool) if each.dropped), default=0)
+
+    def last_event(self, pool: int) -> tuple[int, Moment]:
         """Return the greatest number and date of the events of a pool, zeros without any."""
         table = tables.events.c
         query = select(func.max(table.seq), func.max(table.at))
-        seq, at = self._execute(query.where(table.pool == self._number(pool_id))).one()
+        seq, at = self._execute(query.where(table.pool == pool)).one()
         return seq or 0, at or 0
 
     def raw_events(
-        self, pool_id: str, after: int, limit: int, lenient: bool = False
+        self, pool: int, after: int, limit: int, lenient: bool = False
     ) -> list[RawEvent]:
         """Read the log without a look into the bodies of its events.
 
-        Events that were archived are read from their files. With `lenient` a body that is damaged
-        is shown as it is stored, instead of refused.
+        Events that were archived are read from their files; those whose files were dropped are
+        left out. With `lenient` a body that is damaged is shown as it is stored, instead of
+        refused.
         """
-        stored = self._stored_events(pool_id, after, limit, lenient)
+        stored = self._stored_events(pool, after, limit, lenient)
         if stored and stored[0].seq == after + 1:
             return stored
         found = list[RawEvent]()
-        while len(found) < limit and (archived := self._archived_events(pool_id, after)):
-            found += archived
-            after = found[-1].seq
+        for archive in self.archives(pool, after):
+            if not archive.dropped and len(found) < limit:
+                events = read_archive(archive.path, archive.file.sha256)
+                found += [each for each in events if each.seq > after]
         return [*found, *stored][:limit]
 
-    def _archived_events(self, pool_id: str, after: int) -> list[RawEvent]:
-        """Read the events after event `after` from the file that has the next one, if any has."""
-        table = tables.archives.c
-        mine = select(tables.archives).where(table.pool == self._number(pool_id))
-        row = self._execute(mine.where(table.first <= after + 1, table.last > after)).first()
-        if row is None:
-            return []
-        folder = self._folder if row.folder is None else Path(row.folder)
-        assert folder is not None, "only a file of SQLite has archives beside it"
-        return [each for each in read_archive(folder / row.name, row.sha256) if each.seq > after]
-
-    def _stored_events(self, pool_id: str, after: int, limit: int, lenient: bool) -> list[RawEvent]:
+    def _stored_events(self, pool: int, after: int, limit: int, lenient: bool) -> list[RawEvent]:
         table = tables.events.c
         # Without SQLAlchemy's type, which fails where the body was edited by hand and is text now.
         body = type_coerce(table.body, NullType)
         columns: Select[Any] = select(table.seq, table.at, table.kind, body)
-        query = columns.where(table.pool == self._number(pool_id), table.seq > after)
+        query = columns.where(table.pool == pool, table.seq > after)
         found, size = list[RawEvent](), 0
         with self._execute(query.order_by(table.seq).limit(limit)) as rows:
             for seq, at, kind, stored in rows:
-                found.append(RawEvent(seq, at, kind, _decode(pool_id, seq, stored, lenient)))
+                found.append(RawEvent(seq, at, kind, _decode(pool, seq, stored, lenient)))
                 size += len(found[-1].body)
                 if size > _PAGE_BYTES:  # some events are large, such as those of imports
                     break
         return found
 
-    def snapshots(self, pool_id: str) -> Iterator[SnapshotRow]:
+    # Archives
+
+    def archives(self, pool: int, after: int = 0) -> list[Archive]:
+        """List the archives of a pool with events after one, in their order."""
+        table = tables.archives.c
+        mine = select(tables.archives).where(table.pool == pool, table.last > after)
+        return [self._archive(row) for row in self._execute(mine.order_by(table.first))]
+
+    def _archive(self, row: Any) -> Archive:
+        folder = self._folder if row.folder is None else Path(row.folder)
+        assert folder is not None, "only a file of SQLite has archives beside it"
+        if not re.fullmatch(NAME, row.name):  # it may lead out of the folder
+            raise StoreDamagedError(
+                f"the database names an archive {row.name!r}, which is not how archives are "
+                "called: it was tampered with, restore a copy"
+            )
+        file = ArchiveFile(row.first, row.last, row.last_at, row.name, row.sha256, row.size)
+        return Archive(file, folder / row.name, row.before, row.dropped_at is not None)
+
+    def archived_until(self, pool: int) -> int:
+        """Return the last event of a pool that was archived, 0 if none was."""
+        return max((each.file.last for each in self.archives(pool)), default=0)
+
+    def archived_before(self, pool: int) -> Moment | None:
+        """Return the moment before which games of a pool were archived, None if none were.
+
+        Records of games that were closed before it may be deleted.
+        """
+        return max((each.before for each in self.archives(pool)), default=None)
+
+    def last_event_before(self, pool: int, moment: Moment) -> int:
+        """Return the last event in the database from before a moment, 0 if there is none."""
+        table = tables.events.c
+        mine = select(func.max(table.seq)).where(table.pool == pool)
+        return self._execute(mine.where(table.at < moment)).scalar() or 0
+
+    def move_to_archive(
+        self, pool: int, file: ArchiveFile, folder: Path | None, before: Moment
+    ) -> None:
+        """Enter an archive, and delete its events from the database."""
+        row = {"pool": pool, "folder": None if folder is None else str(folder), "before": before}
+        self._execute(insert(tables.archives), {**row, **file._asdict()})
+        table = tables.events.c
+        archived = table.seq.between(file.first, file.last)
+        self._execute(delete(tables.events).where(table.pool == pool, archived))
+
+    def drop_archives(self, pool: int, last: int, base: Head, at: Moment) -> None:
+        """Note that the archives up to event `last` are deleted: the log begins with a snapshot."""
+        table, snapshots = tables.archives.c, tables.snapshots.c
+        begins = update(tables.snapshots).where(snapshots.pool == pool)
+        self._execute(begins.values(base=False))
+        found = self._execute(begins.where(snapshots.seq == base.seq).values(base=True))
+        if found.rowcount != 1:
+            raise StoreConflictError(
+                f"the snapshot of pool {pool} after event {base.seq} was replaced by a later one: "
+                "try again"
+            )
+        mine = table.pool == pool, table.last <= last, table.dropped_at.is_(None)
+        self._execute(update(tables.archives).where(*mine).values(dropped_at=at))
+
+    # Snapshots
+
+    def snapshots(self, pool: int) -> Iterator[SnapshotRow]:
         """Read the snapshots of a pool, the latest first."""
         table = tables.snapshots.c
-        seqs = (
-            select(table.seq).where(table.pool == self._number(pool_id)).order_by(table.seq.desc())
-        )
+        seqs = select(table.seq).where(table.pool == pool).order_by(table.seq.desc())
+        columns = select(table.seq, table.chain, table.at, table.base, table.body)
         for seq in self._execute(seqs).scalars().all():
-            columns = select(table.seq, table.at, table.body)
-            query = columns.where(table.pool == self._number(pool_id), table.seq == seq)
-            yield SnapshotRow(*self._execute(query).one())
+            query = columns.where(table.pool == pool, table.seq == seq)
+            seq, chain, at, base, body = self._execute(query).one()
+            yield SnapshotRow(Head(seq, chain), at, base, body)
 
-    def add_snapshot(self, pool_id: str, seq: int, at: Moment, body: bytes) -> None:
-        """Keep a snapshot, and the latest of the older ones."""
+    def add_snapshot(self, pool: int, head: Head, at: Moment, body: bytes) -> None:
+        """Keep a snapshot, the latest of the older ones, and the one that a log begins with."""
         table = tables.snapshots.c
-        mine = table.pool == self._number(pool_id)
-        before = select(table.seq).where(mine, table.seq < seq).order_by(table.seq.desc())
-        older = self._execute(before.limit(1)).scalar()
-        if older is not None:
-            self._execute(delete(tables.snapshots).where(mine, table.seq < older))
-        self._execute(delete(tables.snapshots).where(mine, table.seq == seq))
-        row = {"pool": self._number(pool_id), "seq": seq, "at": at, "body": body}
-        self._execute(insert(tables.snapshots), row)
+        older = select(table.seq).where(table.pool == pool, table.seq < head.seq)
+        last = self._execute(older.order_by(table.seq.desc()).limit(1)).scalar()
+        base = select(table.base).where(table.pool == pool, table.seq == head.seq)
+        is_base = bool(self._execute(base).scalar())
+        if last is not None:
+            superseded = table.pool == pool, table.seq < last, ~table.base
+            self._execute(delete(tables.snapshots).where(*superseded))
+        self._execute(delete(tables.snapshots).where(table.pool == pool, table.seq == head.seq))
+        row = {"pool": pool, "seq": head.seq, "chain": head.chain, "at": at, "base": is_base}
+        self._execute(insert(tables.snapshots), {**row, "body": body})
 
 
 @lru_cache(64)
@@ -185,10 +270,10 @@ def _compiled(statement: Any, dialect: Any) -> Any:
 
 def encode_events(recorded: list[Recorded]) -> list[bytes]:
     """Encode the bodies of events, so that no lock is held meanwhile."""
-    return [encode_body(pack(each.event)) for each in recorded]
+    return [encode_body(each.body) for each in recorded]
 
 
-def _decode(pool_id: str, seq: int, body: bytes | str, lenient: bool) -> str:
+def _decode(pool: int, seq: int, body: bytes | str, lenient: bool) -> str:
     try:
         text = decode_body(body)
         return text if not lenient or _is_json(text) else dumps({"damaged": text})
@@ -197,7 +282,7 @@ def _decode(pool_id: str, seq: int, body: bytes | str, lenient: bool) -> str:
             stored = body if isinstance(body, str) else body.hex()
             return dumps({"damaged": stored})
         raise ServiceError(
-            f"event {seq} of pool {pool_id} cannot be read, it has {error}: the log is damaged "
+            f"event {seq} of pool {pool} cannot be read, it has {error}: the log is damaged "
             "or was written by a newer pairup, restore a copy of the database"
         ) from error
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from pairup.errors import ServiceError
 
@@ -21,6 +22,13 @@ class StoreUnavailableError(StoreError):
 
     what = "cannot be used now"
     advice = "check that it runs, can be reached and may be written, then try again"
+
+
+class StoreBusyError(StoreError):
+    """Others have kept the database, or a pool in it, for too long."""
+
+    what = "has been busy for too long"
+    advice = "try again in a moment, and report outcomes in batches"
 
 
 class StoreFullError(StoreError):
@@ -45,6 +53,8 @@ class StoreConflictError(StoreError):
 
 
 _KINDS: dict[str | int, type[StoreError]] = {
+    sqlite3.SQLITE_BUSY: StoreBusyError,
+    "55P03": StoreBusyError,  # lock_timeout
     sqlite3.SQLITE_FULL: StoreFullError,
     sqlite3.SQLITE_CORRUPT: StoreDamagedError,
     sqlite3.SQLITE_NOTADB: StoreDamagedError,
@@ -60,11 +70,21 @@ _KINDS: dict[str | int, type[StoreError]] = {
 
 def translate_error(database: str, error: SQLAlchemyError | sqlite3.Error) -> StoreError:
     """Turn an error of the database into a `StoreError`."""
+    if isinstance(error, PoolTimeout):  # of connections
+        return busy(database, "all connections are in use")
     cause = getattr(error, "orig", None) or error
     # The code of SQLite without its details.
     code = getattr(cause, "sqlstate", None) or getattr(cause, "sqlite_errorcode", 0) & 0xFF
     kind = _KINDS.get(code, StoreUnavailableError)
-    said = str(cause).strip().partition("\n")[0]
-    made = kind(f"the database {database} {kind.what} ({said}): {kind.advice}")
+    return _make(kind, database, str(cause).strip().partition("\n")[0])
+
+
+def busy(database: str, why: str) -> StoreError:
+    """Make the error of a wait for the database that took too long."""
+    return _make(StoreBusyError, database, why)
+
+
+def _make(kind: type[StoreError], database: str, why: str) -> StoreError:
+    made = kind(f"the database {database} {kind.what} ({why}): {kind.advice}")
     made.public = f"the database {kind.what}: {kind.advice}; the service's log says more"
     return made

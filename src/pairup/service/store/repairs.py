@@ -9,54 +9,60 @@ from sqlalchemy import delete, select, update
 
 from pairup.service.domain.clock import Moment
 from pairup.service.store import tables
-from pairup.service.store.transaction import Transaction
+from pairup.service.store.transaction import PoolRow, Transaction
 
 
 class RepairTransaction(Transaction):
     """A transaction that can also take away and overwrite."""
 
-    def drop_snapshot(self, pool_id: str, seq: int) -> None:
+    def drop_snapshot(self, pool: int, seq: int) -> None:
         """Take a snapshot away."""
         table = tables.snapshots.c
-        mine = table.pool == self._number(pool_id), table.seq == seq
-        self._execute(delete(tables.snapshots).where(*mine))
+        self._execute(delete(tables.snapshots).where(table.pool == pool, table.seq == seq))
 
     def drop_answer(self, owner: str, key: str) -> None:
         """Take an idempotent answer away."""
         table = tables.answers.c
         self._execute(delete(tables.answers).where(table.owner == owner, table.key == key))
 
-    def drop_records(self, pool_id: str) -> None:
-        """Take all records of matchings and games of a pool away."""
-        mine = tables.matchings.c.pool == self._number(pool_id)
-        numbers = select(tables.matchings.c.number).where(mine)
-        self._execute(delete(tables.games).where(tables.games.c.matching.in_(numbers)))
-        self._execute(delete(tables.matchings).where(mine))
+    def drop_records(self, pool: int, since: Moment) -> None:
+        """Take away the records of matchings and games of a pool that were proposed since."""
+        games, matchings = tables.games.c, tables.matchings.c
+        self._execute(delete(tables.games).where(games.pool == pool, games.matching >= since))
+        self._execute(
+            delete(tables.matchings).where(matchings.pool == pool, matchings.key >= since)
+        )
 
-    def set_pool(
-        self, pool_id: str, name: str, created_at: Moment, deleted_at: Moment | None, seq: int
-    ) -> None:
+    def numbered(self, pool: int) -> set[int]:
+        """Return the numbers of all players of a pool that have a row."""
+        table = tables.players.c
+        return set(self._execute(select(table.number).where(table.pool == pool)).scalars())
+
+    def drop_names(self, pool: int, after: int) -> None:
+        """Take away the rows of players with a greater number."""
+        table = tables.players.c
+        self._execute(delete(tables.players).where(table.pool == pool, table.number > after))
+
+    def set_pool(self, row: PoolRow) -> None:
         """Overwrite the row of a pool."""
-        row = {"name": name, "created_at": created_at, "deleted_at": deleted_at, "seq": seq}
-        self._execute(update(tables.pools).where(tables.pools.c.id == pool_id).values(row))
+        mine = tables.pools.c.number == row.number
+        self._execute(update(tables.pools).where(mine).values(row._asdict()))
 
-    def cut_log(self, pool_id: str, last: int) -> None:
+    def cut_log(self, pool: int, last: int) -> None:
         """Take away the events after `last`, and the snapshots of them."""
         for table in (tables.events, tables.snapshots):
-            mine = table.c.pool == self._number(pool_id), table.c.seq > last
-            self._execute(delete(table).where(*mine))
+            self._execute(delete(table).where(table.c.pool == pool, table.c.seq > last))
 
-    def rows_of(self, pool_id: str, after: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    def rows_of(self, pool: int, after: int) -> Iterator[tuple[str, dict[str, Any]]]:
         """Read what a repair of a pool may replace: all but the events up to `after`."""
-        number = self._number(pool_id)
-        matchings = select(tables.matchings.c.number).where(tables.matchings.c.pool == number)
         events = tables.events.c
         for table, condition in (
-            (tables.pools, tables.pools.c.id == pool_id),
-            (tables.events, (events.pool == number) & (events.seq > after)),
-            (tables.snapshots, tables.snapshots.c.pool == number),
-            (tables.matchings, tables.matchings.c.pool == number),
-            (tables.games, tables.games.c.matching.in_(matchings)),
+            (tables.pools, tables.pools.c.number == pool),
+            (tables.players, tables.players.c.pool == pool),
+            (tables.events, (events.pool == pool) & (events.seq > after)),
+            (tables.snapshots, tables.snapshots.c.pool == pool),
+            (tables.matchings, tables.matchings.c.pool == pool),
+            (tables.games, tables.games.c.pool == pool),
         ):
             for row in self._execute(select(table).where(condition)):
                 yield table.name, dict(row._mapping)

@@ -16,6 +16,7 @@ from pairup.service.store.failures import StoreDamagedError
 from pairup.service.store.tables import metadata
 
 _MIGRATIONS = Path(__file__).with_name("migrations")
+_FORMER = ("0001", "0002", "0003")  # before the first release
 _LOCK = 0x70616972  # an advisory lock of PostgreSQL, as several processes may start at once
 
 
@@ -54,6 +55,12 @@ def check(connection: Connection, database: str) -> bool:
                 "give an empty one, or a file that does not exist yet; nothing was changed"
             )
         return True
+    if found in _FORMER:
+        raise ServiceError(
+            f"the database {database} has schema {found}, of a development version that kept "
+            "players by name: serve it with the pairup that wrote it, or give a file that does "
+            "not exist yet; nothing was changed"
+        )
     if found not in _versions():
         raise ServiceError(
             f"the database {database} has schema {found}, this pairup knows up to "

@@ -1,71 +1,94 @@
 """Transactions: everything that is read from the store or written to it.
 
-It stores events and records as they are given, and knows no rule of what follows from what.
+It stores events and records as they are given, and knows no rule of what follows from what. In one
+file because it is the list of all statements on the tables beside the log.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from json.encoder import encode_basestring_ascii
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Row, Select, String, bindparam, delete, func, insert, select, update
+from sqlalchemy import (
+    BigInteger,
+    Row,
+    Select,
+    String,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    tuple_,
+    update,
+)
 
 from pairup.service.domain.clock import Moment
-from pairup.service.domain.events import dumps
+from pairup.service.domain.event_views import players_in, show_event
+from pairup.service.domain.events import START, Head, dumps
 from pairup.service.domain.game_record import GameRecord, MatchingRecord
+from pairup.service.domain.ids import GameKey, Ids
+from pairup.service.domain.players import PlayerNames
 from pairup.service.store import tables
 from pairup.service.store.event_bodies import decode_body, encode_body, is_intact
+from pairup.service.store.event_log import EventLog
 from pairup.service.store.failures import StoreDamagedError
-from pairup.service.store.retention import Retention
 
 T = TypeVar("T")
-_CHUNK = 500  # ids in a statement
+_CHUNK = 500  # keys in a statement
 _PAGE = 1_000  # rows read at once
+_SPARSE = 20  # rows per wanted one, from which rows are looked up one by one
 _CHANGEABLE = ("state", "played", "cause", "answers", "learnt", "late", "closed_at")  # by events
 _ALIVE: Select[Any] = select(tables.pools).where(tables.pools.c.deleted_at.is_(None))
 _POOL_NAMED = _ALIVE.where(tables.pools.c.name == bindparam("wanted", type_=String))
-_POOL = _ALIVE.where(tables.pools.c.id == bindparam("wanted", type_=String))
+_POOL = _ALIVE.where(tables.pools.c.number == bindparam("wanted", type_=BigInteger))
 # SQLite has no rows to lock, and ignores this: its writers are alone anyway.
 _LOCKED_POOL = _POOL.with_for_update()
-_NEW_MATCHING = ("id", "pool", "at", "expires_at", "waiting")
-_ADD_MATCHING = (
-    insert(tables.matchings)
-    .values({name: bindparam(name) for name in _NEW_MATCHING})
-    .returning(tables.matchings.c.number)
-)
+_ADD_NAMES = insert(tables.players)
+_ADD_MATCHING = insert(tables.matchings)
 _ADD_GAMES = insert(tables.games)
+_ADD_ANSWER = insert(tables.answers)
 _UPDATE_GAMES = (
     update(tables.games)
-    .where(tables.games.c.id == bindparam("game"))
+    .where(
+        tables.games.c.pool == bindparam("of"),
+        tables.games.c.matching == bindparam("in"),
+        tables.games.c.place == bindparam("at"),
+    )
     .values({name: bindparam(name) for name in _CHANGEABLE})
 )
-_OF_MATCHING = ("matching", "place")  # a game's number of its matching, and its place in it
-_PLACED = tables.matchings.join(tables.pools)
-_MATCHINGS: Select[Any] = select(
-    *tables.matchings.c["id", "at", "expires_at", "waiting"], tables.pools.c.id.label("pool_id")
-).select_from(_PLACED)
-_GAMES: Select[Any] = select(
-    *tables.games.c,
-    tables.matchings.c.id.label("matching_id"),
-    tables.matchings.c.expires_at,
-    tables.pools.c.id.label("pool_id"),
-).select_from(tables.games.join(_PLACED))
+_GAMES: Select[Any] = select(*tables.games.c, tables.matchings.c.expires_at).select_from(
+    tables.games.join(tables.matchings)
+)
 
 
 class PoolRow(NamedTuple):
     """A pool as the store lists it: the columns of its table."""
 
     number: int
-    id: str
+    secret: str
     name: str
     created_at: Moment
     deleted_at: Moment | None
     seq: int
+    chain: bytes
+    due_at: Moment | None
+
+    @property
+    def head(self) -> Head:
+        """The head of its log."""
+        return Head(self.seq, self.chain)
+
+    @property
+    def ids(self) -> Ids:
+        """The ids of its matchings and games."""
+        return Ids(self.number, self.secret)
 
 
-class Transaction(Retention):
+class Transaction(EventLog):
     """A transaction, open until the block ends that began it."""
 
     # Pools
@@ -74,21 +97,24 @@ class Transaction(Retention):
         """Find the pool of this name that is not deleted."""
         return self._pool(_POOL_NAMED, name)
 
-    def pool(self, id: str, lock: bool = False) -> PoolRow | None:
+    def pool(self, number: int, lock: bool = False) -> PoolRow | None:
         """Find a pool that is not deleted; `lock` keeps other writers out until the end."""
-        return self._pool(_LOCKED_POOL if lock else _POOL, id)
+        return self._pool(_LOCKED_POOL if lock else _POOL, number)
 
-    def _pool(self, query: Select[Any], wanted: str) -> PoolRow | None:
+    def _pool(self, query: Select[Any], wanted: str | int) -> PoolRow | None:
         row = self._run(query, (wanted,)).first()
-        if row is None:
-            return None
-        self._numbers[row.id] = row.number
-        return PoolRow._make(row)
+        return None if row is None else PoolRow._make(row)
 
-    def lock_pool(self, id: str) -> None:
+    def was_deleted(self, name: str) -> bool:
+        """Whether a pool of this name existed and was deleted."""
+        table = tables.pools.c
+        query = select(table.number).where(table.name == name, table.deleted_at.is_not(None))
+        return self._execute(query.limit(1)).first() is not None
+
+    def lock_pool(self, number: int) -> PoolRow:
         """Keep other writers of a pool, deleted or not, out until the end."""
-        query = select(tables.pools.c.id).where(tables.pools.c.id == id)
-        self._execute(query.with_for_update()).one()
+        query = select(tables.pools).where(tables.pools.c.number == number)
+        return PoolRow(*self._execute(query.with_for_update()).one())
 
     def pools(self, after: str, limit: int) -> list[PoolRow]:
         """List pools by name."""
@@ -97,78 +123,161 @@ class Transaction(Retention):
         rows = self._execute(query.order_by(table.name).limit(limit))
         return [PoolRow(*row) for row in rows]
 
+    def due_pools(self, now: Moment) -> list[str]:
+        """List the names of pools whose next open game has expired, the earliest first."""
+        table = tables.pools.c
+        query = select(table.name).where(table.due_at <= now, table.deleted_at.is_(None))
+        return list(self._execute(query.order_by(table.due_at)).scalars())
+
     def count_pools(self) -> int:
         """Count the pools that are not deleted."""
         query = select(func.count()).where(tables.pools.c.deleted_at.is_(None))
         return int(self._execute(query).scalar_one())
 
-    def pool_ids(self) -> list[str]:
-        """List the ids of all pools by name, those of deleted ones too."""
+    def pool_numbers(self) -> list[int]:
+        """List the numbers of all pools by name, those of deleted ones too."""
         table = tables.pools.c
-        query = select(table.id).order_by(table.name, table.created_at, table.id)
+        query = select(table.number).order_by(table.name, table.created_at, table.number)
         return list(self._execute(query).scalars())
 
-    def any_pool(self, id: str) -> PoolRow:
+    def any_pool(self, number: int) -> PoolRow:
         """Find a pool that exists, or has been deleted."""
-        query = select(tables.pools).where(tables.pools.c.id == id)
+        query = select(tables.pools).where(tables.pools.c.number == number)
         return PoolRow(*self._execute(query).one())
 
-    def add_pool(self, id: str, name: str, at: Moment) -> None:
-        """Enter a pool without events, whose name must be free."""
-        self._execute(insert(tables.pools), {"id": id, "name": name, "created_at": at, "seq": 0})
+    def add_pool(self, name: str, secret: str, at: Moment) -> int:
+        """Enter a pool without events, whose name must be free, and return its number."""
+        row = {"name": name, "secret": secret, "created_at": at, **START._asdict()}
+        added = insert(tables.pools).returning(tables.pools.c.number)
+        return int(self._execute(added, row).scalar_one())
+
+    # Names of players
+
+    def add_names(self, pool: int, named: Iterable[tuple[int, str | None]]) -> None:
+        """Enter what new players are called."""
+        if rows := [(pool, number, name) for number, name in named]:
+            self._run(_ADD_NAMES, *rows)
+
+    def names(self, pool: int, players: Collection[int]) -> dict[int, str]:
+        """Return what some players of a pool are called, those whose names were erased left out."""
+        if not players:
+            return {}
+        table, wanted = tables.players.c, set(players)
+        query = select(table.number, table.name).where(table.pool == pool, table.name.is_not(None))
+        low, high = min(wanted), max(wanted)
+        if high - low > _SPARSE * len(wanted):
+            rows = [
+                row for some in _chunks(wanted) for row in self._where(query, table.number, some)
+            ]
+        else:
+            rows = list(self._execute(query.where(table.number.between(low, high))))
+        return {row.number: row.name for row in rows if row.number in wanted}
+
+    def _where(self, query: Select[Any], column: Any, some: list[Any]) -> list[Row[Any]]:
+        return list(self._execute(query.where(column.in_(some))))
+
+    def shown_events(self, pool: PoolRow, after: int, limit: int) -> list[dict[str, Any]]:
+        """Read events of a log as callers see them, whether or not they can be applied."""
+        rows = self.raw_events(pool.number, after, limit, lenient=True)
+        names = PlayerNames(self.names(pool.number, players_in(rows, pool.ids)))
+        return [show_event(row, pool.ids, names.__getitem__) for row in rows]
+
+    def numbers_of(self, pool: int, name: str) -> list[int]:
+        """List the numbers of all players of a pool who are or were called so."""
+        table = tables.players.c
+        query = select(table.number).where(table.pool == pool, table.name == name)
+        return list(self._execute(query.order_by(table.number)).scalars())
+
+    def count_names(self, pool: int) -> tuple[int, int]:
+        """Return how many players of a pool have a row, and the last number among them."""
+        table = tables.players.c
+        query = select(func.count(), func.max(table.number)).where(table.pool == pool)
+        count, last = self._execute(query).one()
+        return count, last or 0
+
+    def erase_names(self, pool: int, players: Collection[int]) -> None:
+        """Erase what some players are called."""
+        table = tables.players.c
+        for some in _chunks(players):
+            mine = table.pool == pool, table.number.in_(some)
+            self._execute(update(tables.players).where(*mine).values(name=None))
 
     # Matchings and games
 
-    def add_matching(self, matching: MatchingRecord, games: Sequence[GameRecord]) -> None:
-        """Enter a matching with its games, in their order."""
-        id, pool_id, at, expires_at, waiting = matching
-        row = (id, self._number(pool_id), at, expires_at, dumps(waiting))
-        number = self._run(_ADD_MATCHING, row).scalar_one()
+    def add_matching(
+        self, pool: int, matching: MatchingRecord, games: Sequence[GameRecord]
+    ) -> None:
+        """Enter a matching with its games."""
+        key, expires_at, waiting = matching
+        self._run(_ADD_MATCHING, (pool, key, expires_at, dumps(waiting)))
         if games:
-            rows = [_new_row(game, number, place) for place, game in enumerate(games)]
-            self._run(_ADD_GAMES, *rows)
+            self._run(_ADD_GAMES, *(_new_row(pool, game) for game in games))
 
-    def update_games(self, games: Iterable[GameRecord]) -> None:
+    def update_games(self, pool: int, games: Iterable[GameRecord]) -> None:
         """Update the records of games, all at once."""
-        if rows := [(*_changeable(game), game.id) for game in games]:
+        if rows := [(*_changeable(game), pool, *game.key) for game in games]:
             self._run(_UPDATE_GAMES, *rows)
 
-    def matching(self, id: str) -> MatchingRecord | None:
+    def matching(self, pool: int, key: Moment) -> MatchingRecord | None:
         """Find a matching."""
-        row = self._execute(_MATCHINGS.where(tables.matchings.c.id == id)).first()
+        table = tables.matchings.c
+        columns: Select[Any] = select(table.key, table.expires_at, table.waiting)
+        row = self._execute(columns.where(table.pool == pool, table.key == key)).first()
         return None if row is None else _matching_record(row)
 
-    def games_of(self, matching_id: str, limit: int | None = None) -> list[GameRecord]:
+    def games_of(self, pool: int, matching: Moment, limit: int | None = None) -> list[GameRecord]:
         """List the games of a matching in their order, at most `limit` if that is given."""
-        mine = _GAMES.where(tables.matchings.c.id == matching_id)
-        query = mine.order_by(tables.games.c.place)
-        return [_game_record(row) for row in self._execute(query.limit(limit))]
+        table = tables.games.c
+        mine = _GAMES.where(table.pool == pool, table.matching == matching)
+        rows = self._execute(mine.order_by(table.place).limit(limit))
+        return [_game_record(row) for row in rows]
 
-    def stored_games(self, pool_id: str) -> Iterator[tuple[int, GameRecord | None]]:
-        """Read all games that a pool ever had, each with its place in its matching.
-
-        One that cannot be read is None.
-        """
-        query = _GAMES.where(tables.pools.c.id == pool_id)
+    def stored_games(self, pool: int) -> Iterator[GameRecord | None]:
+        """Read all games of a pool; one that cannot be read is None."""
+        query = _GAMES.where(tables.games.c.pool == pool)
         with self._execute(query.execution_options(yield_per=_PAGE)) as rows:
             for row in rows:
-                yield row.place, _readable(_game_record, row)
+                yield _readable(_game_record, row)
 
-    def stored_matchings(self, pool_id: str) -> Iterator[tuple[None, MatchingRecord | None]]:
-        """Read all matchings of a pool, which have no place but in time."""
-        query = _MATCHINGS.where(tables.pools.c.id == pool_id)
+    def stored_matchings(self, pool: int) -> Iterator[MatchingRecord | None]:
+        """Read all matchings of a pool; one that cannot be read is None."""
+        table = tables.matchings.c
+        columns: Select[Any] = select(table.key, table.expires_at, table.waiting)
+        query = columns.where(table.pool == pool)
         with self._execute(query.execution_options(yield_per=_PAGE)) as rows:
             for row in rows:
-                yield None, _readable(_matching_record, row)
+                yield _readable(_matching_record, row)
 
-    def games(self, ids: Iterable[str]) -> dict[str, GameRecord]:
-        """Find games."""
-        wanted, found = list(ids), dict[str, GameRecord]()
-        for start in range(0, len(wanted), _CHUNK):
-            some = tables.games.c.id.in_(wanted[start : start + _CHUNK])
-            rows = self._execute(_GAMES.where(some))
-            found |= {row.id: _game_record(row) for row in rows}
+    def games(self, pool: int, keys: Iterable[GameKey]) -> dict[GameKey, GameRecord]:
+        """Find games of a pool."""
+        table, found = tables.games.c, dict[GameKey, GameRecord]()
+        mine = _GAMES.where(table.pool == pool)
+        for some in _chunks(keys):
+            for row in self._where(mine, tuple_(table.matching, table.place), some):
+                record = _game_record(row)
+                found[record.key] = record
         return found
+
+    def drop_closed_games(self, pool: int, before: Moment, limit: int) -> tuple[int, int]:
+        """Delete matchings whose games were all closed before a moment, with these games.
+
+        At most `limit` matchings at once, and never the latest one of the pool. Returns how many
+        matchings and games were deleted.
+        """
+        matchings, games = tables.matchings.c, tables.games.c
+        mine = matchings.pool == pool
+        latest = select(func.max(matchings.key)).where(mine).scalar_subquery()
+        open_still = or_(games.closed_at.is_(None), games.closed_at >= before)
+        own = games.pool == pool, games.matching == matchings.key
+        old = select(matchings.key).where(
+            mine, matchings.key < before, ~exists().where(*own, open_still)
+        )
+        query = old.where(matchings.key < latest).order_by(matchings.key).limit(limit)
+        keys = list(self._execute(query).scalars())
+        ended = games.pool == pool, games.matching.in_(keys)
+        dropped = self._execute(delete(tables.games).where(*ended)).rowcount
+        self._execute(delete(tables.matchings).where(mine, matchings.key.in_(keys)))
+        return len(keys), dropped
 
     # Answers to requests with an idempotency key
 
@@ -192,12 +301,29 @@ class Transaction(Retention):
         query = select(tables.answers).execution_options(yield_per=_PAGE)
         return [(row.owner, row.key) for row in self._execute(query) if not is_intact(row.body)]
 
-    def keep_answer(self, owner: str, key: str, digest: str, body: str, at: Moment) -> int:
-        """Keep the answer to a request; returns the bytes that it takes."""
+    def keep_answer(
+        self, owner: str, key: str, pool: int, digest: str, body: str, at: Moment
+    ) -> int:
+        """Keep the answer to a request about a pool; returns the bytes that it takes."""
         stored = encode_body(body)
-        row = {"owner": owner, "key": key, "digest": digest, "body": stored, "at": at}
-        self._execute(insert(tables.answers), row)
+        self._run(_ADD_ANSWER, (owner, key, pool, digest, stored, at))
         return len(stored)
+
+    def edit_answers(self, pool: int, edit: Callable[[str], str]) -> None:
+        """Change the bodies of all answers that are kept for requests about a pool."""
+        table = tables.answers.c
+        query = select(table.owner, table.key, table.body).where(table.pool == pool)
+        for owner, key, stored in self._execute(query).all():
+            before = decode_body(stored) if is_intact(stored) else ""
+            if (after := edit(before)) != before:
+                mine = table.owner == owner, table.key == key
+                made = update(tables.answers).where(*mine).values(body=encode_body(after))
+                self._execute(made)
+
+    def write_nothing(self) -> None:
+        """Write something that leaves the database as it is, to see whether that can be done."""
+        self._run(_ADD_ANSWER, ("", "", None, "", b"", 0))  # of no API key, about no pool
+        self._execute(delete(tables.answers).where(tables.answers.c.owner == ""))
 
     def count_answers(self) -> dict[str, tuple[int, int]]:
         """Count the answers that are kept and their bytes, by owner."""
@@ -250,25 +376,40 @@ def _readable(read: Callable[[Row[Any]], T], row: Row[Any]) -> T | None:
         return None
 
 
+def _chunks(keys: Iterable[T]) -> Iterator[list[T]]:
+    wanted = list(keys)
+    for start in range(0, len(wanted), _CHUNK):
+        yield wanted[start : start + _CHUNK]
+
+
 def _matching_record(row: Row[Any]) -> MatchingRecord:
-    return MatchingRecord(**{**row._mapping, "waiting": json.loads(row.waiting)})
+    return MatchingRecord(row.key, row.expires_at, json.loads(row.waiting))
 
 
 def _game_record(row: Row[Any]) -> GameRecord:
-    stored = {name: value for name, value in row._mapping.items() if name not in _OF_MATCHING}
-    stored["players"] = tuple(json.loads(row.players))
-    return GameRecord(**{**stored, "answers": json.loads(row.answers or "{}")})
+    one, other = json.loads(row.answers) if row.answers else (None, None)
+    return GameRecord(
+        GameKey(row.matching, row.place),
+        (row.one, row.other),
+        row.chance,
+        row.expires_at,
+        row.state,
+        row.played,
+        row.cause,
+        (one, other),
+        row.learnt,
+        row.late,
+        row.closed_at,
+    )
 
 
-def _new_row(game: GameRecord, matching: int, place: int) -> tuple[Any, ...]:
+def _new_row(pool: int, game: GameRecord) -> tuple[Any, ...]:
     """Return the columns of a game, in the order of the table."""
-    one, other = map(encode_basestring_ascii, game.players)
-    head = (game.id, matching, place, f"[{one},{other}]", game.chance)
-    return head + _changeable(game)
+    return (pool, *game.key, *game.players, game.chance, *_changeable(game))
 
 
 def _changeable(game: GameRecord) -> tuple[Any, ...]:
-    answers = dumps(game.answers) if game.answers else None
+    answers = dumps(game.answers) if any(game.answers) else None
     return (
         game.state,
         game.played,

@@ -11,6 +11,9 @@ from typing import Any
 
 from pairup.service.domain.clock import Moment
 from pairup.service.domain.events import dumps
+from pairup.service.domain.names import ERASED
+from pairup.service.operations.metrics import Metrics
+from pairup.service.operations.settings import Settings
 from pairup.service.problem_details import RefusalError
 from pairup.service.store import Transaction
 
@@ -35,8 +38,9 @@ class AnswerQuota:
     the answers in the store are counted again.
     """
 
-    def __init__(self, max_answers: int, max_bytes: int) -> None:
-        self._max_answers, self._max_bytes = max_answers, max_bytes
+    def __init__(self, settings: Settings, metrics: Metrics) -> None:
+        self._max_answers, self._max_bytes = settings.max_answers, settings.max_answers_bytes
+        self._metrics = metrics
         self._kept: dict[str, tuple[int, int]] = {}
         self._lock = threading.Lock()
 
@@ -61,9 +65,10 @@ class AnswerQuota:
         """Whether it is worth while to count again soon."""
         return any(self.full(owner) for owner in list(self._kept))
 
-    def check(self, owner: str) -> None:
+    def check(self, request: KeyedRequest | None) -> None:
         """Refuse a request whose answer cannot be kept."""
-        if self.full(owner):
+        if request and self.full(request.owner):
+            self._metrics.limits.labels("max_answers").inc()
             raise RefusalError(
                 "too-many-answers",
                 f"at most {self._max_answers} answers and {self._max_bytes} bytes are kept for the "
@@ -95,6 +100,31 @@ class KeyedRequest:
             )
         return Reply(json.loads(body), replayed=True)
 
-    def keep(self, transaction: Transaction, reply: Reply, at: Moment) -> int:
+    def keep(self, transaction: Transaction, pool: int, reply: Reply, at: Moment) -> int:
         """Store the answer together with what the request changed; returns the bytes it takes."""
-        return transaction.keep_answer(self.owner, self.key, self.digest, reply.text, at)
+        return transaction.keep_answer(self.owner, self.key, pool, self.digest, reply.text, at)
+
+
+def without_name(answer: str, name: str) -> str:
+    r"""Return an answer as JSON in which a player has no name any more, not even in a message.
+
+    Examples
+    --------
+    >>> without_name('{"results":[{"player":"ann"}],"answers":{"ann":"declined"}}', "ann")
+    '{"results":[{"player":"erased:"}],"answers":{"erased:":"declined"}}'
+    >>> without_name('{"detail":"player \'ann\' is named twice"}', "ann")
+    '{"detail":"player \'erased:\' is named twice"}'
+    """
+    if not any(dumps(each)[1:-1] in answer for each in (name, repr(name))):
+        return answer
+    return dumps(_replaced(json.loads(answer), name))
+
+
+def _replaced(value: Any, name: str) -> Any:
+    if isinstance(value, dict):
+        return {_replaced(key, name): _replaced(each, name) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_replaced(each, name) for each in value]
+    if isinstance(value, str) and value != name:
+        return value.replace(repr(name), repr(ERASED))  # as messages quote it
+    return ERASED if value == name else value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 
 from pairup.errors import PairupError
@@ -37,8 +36,11 @@ def import_games(
         )
     if first == progress.next and rows:
         _check_imports(pool, source)
-        _check_room(pool, [*pool.players.kept, *games.players], max_players)
-        work.add(events.Imported(source, first, rows, **vars(games)))
+        new = work.new_numbers(games.players)
+        _check_room(pool, len(new), max_players)
+        numbers = [new.get(name) or work.number_of(name) for name in games.players]
+        columns = {**vars(games), "players": numbers}
+        work.add(events.Imported(source, first, rows, **columns), new)
     return views.import_progress(pool, source)
 
 
@@ -66,8 +68,19 @@ def load_learner(work: UnitOfWork, learner: Learner, max_players: int) -> None:
             f"{pool.learner.policy}: give the pool the same policy and options, with PATCH",
         )
     known = [str(player) for player in (*learner.players, *learner.kept)]
-    _check_room(pool, known, max_players)
-    work.add(loading(learner))
+    new = work.new_numbers(known)
+    _check_room(pool, len(new), max_players)
+    learner = Learner.from_bytes(learner.to_bytes())  # a change may be decided more than once
+    learner.rename({name: new.get(name) or work.number_of(name) for name in known})
+    work.add(loading(learner), new)
+
+
+def save_learner(pool: Pool) -> bytes:
+    """Return the learner of a pool, whose players have their names, as `to_bytes` saves it."""
+    learner = Learner.from_bytes(pool.learner.to_bytes())
+    known: list[Any] = [*learner.players, *learner.kept]
+    learner.rename({number: pool.names[number] for number in known})
+    return learner.to_bytes()
 
 
 def read_learner(data: bytes, max_players: int) -> Learner:
@@ -112,9 +125,9 @@ def _check_imports(pool: Pool, source: str) -> None:
         )
 
 
-def _check_room(pool: Pool, known: Collection[str], max_players: int) -> None:
-    """Refuse players, together with those present, who would be more than a pool takes."""
-    total = len({*pool.players, *known})
+def _check_room(pool: Pool, new: int, max_players: int) -> None:
+    """Refuse new players who would be more than a pool takes."""
+    total = len(pool.players) + len(pool.players.kept) + new
     if total > max_players:
         raise RefusalError(
             "pool-full",

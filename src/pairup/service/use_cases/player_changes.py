@@ -11,7 +11,6 @@ from pairup.service.domain.pool import Pool
 from pairup.service.domain.states import BatchWish, PlayerWish
 from pairup.service.problem_details import RefusalError
 from pairup.service.use_cases import views
-from pairup.service.use_cases.proposals import check_known
 from pairup.service.use_cases.unit_of_work import UnitOfWork
 
 
@@ -19,36 +18,57 @@ def put_player(
     work: UnitOfWork, player: str, status: PlayerWish, max_players: int
 ) -> tuple[dict[str, Any], bool]:
     """Let a player join, wait or be away; returns the player, and whether they joined."""
-    known = work.pool.players.wishes.get(player)
+    number = work.number_of(player)
+    known = None if number is None else work.pool.players.wishes.get(number)
     if known is None:
-        if player not in work.pool.players.kept:
-            check_room(work.pool, max_players)
-        work.add(events.Joined(player, status))
-    elif known != status:
-        work.add(events.Moved(player, status))
-    return views.player(work.pool, player), known is None
+        number = _join(work, player, status, max_players)
+    elif number is not None and known != status:
+        work.add(events.Moved([number], status))
+    assert number is not None
+    return views.player(work.pool, number), known is None
+
+
+def _join(work: UnitOfWork, player: str, status: PlayerWish, max_players: int) -> int:
+    """Let a player in who is new, or whose record was kept; returns the number."""
+    number = work.number_of(player)
+    if number is not None:
+        work.add(events.Joined([number], status))
+        return number
+    check_room(work.pool, max_players)
+    new = work.new_numbers([player])
+    work.add(events.Joined(list(new.values()), status), new)
+    return new[player]
 
 
 def remove_player(work: UnitOfWork, player: str, forget: bool | None = None) -> None:
-    """Let a player leave, whose open game is released.
+    """Let a player leave, whose open game is released; one who is not there has left already.
 
     Whether what was learnt about them is forgotten, the pool's rules say if `forget` does not. To
     forget a player who left before erases the record that was kept.
     """
-    pool = work.pool
-    if forget and player in pool.players.kept:
-        work.add(events.Erased(player, _rate(pool, player)))
+    pool, number = work.pool, work.number_of(player)
+    if number is None:
         return
-    check_known(pool, player)
-    if player in pool.players.games:
-        work.add(events.Released([pool.players.games[player]], "left"))
-    forget = not pool.rules.keep_records if forget is None else forget
-    work.add(events.Left(player, forget, _rate(pool, player) if forget else None))
+    if number in pool.players:
+        leave(work, [number], not pool.rules.keep_records if forget is None else forget)
+    elif forget:
+        work.add(events.Forgotten([number], pool.rates([number])))
 
 
-def _rate(pool: Pool, player: str) -> float | None:
-    rates = pool.rates([player])
-    return rates[0] if rates else None
+def erase_player(work: UnitOfWork, player: str) -> None:
+    """Let a player leave, forget what was learnt about them, and erase what they are called."""
+    remove_player(work, player, forget=True)
+    work.erase(player)
+
+
+def leave(work: UnitOfWork, players: list[int], forget: bool) -> None:
+    """Let players leave who are in the pool; their open games are released."""
+    pool = work.pool
+    playing = (pool.players.games[each] for each in players if each in pool.players.games)
+    if games := dict.fromkeys(playing):
+        work.add(events.Released([list(game) for game in games], "left"))
+    if players:
+        work.add(events.Left(players, forget, pool.rates(players) if forget else None))
 
 
 def put_players(
@@ -60,7 +80,7 @@ def put_players(
     """
     batch = _Batch(work, max_players)
     first = dict(reversed(wanted))  # what was said first of each player counts
-    batch.leave([name for name in first if first[name] == "left" and name in work.pool.players])
+    batch.leave([name for name, wish in first.items() if wish == "left"])
     results = [batch.take_in(player, status) for player, status in wanted]
     batch.finish()
     return {"results": results}
@@ -74,22 +94,16 @@ class _Batch:
         self._left: set[str] = set()
         self._seen: set[str] = set()
         self._joined: dict[PlayerWish, list[str]] = {"waiting": [], "away": []}
-        self._moved: dict[PlayerWish, list[str]] = {"waiting": [], "away": []}
+        self._moved: dict[PlayerWish, list[int]] = {"waiting": [], "away": []}
         self._joining = 0
 
-    def leave(self, players: list[str]) -> None:
-        """Let players leave who are in the pool; their open games are released."""
-        games = dict.fromkeys(self._players.games[each] for each in players if self._busy(each))
-        if games:
-            self._work.add(events.Released(list(games), "left"))
-        if players:
-            forget = not self._work.pool.rules.keep_records
-            rates = self._work.pool.rates(players) if forget else None
-            self._work.add(events.PlayersLeft(players, forget, rates))
-        self._left = set(players)
-
-    def _busy(self, player: str) -> bool:
-        return player in self._players.games
+    def leave(self, names: list[str]) -> None:
+        """Let those of some players leave who are in the pool."""
+        present = {name: self._work.number_of(name) for name in names}
+        leaving = {name: each for name, each in present.items() if each in self._players.wishes}
+        numbers = [each for each in leaving.values() if each is not None]
+        leave(self._work, numbers, not self._work.pool.rules.keep_records)
+        self._left = set(leaving)
 
     def take_in(self, player: str, status: BatchWish) -> dict[str, Any]:
         """Note what a player wishes; returns what becomes of it."""
@@ -106,16 +120,15 @@ class _Batch:
 
     def _result(self, player: str, status: BatchWish) -> str:
         if status == "left":
-            if player not in self._left:
-                check_known(self._work.pool, player)
-            return "left"
-        known = self._players.wishes.get(player)
+            return "left" if player in self._left else "unchanged"
+        number = self._work.number_of(player)
+        known = None if number is None else self._players.wishes.get(number)
         if known == status:
             return "unchanged"
-        if known is not None:
-            self._moved[status].append(player)
+        if known is not None and number is not None:
+            self._moved[status].append(number)
             return "moved"
-        if player not in self._players.kept:
+        if number is None:
             check_room(self._work.pool, self._max_players, self._joining)
             self._joining += 1
         self._joined[status].append(player)
@@ -125,10 +138,12 @@ class _Batch:
         """Let those who are not leaving move and join."""
         for status, players in self._moved.items():
             if players:
-                self._work.add(events.PlayersMoved(players, status))
-        for status, players in self._joined.items():
-            if players:
-                self._work.add(events.PlayersJoined(players, status))
+                self._work.add(events.Moved(players, status))
+        for status, names in self._joined.items():
+            if names:
+                new = self._work.new_numbers(names)
+                numbers = [new.get(name) or self._work.number_of(name) or 0 for name in names]
+                self._work.add(events.Joined(numbers, status), new)
 
 
 def check_room(pool: Pool, max_players: int, joining: int = 0) -> None:

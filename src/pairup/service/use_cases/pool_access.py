@@ -1,17 +1,20 @@
-"""Access to pools: how each request reads or changes one, alone and in one transaction."""
+"""Access to pools: the one path on which each request reads or changes one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass
-from functools import cache, wraps
-from typing import Any, ParamSpec, TypeVar
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache, partial
+from typing import Any, TypeVar
+
+import structlog
 
 from pairup.errors import ServiceError
 from pairup.service.domain import events
 from pairup.service.domain.clock import Clock
-from pairup.service.domain.events import Recorded
+from pairup.service.domain.events import Head
+from pairup.service.domain.ids import new_secret
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.pool_rules import Rules
 from pairup.service.domain.version import current_version
@@ -23,135 +26,86 @@ from pairup.service.store import PoolRow, Store, Transaction
 from pairup.service.store.failures import StoreConflictError, StoreFullError
 from pairup.service.use_cases import views
 from pairup.service.use_cases.idempotency import AnswerQuota, KeyedRequest, Reply
-from pairup.service.use_cases.pool_cache import CachedPool, PoolCache
-from pairup.service.use_cases.unit_of_work import DrawIds, UnitOfWork
+from pairup.service.use_cases.pool_cache import CachedPool, PoolCache, UnreadablePoolError
+from pairup.service.use_cases.unit_of_work import UnitOfWork
 
-P = ParamSpec("P")
 T = TypeVar("T")
 Command = Callable[[UnitOfWork], T]
 Query = Callable[[Pool, Transaction], T]
-_TRIES = 3
+_TRIES = (False, False, True)  # whether each of them locks the pool
+log = structlog.get_logger()
 
 
 class _StalePoolError(Exception):
     """A pool in memory was deleted, here or by another process."""
 
 
-class _OvertakenError(Exception):
-    """Another process changed a pool between a decision and its commit."""
-
-
-@dataclass
-class _Change:
-    """What a request does to a pool, decided and ready to be written."""
-
-    work: UnitOfWork
-    request: KeyedRequest | None  # whose answer is kept
-    result: Any = None
-    refusal: RefusalError | None = None
-    snapshot: bytes | None = None
-    size: int = 0  # bytes of the kept answer
-
-    @property
-    def empty(self) -> bool:
-        """Whether there is nothing to write."""
-        return not self.work.log and self.request is None and self.snapshot is None
-
-    def write(self, transaction: Transaction) -> None:
-        """Write the events, what follows from them, the answer, and the snapshot if it is due."""
-        self.work.flush(transaction)
-        if self.request:
-            self.size = self.request.keep(transaction, self.result, self.work.now)
-        if self.snapshot is not None:
-            pool = self.work.pool
-            transaction.add_snapshot(pool.id, pool.seq, pool.at, self.snapshot)
-
-
-def _retried(attempt: Callable[P, T]) -> Callable[P, T]:
-    """Try again where another process was faster, or has deleted the pool in memory."""
-
-    @wraps(attempt)
-    def retried(*given: P.args, **options: P.kwargs) -> T:
-        said = "the pool was deleted and created again meanwhile: try again"
-        for _ in range(_TRIES):
-            try:
-                return attempt(*given, **options)
-            except StoreConflictError as conflict:
-                said = str(conflict)
-            except _StalePoolError:
-                continue  # by its name, it is found again if it was created again
-        raise RefusalError("busy", f"{said} (tried {_TRIES} times)")
-
-    return retried
-
-
 class PoolAccess:
     """Reads and changes of pools, which are called by name.
 
-    A change holds the pool's lock and, in one transaction, the lock of its row: it reads what other
-    processes appended, decides, appends its events and its idempotent answer, and commits. SQLite
-    has one writer for all pools, so there it decides first, and commits if nobody else changed the
-    pool meanwhile. Whatever fails on the way, the pool in memory is thrown away and read again.
+    A change holds the pool's lock in this process. It is decided on the pool in memory, and
+    committed if the log still ends as that pool knows it; otherwise another process was faster, and
+    it is decided again. The last try locks the pool for other processes too, before it decides. A
+    pool that is ahead of its log, because a change of it was not committed, leaves the memory.
     """
 
     def __init__(
-        self,
-        settings: Settings,
-        store: Store,
-        clock: Clock,
-        metrics: Metrics,
-        limits: RateLimits,
-        new_ids: DrawIds,
+        self, settings: Settings, store: Store, clock: Clock, metrics: Metrics, limits: RateLimits
     ) -> None:
         self._settings, self._store, self._clock = settings, store, clock
-        self._metrics, self._limits, self._new_ids = metrics, limits, new_ids
-        self.answers = AnswerQuota(settings.max_answers, settings.max_answers_bytes)
+        self._metrics, self._limits = metrics, limits
+        self.answers = AnswerQuota(settings, metrics)
         self.cache = PoolCache(settings, store, metrics)
 
-    @_retried
     def create(self, name: str, rules: Rules, request: KeyedRequest | None) -> Reply:
         """Create a pool."""
         self._limits.check_events()
+        for _ in _TRIES:
+            with suppress(StoreConflictError):  # the same name or key, at the same moment
+                return self._create(name, rules, request)
+        raise _busy(name)
+
+    def _create(self, name: str, rules: Rules, request: KeyedRequest | None) -> Reply:
         with self._store.writing() as transaction:
             taken = transaction.pool_named(name)
             # After the look at the name: the same request may have been committed in between.
             if request and (stored := request.stored_reply(transaction)):
                 return stored
-            self._check_quota(request)
-            if taken:
-                raise RefusalError(
-                    "pool-exists",
-                    f"a pool is called {name!r} already: use it, or choose another name",
-                )
-            if transaction.count_pools() >= self._settings.max_pools:
-                self._metrics.limits.labels("max_pools").inc()
-                raise RefusalError(
-                    "too-many-pools",
-                    f"there are {self._settings.max_pools} pools, the most that the setting "
-                    "max_pools allows: delete one, or raise it",
-                )
-            pool = Pool(self._new_ids(1)[0])
-            work = UnitOfWork(pool, lambda: transaction, self._clock.now(), self._new_ids)
-            transaction.add_pool(work.pool.id, name, work.now)
+            self.answers.check(request)
+            self._check_free(name, taken, transaction)
+            now, secret = self._clock.now(), new_secret()
+            pool = Pool(transaction.add_pool(name, secret, now), secret)
+            work = UnitOfWork(pool, lambda: transaction, now)
             version = current_version(rules.make_policy())
             work.add(events.Created(name, rules.as_json(), version))
-            work.flush(transaction)
-            reply = Reply(views.pool(work.pool))
-            size = request.keep(transaction, reply, work.now) if request else 0
-        self._count(work, request, size)
+            reply = Reply(views.pool(pool))
+            work.flush(transaction, request, reply)
+        self._count(work, request)
         return reply
 
-    @_retried
+    def _check_free(self, name: str, taken: PoolRow | None, transaction: Transaction) -> None:
+        if taken:
+            raise RefusalError(
+                "pool-exists",
+                f"a pool is called {name!r} already: use it, or choose another name",
+            )
+        if transaction.count_pools() >= self._settings.max_pools:
+            self._metrics.limits.labels("max_pools").inc()
+            raise RefusalError(
+                "too-many-pools",
+                f"there are {self._settings.max_pools} pools, the most that the setting "
+                "max_pools allows: delete one, or raise it",
+            )
+
     def change(self, name: str, command: Command[T], request: KeyedRequest | None = None) -> T:
         """Let a command change a pool.
 
         What had happened before it refused, for example a game that expired, has happened: it is
-        committed, and then the refusal is raised.
+        committed, and then the refusal is raised. With a `request` the command returns its reply,
+        which is stored, and which a request that is sent again gets.
         """
         self._limits.check_events()
-        cached = self.cache.find(name)
-        with self.cache.hold(cached) as deadline:
-            return self._change_held(cached, command, request, deadline)
+        return self._try(name, command, request)
 
     def change_once(
         self, name: str, command: Command[dict[str, Any]], request: KeyedRequest | None
@@ -159,184 +113,190 @@ class PoolAccess:
         """Let a command change a pool, unless the same request has done so before."""
         return self.change(name, lambda work: Reply(command(work)), request)
 
-    def _change_held(
+    def _try(
+        self,
+        name: str,
+        command: Command[T],
+        request: KeyedRequest | None = None,
+        keep: bool = True,
+    ) -> T:
+        """Let a command change a pool, which is kept in memory or not, and again if need be."""
+        deadline = self._deadline()
+        for locks in _TRIES:
+            cached = self.cache.find(name, keep)
+            try:
+                with self.cache.hold(cached, deadline):
+                    made: T = self._change(cached, command, request, deadline, locks)
+                    return made
+            except UnreadablePoolError:
+                self.cache.keep(cached)  # remembers that it cannot be read
+                raise
+            except StoreConflictError:
+                cached.alone = False
+            except _StalePoolError:
+                continue  # by its name, it is found again if it was created again
+        raise _busy(name)
+
+    def _deadline(self) -> float:
+        return time.monotonic() + self._settings.wait_s
+
+    def _change(
         self,
         cached: CachedPool,
         command: Command[Any],
         request: KeyedRequest | None,
         deadline: float,
+        locks: bool,
     ) -> Any:
-        try:
-            if not self._store.many_writers:
-                with suppress(_OvertakenError):
-                    return self._change_ahead(cached, command, request)
-            return self._change_locked(cached, command, request, deadline)
-        except (RefusalError, _StalePoolError):
-            raise  # before the pool was touched, or after the commit
-        except BaseException:
-            cached.pool = None  # it may be ahead of its log
-            raise
-
-    def _change_ahead(
-        self, cached: CachedPool, command: Command[Any], request: KeyedRequest | None
-    ) -> Any:
-        """Decide on a change before the only writer of SQLite is taken from the other pools."""
+        """Load, decide, append to the log if it ends as expected, commit, and then show it."""
         self._store.check_room()
         with ExitStack() as opened:
-            read = cache(lambda: opened.enter_context(self._store.reading()))
+            read = self._opener(opened, deadline, writes=locks)
             if request and (stored := request.stored_reply(read())):
                 return stored
-            pool = cached.pool or cached.bring_up_to(self._row(read(), cached), read())
-            seq = pool.seq
-            change = self._decide(pool, cached, read, command, request)
-            if change.empty:
-                self._check_seq(read(), cached, seq)
-                return self._finish(cached, change)
-        with self._store.writing() as transaction:
-            if request and request.stored_reply(transaction):
-                raise self._overtaken(cached)
-            self._check_seq(transaction, cached, seq, lock=True)
-            change.write(transaction)
-        return self._finish(cached, change)
-
-    def _check_seq(
-        self, transaction: Transaction, cached: CachedPool, seq: int, lock: bool = False
-    ) -> None:
-        """Give up if the log of a pool does not end with the event after which was decided."""
-        if self._row(transaction, cached, lock).seq != seq:
-            raise self._overtaken(cached)
-
-    def _overtaken(self, cached: CachedPool) -> _OvertakenError:
-        cached.pool = None  # it is ahead of a log that another process went on with
-        return _OvertakenError()
-
-    def _change_locked(
-        self,
-        cached: CachedPool,
-        command: Command[Any],
-        request: KeyedRequest | None,
-        deadline: float,
-    ) -> Any:
-        """Decide on a change and write it, while other processes wait for the pool's row."""
-        with self._store.writing(deadline=deadline) as transaction:
-            row = self._row(transaction, cached, lock=True)
-            if request and (stored := request.stored_reply(transaction)):
-                return stored
-            pool = cached.bring_up_to(row, transaction)
-            change = self._decide(pool, cached, lambda: transaction, command, request)
-            change.write(transaction)
-        return self._finish(cached, change)
-
-    def _decide(
-        self,
-        pool: Pool,
-        cached: CachedPool,
-        read: Callable[[], Transaction],
-        command: Command[Any],
-        request: KeyedRequest | None,
-    ) -> _Change:
-        self._check_quota(request)
-        change = _Change(UnitOfWork(pool, read, self._clock.now(), self._new_ids), request)
-        try:
-            change.result = command(change.work)
-        except RefusalError as problem:
-            change.refusal, change.request = problem, None  # it has no answer to keep
-        change.snapshot = cached.make_snapshot(self._settings.snapshot_every)
-        change.work.bodies  # noqa: B018 # encoded before a lock is taken for them
-        return change
-
-    def _finish(self, cached: CachedPool, change: _Change) -> Any:
-        """Count what was committed, and return or raise what the command did."""
-        self._count(change.work, change.request, change.size)
-        if change.work.pool.deleted:
+            pool, look = cached.pool, read
+            if pool is None or locks or not cached.alone:
+                pool = cached.bring_up_to(self._row(read(), cached, locks), read())
+            else:  # what is read beside the pool must be of the same moment
+                look = cache(partial(self._check_head, read, cached, pool.head))
+            with cached.ahead(pool) as committed:
+                self.answers.check(request)
+                work = UnitOfWork(pool, look, self._clock.now())
+                result, refusal = _decided(work, command)
+                kept = None if refusal else request  # a refusal is not stored
+                if work.log or kept:
+                    work.prepare(cached, self._settings.snapshot_every)
+                    if not locks:
+                        opened.close()  # nothing stays open while the writer is waited for
+                        read = self._opener(opened, deadline, writes=True)
+                if not work.log:
+                    self._check_head(read, cached, pool.head)
+                if work.log or kept:
+                    head = work.flush(read(), kept, result)
+                opened.close()
+                committed(pool.head if not work.log else head)
+        self._count(work, kept)
+        if pool.deleted:
             self.cache.drop(cached)
-        if change.refusal is not None:
-            raise change.refusal
-        return change.result
+        if refusal is not None:
+            raise refusal
+        return result
 
-    def _check_quota(self, request: KeyedRequest | None) -> None:
-        if request and self.answers.full(request.owner):
-            self._metrics.limits.labels("max_answers").inc()
-            self.answers.check(request.owner)
+    def _check_head(
+        self, read: Callable[[], Transaction], cached: CachedPool, head: Head
+    ) -> Transaction:
+        """Give up where the log of a pool in memory ends otherwise than that pool knows it."""
+        transaction = read()
+        if self._row(transaction, cached).head != head:
+            raise StoreConflictError(f"pool {cached.name!r} was changed by another process")
+        return transaction
 
-    def _count(self, work: UnitOfWork, kept: KeyedRequest | None, size: int) -> None:
+    def _opener(
+        self, opened: ExitStack, deadline: float, writes: bool
+    ) -> Callable[[], Transaction]:
+        """Return a function that opens a transaction when it is first called."""
+        if writes:
+            return cache(lambda: opened.enter_context(self._store.writing(deadline=deadline)))
+        return cache(lambda: opened.enter_context(self._store.reading()))
+
+    def _count(self, work: UnitOfWork, kept: KeyedRequest | None) -> None:
         """Count what was committed."""
         self._metrics.count_events(work.pool.name, work.log)
         self._limits.count_events(sum(recorded.event.items for recorded in work.log))
         if kept:
-            self.answers.add(kept.owner, size)
+            self.answers.add(kept.owner, work.answer_bytes)
 
-    @_retried
     def read(self, name: str, query: Query[T]) -> T:
         """Look at a pool as it is now; on a full disk, before games that are due expire."""
-        cached, full = self.cache.find(name), False
-        with self.cache.hold(cached) as deadline:
-            while True:
-                try:
-                    with self._store.reading() as transaction:
-                        pool = cached.bring_up_to(self._row(transaction, cached), transaction)
-                        if full or not pool.games.due(self._clock.now()):
-                            return query(pool, transaction)
-                except ServiceError:
-                    cached.pool = None
-                    raise
-                try:
-                    self._store.check_room()  # before the pool in memory would be thrown away
-                    self._change_held(cached, _change_nothing, None, deadline)
-                except StoreFullError:
-                    full = True
+        full, deadline = False, self._deadline()
+        for _ in _TRIES:
+            cached = self.cache.find(name)
+            with (
+                self.cache.hold(cached, deadline),
+                suppress(_StalePoolError),
+                self._current(cached) as (pool, transaction),
+            ):
+                if full or not pool.games.due(self._clock.now()):
+                    return query(pool, transaction)
+            try:
+                self._try(name, _change_nothing)
+            except StoreFullError:
+                full = True
+        raise _busy(name)
+
+    @contextmanager
+    def _current(self, cached: CachedPool) -> Iterator[tuple[Pool, Transaction]]:
+        """Bring a pool in memory, whose lock is held, up to its log."""
+        with self._store.reading() as transaction:
+            row = self._row(transaction, cached)
+            yield cached.bring_up_to(row, transaction), transaction
 
     def delete_unread(self, name: str) -> None:
         """Delete a pool that cannot be read: its log, such as it is, stays stored."""
-        cached = self.cache.find(name)
-        with self.cache.hold(cached), self._store.writing() as transaction:
+        cached, deadline = self.cache.find(name), self._deadline()
+        writing = self._store.writing(deadline=deadline)
+        with self.cache.hold(cached, deadline), writing as transaction:
             row = self._row(transaction, cached, lock=True)
-            seq, at = transaction.last_event(row.id)
-            deleted = Recorded(max(seq, row.seq) + 1, max(at, self._clock.now()), events.Deleted())
-            transaction.append(row.id, [deleted])
+            seq, at = transaction.last_event(row.number)
+            number, at = max(seq, row.seq) + 1, max(at, self._clock.now())
+            deleted = events.Recorded.of(number, at, events.Deleted())
+            transaction.append(row.number, [deleted], row.head)
         self._metrics.count_events(name, [deleted])
         self.cache.drop(cached)
 
     def _row(self, transaction: Transaction, cached: CachedPool, lock: bool = False) -> PoolRow:
-        row = transaction.pool(cached.id, lock)
-        if row is None:
+        row = transaction.pool(cached.number, lock)
+        if row is None or row.name != cached.name:  # a number can be given again after a restore
             self.cache.drop(cached)
             raise _StalePoolError
         return row
 
-    def expire_games(self, cached: CachedPool) -> None:
-        """Let games of a pool in memory expire that are due."""
-        if not cached.lock.acquire(blocking=False):
-            return  # the request that holds it lets them expire
-        try:
-            due = cached.pool is not None and cached.pool.games.due(self._clock.now())
-        finally:
-            cached.lock.release()
-        if due:
-            self.change(cached.name, _change_nothing)
+    def expire_games(self) -> None:
+        """Let games expire that are due, of pools in memory or not."""
+        with self._store.reading() as transaction:
+            due = transaction.due_pools(self._clock.now())
+        for name in due:
+            try:
+                self._try(name, _change_nothing, keep=False)
+            except (RefusalError, ServiceError) as error:  # deleted, unreadable, a store in trouble
+                log.warning("sweep", pool=name, why=str(error))
 
     def glance(self, cached: CachedPool, query: Callable[[Pool], None]) -> None:
         """Look at a pool in memory as it is now, unless a request has it."""
         if cached.pool is None or not cached.lock.acquire(blocking=False):
             return
         try:
-            with self._store.reading() as transaction:
-                query(cached.bring_up_to(self._row(transaction, cached), transaction))
-        except _StalePoolError:
-            return  # deleted
+            with suppress(_StalePoolError), self._current(cached) as (pool, _):
+                query(pool)
         finally:
             cached.lock.release()
 
     def save(self, cached: CachedPool) -> None:
-        """Save a pool in memory that has changed since it was saved."""
+        """Save a pool in memory that has changed since it was saved, unless its log has gone on."""
         with cached.lock:
-            pool, snapshot = cached.pool, cached.make_snapshot()
+            pool = cached.pool
+            snapshot = None if pool is None else cached.make_snapshot(pool)
             if pool is None or snapshot is None:
                 return
             with self._store.writing(into_reserve=True) as transaction:
-                if transaction.pool(cached.id, lock=True) is not None:
-                    transaction.add_snapshot(cached.id, pool.seq, pool.at, snapshot)
+                row = transaction.pool(cached.number, lock=True)
+                if row is not None and row.head == pool.head:
+                    transaction.add_snapshot(pool.number, pool.head, pool.at, snapshot)
+
+
+def _decided(work: UnitOfWork, command: Command[Any]) -> tuple[Any, RefusalError | None]:
+    """Let a command decide; returns what it returns, and its refusal if it refuses."""
+    try:
+        return command(work), None
+    except RefusalError as refusal:
+        return None, refusal
 
 
 def _change_nothing(work: UnitOfWork) -> None:
     """Change nothing but what the clock does: games that are due have expired."""
+
+
+def _busy(name: str) -> RefusalError:
+    return RefusalError(
+        "busy", f"pool {name!r} was changed by others at the same moment, three times: try again"
+    )

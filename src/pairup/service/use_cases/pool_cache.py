@@ -5,19 +5,22 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 import structlog
 
 from pairup.errors import ServiceError
+from pairup.service.domain.events import START, Head
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.snapshot import SnapshotError, read_snapshot, write_snapshot
 from pairup.service.operations.metrics import Metrics
 from pairup.service.operations.settings import Settings
 from pairup.service.problem_details import RefusalError
 from pairup.service.store import PoolRow, Store, Transaction
+from pairup.service.store.event_log import SnapshotRow
 from pairup.service.store.failures import StoreError
 
 _RETRY_S = 10  # until a pool that could not be read is tried again
@@ -37,38 +40,56 @@ class UnreadablePoolError(RefusalError):
 class _Failure:
     """Why a pool could not be read, as long as nothing suggests that it could now."""
 
-    seq: int
+    head: Head
     until: float  # by the monotonic clock; a repair need not add an event
     why: str
 
 
 @dataclass
 class CachedPool:
-    """A pool's place in memory. The pool is equal to its log whenever the lock is free."""
+    """A pool's place in memory. While the lock is free, the pool in it is as its log was."""
 
-    id: str
+    number: int
     name: str
     metrics: Metrics
     lock: threading.RLock = field(default_factory=threading.RLock)
     pool: Pool | None = None  # None: to be read
+    known: Head = START  # of its log, when the pool was last in memory
+    alone: bool = False  # whether no other process is known to change it
     waiting: int = 0  # requests that wait for the lock
     saved_seq: int = 0  # event of the latest snapshot
     saved_items: int = 0  # players and games that the log told of until then
     saved_bytes: int = 0  # size of the latest snapshot
     failure: _Failure | None = None  # to read it
 
+    @contextmanager
+    def ahead(self, pool: Pool) -> Iterator[Callable[[Head], None]]:
+        """Let the pool run ahead of its log while the block runs.
+
+        It is shown again in the end if it is as its log, which ends as it did before or as the
+        block has said that it was committed. Otherwise it is thrown away.
+        """
+        heads, self.pool = [pool.head], None
+        try:
+            yield heads.append
+        finally:
+            self.known = heads[-1]
+            if pool.head == self.known:
+                self.pool = pool
+
     def bring_up_to(self, row: PoolRow, transaction: Transaction) -> Pool:
         """Read what the pool in memory lacks of its log, or refuse a pool that cannot be read."""
         if self.failure is None or not self._still_fails(row):
             try:
                 self.pool = self._read(row, transaction)
+                self.known = self.pool.head
                 self.note_failure(None)
                 return self.pool
             except StoreError:
                 raise  # of the database, not of this pool
             except ServiceError as error:
                 log.error("pool unreadable", pool=row.name, why=str(error))
-                self.note_failure(_Failure(row.seq, time.monotonic() + _RETRY_S, str(error)))
+                self.note_failure(_Failure(row.head, time.monotonic() + _RETRY_S, str(error)))
         assert self.failure is not None
         raise UnreadablePoolError(
             "pool-unreadable",
@@ -84,60 +105,88 @@ class CachedPool:
 
     def _still_fails(self, row: PoolRow) -> bool:
         failure = self.failure
-        return failure is not None and failure.seq == row.seq and time.monotonic() < failure.until
+        return failure is not None and failure.head == row.head and time.monotonic() < failure.until
 
     def _read(self, row: PoolRow, transaction: Transaction) -> Pool:
-        pool = self.pool
-        if pool is None or pool.seq > row.seq:
-            pool = self._load(row, transaction)
-        self.pool = None  # until all of the log is in it
-        if pool.seq < row.seq:
-            for recorded in transaction.events(row.id, pool.seq):
-                pool.apply(recorded)
-        if pool.seq < row.seq:
-            raise ServiceError(
-                f"the log of pool {row.name!r} ends with event {pool.seq} instead of {row.seq}: "
-                "it is damaged, see `pairup repair`"
-            )
-        return pool
-
-    def _load(self, row: PoolRow, transaction: Transaction) -> Pool:
-        """Read the latest snapshot that is sound; without any, begin an empty pool."""
-        for seq, _, body in transaction.snapshots(row.id):
-            try:
-                pool = read_snapshot(row.id, seq, body)
-            except SnapshotError as error:
-                log.warning("snapshot not used", pool=row.name, why=str(error))
-                self.metrics.snapshots_refused.inc()
-                continue
-            if pool.seq <= row.seq:
-                self._note_saved(pool, len(body))
-                return pool
-        pool = Pool(row.id)
+        """Return the pool at the head of its log, if possible from the one in memory."""
+        pool, self.pool = self.pool, None  # until all of the log is in it
+        if pool is not None:
+            with suppress(_OtherLogError):
+                return self._replay_rest(pool, row, transaction)
+        if pool is not None or row.seq < self.known.seq:
+            self._note_replaced(row)
+        for snapshot in transaction.snapshots(row.number):
+            if pool := self._open(snapshot, row):
+                with suppress(*([] if snapshot.base else [_OtherLogError])):
+                    return self._replay_rest(pool, row, transaction)
+        pool = Pool(row.number, row.secret)
         self._note_saved(pool, 0)
+        return self._replay_rest(pool, row, transaction)
+
+    def _replay_rest(self, pool: Pool, row: PoolRow, transaction: Transaction) -> Pool:
+        """Bring a pool to the head of its log, with the names of its players, or refuse the log."""
+        try:
+            rest = transaction.events(row.number, pool.seq) if pool.seq < row.seq else ()
+            for recorded in takewhile(lambda each: each.seq <= row.seq, rest):  # others write on
+                pool.replay(recorded)
+                if pool.seq == self.known.seq and pool.head != self.known:
+                    self._note_replaced(row)
+        except StoreError:
+            raise
+        except ServiceError as error:
+            raise _OtherLogError(str(error)) from error
+        if pool.head != row.head:
+            ends = f"ends with event {pool.seq} instead of {row.seq}"
+            edited = f"is not the one that was written up to event {row.seq}"
+            raise _OtherLogError(
+                f"the log of pool {row.name!r} {ends if pool.seq != row.seq else edited}: it is "
+                "damaged, see `pairup repair`"
+            )
+        pool.names.update(transaction.names(row.number, pool.unnamed()))
         return pool
 
-    def make_snapshot(self, every: int | None = None) -> bytes | None:
+    def _note_replaced(self, row: PoolRow) -> None:
+        """Note that the log is not the one that the pool in memory followed from."""
+        log.warning("log replaced", pool=row.name, memory=self.known.seq, log=row.seq)
+        self.metrics.logs_replaced.inc()
+        self.known = START  # and once is enough
+
+    def _open(self, snapshot: SnapshotRow, row: PoolRow) -> Pool | None:
+        """Read a snapshot; None if it is of no use."""
+        try:
+            pool = read_snapshot(row.number, snapshot.head, snapshot.body)
+        except SnapshotError as error:
+            log.warning("snapshot not used", pool=row.name, why=str(error))
+            self.metrics.snapshots_refused.inc()
+            return None
+        pool.ids = row.ids
+        self._note_saved(pool, len(snapshot.body))
+        return pool
+
+    def make_snapshot(self, pool: Pool, every: int | None = None) -> bytes | None:
         """Make a snapshot of a pool that has changed, or that has changed much.
 
         With `every`, after so many changes of players and games; of a large pool, after more.
         """
-        pool = self.pool
-        if pool is None or pool.seq == self.saved_seq:
+        if pool.seq == self.saved_seq:
             return None
-        if every is not None and pool.items - self.saved_items < self._changes_until_due(every):
+        if every is not None and pool.items - self.saved_items < self._due_after(pool, every):
             return None
         made = write_snapshot(pool)
         self._note_saved(pool, len(made))
         return made
 
-    def _changes_until_due(self, every: int) -> int:
-        players = 0 if self.pool is None else len(self.pool.players)
-        costs = max(players, (self.saved_bytes - _FREE_BYTES) // _BYTES_PER_CHANGE)
+    def _due_after(self, pool: Pool, every: int) -> int:
+        """Return the number of changes after which a snapshot is due."""
+        costs = max(len(pool.players), (self.saved_bytes - _FREE_BYTES) // _BYTES_PER_CHANGE)
         return max(every, min(costs, _MAX_REPLAYED))
 
     def _note_saved(self, pool: Pool, size: int) -> None:
         self.saved_seq, self.saved_items, self.saved_bytes = pool.seq, pool.items, size
+
+
+class _OtherLogError(ServiceError):
+    """A pool is not one of this log, or the log is damaged."""
 
 
 class PoolCache:
@@ -160,8 +209,11 @@ class PoolCache:
         with self._guard:
             return iter(list(self._cached.values()))
 
-    def find(self, name: str) -> CachedPool:
-        """Return the pool of this name, or refuse; the pool longest unused makes room."""
+    def find(self, name: str, keep: bool = True) -> CachedPool:
+        """Return the pool of this name, or refuse; the pool longest unused makes room.
+
+        With `keep` False, one that is not in memory does not get there.
+        """
         with self._guard:
             if name in self._cached:
                 self._cached.move_to_end(name)
@@ -170,8 +222,13 @@ class PoolCache:
             row = transaction.pool_named(name)
         if row is None:
             raise unknown_pool(name)
+        found = CachedPool(row.number, name, self._metrics, alone=not self._store.many_writers)
+        return self.keep(found) if keep else found
+
+    def keep(self, cached: CachedPool) -> CachedPool:
+        """Keep a pool in memory, or return the one of this name that is kept already."""
         with self._guard:
-            found = self._cached.setdefault(name, CachedPool(row.id, name, self._metrics))
+            found = self._cached.setdefault(cached.name, cached)
             for unused in list(self._cached)[: -self._settings.cached_pools]:
                 # A request that waits for a pool taken out here still gets it, and reads it again.
                 if self._cached[unused].lock.acquire(blocking=False):
@@ -189,25 +246,21 @@ class PoolCache:
             self._metrics.cached_pools.set(len(self._cached))
 
     @contextmanager
-    def hold(self, cached: CachedPool) -> Iterator[float]:
-        """Hold a pool's lock, or refuse: a request that waits takes a thread other pools need.
-
-        The block is given the moment, by the monotonic clock, until which it may wait for others.
-        """
-        deadline = time.monotonic() + self._settings.wait_s
+    def hold(self, cached: CachedPool, deadline: float) -> Iterator[None]:
+        """Hold a pool's lock, or refuse: a request that waits takes a thread other pools need."""
         with self._guard:
             if cached.waiting >= max(1, self._settings.threads // 2):
                 raise _busy(f"{cached.waiting} requests are waiting for this pool")
             cached.waiting += 1
         try:
-            held = cached.lock.acquire(timeout=self._settings.wait_s)
+            held = cached.lock.acquire(timeout=max(0.0, deadline - time.monotonic()))
         finally:
             with self._guard:
                 cached.waiting -= 1
         if not held:
             raise _busy(f"this pool has been busy for more than {self._settings.wait_s:g} s")
         try:
-            yield deadline
+            yield
         finally:
             cached.lock.release()
 

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from pairup.service.domain import events
-from pairup.service.domain.game_record import OPEN, GameRecord, name_answers
+from pairup.service.domain.game_record import OPEN, GameRecord
 from pairup.service.domain.game_report import (
     InconsistentReportError,
     Judgement,
     Report,
-    Told,
     judge,
     outcome_of,
+    read_report,
 )
+from pairup.service.domain.ids import GameKey
+from pairup.service.domain.pool import Pool
+from pairup.service.domain.states import Answer, Outcome
 from pairup.service.problem_details import RefusalError
-from pairup.service.use_cases.ids import check_not_archived
+from pairup.service.store import Transaction
+from pairup.service.use_cases import views
+from pairup.service.use_cases.proposals import check_not_archived
 from pairup.service.use_cases.unit_of_work import UnitOfWork
+
+
+class SentReport(NamedTuple):
+    """A report as it was sent: of a game by its id, with answers by name."""
+
+    game: str
+    outcome: Outcome | None
+    answers: Mapping[str, Answer]
 
 
 class _Batch:
@@ -30,70 +43,90 @@ class _Batch:
 
     def __init__(self, work: UnitOfWork) -> None:
         self._work = work
-        self._decided: dict[str, tuple[GameRecord, Judgement]] = {}
-        self.repeated: list[str] = []
-        self.contradicting: list[tuple[str, Report]] = []
+        self._judged: dict[str, dict[GameKey, tuple[GameRecord, Judgement]]] = {
+            "answered": {},
+            "decided": {},
+            "noted": {},
+            "late": {},
+        }
+        self._after: dict[GameKey, GameRecord] = {}  # records of those games
+        self.repeated: list[GameKey] = []
+        self.contradicting: list[tuple[GameKey, Report]] = []
 
-    def game(self, id: str) -> GameRecord | None:
+    def game(self, key: GameKey) -> GameRecord | None:
         """Return the record of a game as the reports so far leave it, None if there is none."""
-        return self._decided[id][0] if id in self._decided else self._work.game(id)
+        return self._after.get(key) or self._work.game(key)
 
-    def decide(self, record: GameRecord, found: Judgement) -> None:
-        """Let it be learnt what became of an open game."""
-        answers = name_answers(record.players, found.known.answers)
-        played = bool(found.decision)
-        after = record.decided(played, found.cause, answers, self._work.now)
-        self._decided[record.id] = after, found
+    def add(self, kind: str, record: GameRecord, found: Judgement, after: GameRecord) -> GameRecord:
+        """Note what a report leads to; what an earlier one about this game led to happens first."""
+        if record.key in self._after:
+            self._add_judged()
+        self._judged[kind][record.key] = record, found
+        self._after[record.key] = after
+        return after
 
-    def add(self, game: str, event: events.Event) -> None:
-        """Let something else happen to a game; what was decided about it, happens first."""
-        if game in self._decided:
-            self.add_decided()
-        self._work.add(event)
-
-    def add_decided(self) -> None:
-        """Let one event tell of all games that were decided."""
-        decided = self._decided
-        if len(decided) == 1:
-            ((record, found),) = decided.values()
-            self._work.add(_one_decided(record, found))
-        elif decided:
-            self._work.add(_many_decided([found for _, found in decided.values()], list(decided)))
-        self._decided = {}
+    def _add_judged(self) -> None:
+        """Let one event of each kind tell of all games that were judged."""
+        for kind, judged in self._judged.items():
+            if judged:
+                games = [list(key) for key in judged]
+                self._work.add(_EVENTS[kind](games, list(judged.values())))
+                judged.clear()
+        self._after.clear()
 
     def finish(self) -> None:
-        """Let the rest happen: what was decided, and one event for reports that change nothing."""
+        """Let the rest happen: what was judged, and one event for reports that change nothing."""
         most = events.MAX_NAMED_GAMES
-        self.add_decided()
+        self._add_judged()
         if games := self.repeated:
-            self._work.add(events.Repeated(games[:most], len(games[most:])))
-        if self.contradicting:
-            (game, said), *others = self.contradicting
-            named = [other for other, _ in others[:most]]
-            self._work.add(events.Contradicted(game, said.as_json(), named, len(others[most:])))
+            named = [list(key) for key in games[:most]]
+            self._work.add(events.Repeated(named, len(games[most:])))
+        if refused := self.contradicting:
+            named = [list(key) for key, _ in refused[:most]]
+            sent = [_as_sent(report) for _, report in refused[:most]]
+            self._work.add(events.Contradicted(named, sent, len(refused[most:])))
 
 
-def _one_decided(record: GameRecord, found: Judgement) -> events.Decided:
-    heard = zip(record.players, found.heard, strict=True)
-    return events.Decided(
-        game=record.id,
-        played=bool(found.decision),
-        cause=found.cause,
-        answers=record.answers,
-        heard={player: yes for player, yes in sorted(heard) if yes is not None},
-    )
+_Judged = list[tuple[GameRecord, Judgement]]
 
 
-def _many_decided(found: list[Judgement], games: list[str]) -> events.GamesDecided:
+def _answered(games: list[events.Game], judged: _Judged) -> events.Answered:
+    return events.Answered(games, [list(found.known.answers) for _, found in judged])
+
+
+def _noted(games: list[events.Game], judged: _Judged) -> events.Noted:
+    return events.Noted(games, [list(found.known.answers) for _, found in judged])
+
+
+def _decided(games: list[events.Game], judged: _Judged) -> events.Decided:
+    found = [each for _, each in judged]
+    causes = [each.cause for each in found]
     answers = [list(each.known.answers) for each in found]
     heard = [list(each.heard) for each in found]
-    return events.GamesDecided(
-        games=games,
+    return events.Decided(
+        games,
         played=[bool(each.decision) for each in found],
-        causes=[each.cause for each in found],
+        causes=causes if any(causes) else None,
         answers=answers if any(map(any, answers)) else None,
-        heard=heard if any(yes is not None for both in heard for yes in both) else None,
+        heard=heard if any(said is not None for both in heard for said in both) else None,
     )
+
+
+def _late(games: list[events.Game], judged: _Judged) -> events.Late:
+    return events.Late(
+        games,
+        played=[found.decision for _, found in judged],
+        answers=[list(found.known.answers) for _, found in judged],
+        first=[not record.late for record, _ in judged],
+        missing=[record.state == "expired" for record, _ in judged],
+    )
+
+
+_EVENTS = {"answered": _answered, "decided": _decided, "noted": _noted, "late": _late}
+
+
+def _as_sent(report: Report) -> events.SentReport:
+    return {"outcome": outcome_of(report.played), "answers": list(report.answers)}
 
 
 @contextmanager
@@ -105,28 +138,44 @@ def _batch(work: UnitOfWork) -> Iterator[_Batch]:
         batch.finish()
 
 
-def report_outcome(work: UnitOfWork, game: str, report: Report) -> dict[str, Any]:
+def report_outcome(work: UnitOfWork, sent: SentReport) -> dict[str, Any]:
     """Take in a report of a game."""
-    work.load_games([game])
+    _load_games(work, [sent])
     with _batch(work) as batch:
-        return _take_in(work, game, report, batch)
+        return _take_in(work, sent, batch)
 
 
 def report_outcomes(
-    work: UnitOfWork, reports: Sequence[tuple[str, Report]]
+    work: UnitOfWork, reports: Sequence[SentReport]
 ) -> dict[str, list[dict[str, Any]]]:
     """Take in reports of several games; each is answered as if it had been sent alone."""
-    work.load_games({game for game, _ in reports})
+    _load_games(work, reports)
     with _batch(work) as batch:
-        return {"results": [_result(work, game, report, batch) for game, report in reports]}
+        return {"results": [_result(work, sent, batch) for sent in reports]}
 
 
-def _result(work: UnitOfWork, game: str, report: Report, batch: _Batch) -> dict[str, Any]:
+def _load_games(work: UnitOfWork, reports: Sequence[SentReport]) -> None:
+    find = work.pool.ids.find_game
+    work.load_games({key for sent in reports if (key := find(sent.game))})
+
+
+def _result(work: UnitOfWork, sent: SentReport, batch: _Batch) -> dict[str, Any]:
     try:
-        return _take_in(work, game, report, batch)
+        return _take_in(work, sent, batch)
     except RefusalError as refusal:
-        problem = refusal.as_json(f"/v1/games/{game}/outcome")
-        return {"game": game, "result": "refused", "problem": problem}
+        problem = refusal.as_json(f"/v1/games/{sent.game}/outcome")
+        return {"game": sent.game, "result": "refused", "problem": problem}
+
+
+def show_game(pool: Pool, transaction: Transaction, game: str) -> dict[str, Any]:
+    """Show a game."""
+    key = pool.ids.find_game(game)
+    record = None if key is None else transaction.games(pool.number, [key]).get(key)
+    if record is None:
+        proposed_at = None if key is None else key.matching
+        check_not_archived(game, proposed_at, transaction.archived_before(pool.number))
+        raise unknown_game(game)
+    return views.game(record, pool.ids, views.namer(pool, transaction, record.players))
 
 
 def unknown_game(game: str) -> RefusalError:
@@ -136,76 +185,70 @@ def unknown_game(game: str) -> RefusalError:
     )
 
 
-def _take_in(work: UnitOfWork, id: str, report: Report, batch: _Batch) -> dict[str, Any]:
+def _take_in(work: UnitOfWork, sent: SentReport, batch: _Batch) -> dict[str, Any]:
     """Take in a report; returns what became of it, and the game as it leaves it."""
-    record = batch.game(id)
-    if record is None:
-        check_not_archived(id, work.archived_before)
-    if record is None or record.pool_id != work.pool.id:
-        raise RefusalError(
-            "no-such-game",
-            f"game {id!r} is not in pool {work.pool.name!r}: report the id that the matching gave "
-            "it",
-        )
+    record = _find(work, sent.game, batch)
+    # Names are looked up where they matter: most reports of a batch are outcomes alone.
+    names = [work.name(player) for player in record.players] if sent.answers else ("", "")
     try:
-        said = report.told(record.players)
+        said = read_report(sent.outcome, sent.answers, names)
     except InconsistentReportError as error:
         raise RefusalError("invalid-request", str(error)) from None
-    found = judge(said, _known(record), work.pool.rules.timeout_declines)
+    found = judge(said, record.known, work.pool.rules.timeout_declines)
     if found.contradicts:
-        checked = report.checked(record.players)
-        batch.contradicting.append((id, checked))
-        stored = record.known.as_json()
-        raise RefusalError(
-            "contradicting-outcome",
-            f"game {id!r} has another outcome already: the first report counts, the one sent now "
-            "is noted in the log and changes nothing",
-            {"game": id, "state": record.state, "sent": checked.as_json(), "stored": stored},
-        )
-    result = _decide(record, found, batch)
-    after = batch.game(id)
-    assert after is not None
+        batch.contradicting.append((record.key, said))
+        raise _contradicting(work, sent.game, record, said)
+    result, after = _decide(work, record, found, batch)
     return {
-        "game": id,
+        "game": sent.game,
         "result": result,
         "state": after.state,
         "outcome": outcome_of(after.played),
-        "answers": after.answers,
+        "answers": views.answers(after.players, after.answers, work.name),
         "cause": after.cause,
         "learnt": after.learnt,
     }
 
 
-def _known(record: GameRecord) -> Told:
-    if not record.answers:
-        return Told(record.played, None, None)
-    one, other = (record.answers.get(player) for player in record.players)
-    return Told(record.played, one, other)
+def _find(work: UnitOfWork, id: str, batch: _Batch) -> GameRecord:
+    key = work.pool.ids.find_game(id)
+    record = None if key is None else batch.game(key)
+    if record is not None:
+        return record
+    check_not_archived(id, None if key is None else key.matching, work.archived_before)
+    raise RefusalError(
+        "no-such-game",
+        f"game {id!r} is not in pool {work.pool.name!r}: report the id that the matching gave it",
+    )
 
 
-def _decide(record: GameRecord, found: Judgement, batch: _Batch) -> str:
-    """Let happen what follows from a report that does not contradict what is known."""
-    if record.state == OPEN and found.decision is not None:
-        batch.decide(record, found)
-        return "learnt"
+def _contradicting(work: UnitOfWork, id: str, record: GameRecord, said: Report) -> RefusalError:
+    def shown(report: Report) -> dict[str, Any]:
+        answers = views.answers(record.players, report.answers, work.name)
+        return {"outcome": outcome_of(report.played), "answers": answers}
+
+    return RefusalError(
+        "contradicting-outcome",
+        f"game {id!r} has another outcome already: the first report counts, the one sent now "
+        "is noted in the log and changes nothing",
+        {"game": id, "state": record.state, "sent": shown(said), "stored": shown(record.known)},
+    )
+
+
+def _decide(
+    work: UnitOfWork, record: GameRecord, found: Judgement, batch: _Batch
+) -> tuple[str, GameRecord]:
+    """Note what follows from a report that does not contradict what is known."""
+    answers, played = found.known.answers, found.decision
+    if record.state == OPEN and played is not None:
+        after = record.decided(played, found.cause, answers, work.now)
+        return "learnt", batch.add("decided", record, found, after)
     if not found.adds:
-        batch.repeated.append(record.id)
-        return "repeated"
-    answers = name_answers(record.players, found.known.answers)
+        batch.repeated.append(record.key)
+        return "repeated", record
     if record.state == OPEN:
-        batch.add(record.id, events.Answered(record.id, answers))
-        return "noted"
+        return "noted", batch.add("answered", record, found, record._replace(answers=answers))
     if record.state in ("released", "expired"):
-        batch.add(
-            record.id,
-            events.Late(
-                game=record.id,
-                played=found.decision,
-                answers=answers,
-                first=not record.late,
-                missing=record.state == "expired",
-            ),
-        )
-        return "late"
-    batch.add(record.id, events.Noted(record.id, answers))
-    return "noted"
+        after = record._replace(late=True, played=played, answers=answers)
+        return "late", batch.add("late", record, found, after)
+    return "noted", batch.add("noted", record, found, record._replace(answers=answers))

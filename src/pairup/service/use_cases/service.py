@@ -17,12 +17,11 @@ import structlog
 from pairup.errors import PairupError, ServiceError
 from pairup.service.domain import events
 from pairup.service.domain.clock import SECOND, Clock, WallClock
-from pairup.service.domain.game_record import GameRecord, MatchingRecord
-from pairup.service.domain.game_report import Report
+from pairup.service.domain.ids import pool_of
 from pairup.service.domain.past_games import PastGames
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.pool_rules import Rules
-from pairup.service.domain.states import BatchWish, PlayerWish
+from pairup.service.domain.states import BatchWish, PlayerWish, UnknownPlayers
 from pairup.service.operations.metrics import Metrics
 from pairup.service.operations.rate_limits import RateLimits
 from pairup.service.operations.settings import Settings
@@ -32,13 +31,14 @@ from pairup.service.store import PoolRow, Store, Transaction
 from pairup.service.store.failures import StoreFullError
 from pairup.service.use_cases import imports, player_changes, proposals, report_handling, views
 from pairup.service.use_cases.idempotency import KeyedRequest, Reply
-from pairup.service.use_cases.ids import check_not_archived, draw_ids
 from pairup.service.use_cases.pool_access import PoolAccess
 from pairup.service.use_cases.pool_cache import UnreadablePoolError, unknown_pool
-from pairup.service.use_cases.unit_of_work import DrawIds, UnitOfWork
+from pairup.service.use_cases.report_handling import SentReport
+from pairup.service.use_cases.unit_of_work import UnitOfWork
 
 T = TypeVar("T")
 View = dict[str, Any]
+_RECOUNT_S = 3600.0  # seconds until idempotent answers are counted again
 log = structlog.get_logger()
 
 
@@ -55,15 +55,14 @@ class Service:
         store: Store,
         clock: Clock | None = None,
         metrics: Metrics | None = None,
-        new_ids: DrawIds = draw_ids,
     ) -> None:
         self.settings, self.store = settings, store
         self.clock = clock or WallClock()
         self.metrics = metrics or Metrics(settings.max_metric_pools)
         self.limits = RateLimits(settings, self.metrics)
-        self.pools = PoolAccess(settings, store, self.clock, self.metrics, self.limits, new_ids)
+        self.pools = PoolAccess(settings, store, self.clock, self.metrics, self.limits)
         self._read_only = False
-        self._recounted_at: float | None = None
+        self._recount_at = 0.0  # by the monotonic clock
 
     # Pools
 
@@ -96,17 +95,25 @@ class Service:
         return self.pools.change(name, configure)
 
     def delete_pool(self, name: str) -> None:
-        """Delete a pool: its name is free again, open games are released; its log stays stored."""
+        """Delete a pool: its name is free again, open games are released; its log stays stored.
+
+        To delete it again changes nothing.
+        """
 
         def delete(work: UnitOfWork) -> None:
             if work.pool.games:
-                work.add(events.Released(list(work.pool.games), "deleted"))
+                opened = [list(game) for game in work.pool.games]
+                work.add(events.Released(opened, "deleted"))
             work.add(events.Deleted())
 
         try:
             self.pools.change(name, delete)
         except UnreadablePoolError:
             self.pools.delete_unread(name)
+        except RefusalError as refusal:
+            with self.store.reading() as transaction:
+                if refusal.slug != "no-such-pool" or not transaction.was_deleted(name):
+                    raise
 
     def show_pool(self, name: str) -> View:
         """Show a pool."""
@@ -130,10 +137,23 @@ class Service:
                 after = rows[-1].name
         return found[:limit], len(found) > limit
 
-    def pool_id(self, name: str) -> str:
-        """Return the id of the pool of this name, or refuse."""
+    def pool_number(self, name: str) -> int:
+        """Return the number of the pool of this name, or refuse."""
         with self.store.reading() as transaction:
-            return _row(transaction, name).id
+            row = transaction.pool_named(name)
+        if row is None:
+            raise unknown_pool(name)
+        return row.number
+
+    def pool_of(self, id: str) -> str | None:
+        """Return the name of the pool that the id of a matching or a game names, if there is one.
+
+        The pool need not have such a matching or game.
+        """
+        number = pool_of(id)
+        with self.store.reading() as transaction:
+            row = None if number is None else transaction.pool(number)
+        return row.name if row else None
 
     # Players
 
@@ -159,12 +179,19 @@ class Service:
         command = partial(player_changes.remove_player, player=player, forget=forget)
         self.pools.change(pool, command)
 
+    def erase_player(self, pool: str, player: str) -> None:
+        """Let a player leave, forget what was learnt about them, and erase what they are called.
+
+        The log stays as it is, and no longer says who it was about.
+        """
+        self.pools.change(pool, partial(player_changes.erase_player, player=player))
+        self.store.empty_write_ahead_log()
+
     def show_player(self, pool: str, player: str) -> View:
         """Show a player."""
 
         def show(found: Pool, _: Transaction) -> View:
-            proposals.check_known(found, player)
-            return views.player(found, player)
+            return views.player(found, proposals.find_player(found, player))
 
         return self.read(pool, show)
 
@@ -174,10 +201,10 @@ class Service:
         """List players by name, those after a name; returns also whether there are more."""
 
         def show(found: Pool, _: Transaction) -> tuple[list[View], bool]:
-            players = found.players
-            wanted = (name for name in players if status in (None, players.status(name)))
-            names = sorted(name for name in wanted if name > after)
-            return [views.player(found, name) for name in names[:limit]], len(names) > limit
+            players, names = found.players, found.names
+            wanted = (each for each in players if status in (None, players.status(each)))
+            named = sorted((names[each], each) for each in wanted if names[each] > after)
+            return [views.player(found, each) for _, each in named[:limit]], len(named) > limit
 
         return self.read(pool, show)
 
@@ -188,11 +215,12 @@ class Service:
         pool: str,
         available: list[str] | None = None,
         apart: Sequence[list[str]] = (),
+        unknown: UnknownPlayers = "refuse",
         request: KeyedRequest | None = None,
     ) -> Reply:
         """Propose a matching of the players who wait, or of those `available`."""
         began = time.perf_counter()
-        command = partial(proposals.propose, available=available, apart=apart)
+        command = partial(proposals.propose, available=available, apart=apart, unknown=unknown)
         reply = self.pools.change_once(pool, command, request)
         if not reply.replayed:
             self.metrics.pools.time_proposal(pool, time.perf_counter() - began)
@@ -205,29 +233,16 @@ class Service:
 
     def show_matching(self, pool: str, matching: str) -> View:
         """Show a matching with what became of its games."""
-
-        def show(found: Pool, transaction: Transaction) -> View:
-            record = transaction.matching(matching)
-            if record is None or record.pool_id != found.id:
-                raise proposals.unknown_matching(matching)
-            return views.matching(found.name, record, transaction.games_of(matching))
-
-        return self.read(pool, show)
-
-    def pool_of_matching(self, matching: str) -> str | None:
-        """Return the name of the pool of a matching, None if there is none."""
-        return self._pool_of(matching, lambda transaction: transaction.matching(matching))
+        return self.read(pool, partial(proposals.show_matching, matching=matching))
 
     # Games
 
-    def report_outcome(self, pool: str, game: str, report: Report) -> View:
+    def report_outcome(self, pool: str, report: SentReport) -> View:
         """Take in a report of a game."""
-        return self.pools.change(
-            pool, partial(report_handling.report_outcome, game=game, report=report)
-        )
+        return self.pools.change(pool, partial(report_handling.report_outcome, sent=report))
 
     def report_outcomes(
-        self, pool: str, given: Sequence[tuple[str, Report]], request: KeyedRequest | None = None
+        self, pool: str, given: Sequence[SentReport], request: KeyedRequest | None = None
     ) -> Reply:
         """Take in reports of several games; each is answered as if it had been sent alone."""
         command = partial(report_handling.report_outcomes, reports=given)
@@ -235,29 +250,7 @@ class Service:
 
     def show_game(self, pool: str, game: str) -> View:
         """Show a game."""
-
-        def show(found: Pool, transaction: Transaction) -> View:
-            record = transaction.games([game]).get(game)
-            if record is None or record.pool_id != found.id:
-                raise report_handling.unknown_game(game)
-            return views.game(record)
-
-        return self.read(pool, show)
-
-    def pool_of_game(self, game: str) -> str | None:
-        """Return the name of the pool of a game, None if there is none."""
-        return self._pool_of(game, lambda transaction: transaction.games([game]).get(game))
-
-    def _pool_of(
-        self, id: str, find: Callable[[Transaction], GameRecord | MatchingRecord | None]
-    ) -> str | None:
-        with self.store.reading() as transaction:
-            record = find(transaction)
-            if record is None:
-                check_not_archived(id, transaction.archived_before())
-                return None
-            row = transaction.pool(record.pool_id)
-        return row.name if row else None
+        return self.read(pool, partial(report_handling.show_game, game=game))
 
     # Imports
 
@@ -279,7 +272,7 @@ class Service:
 
     def save_learner(self, pool: str) -> bytes:
         """Return the learner of a pool as `Learner.to_bytes` saves it."""
-        return self.read(pool, lambda found, _: found.learner.to_bytes())
+        return self.read(pool, lambda found, _: imports.save_learner(found))
 
     def load_learner(self, pool: str, data: bytes) -> View:
         """Let a saved learner take the place of the pool's."""
@@ -306,24 +299,23 @@ class Service:
         """Show a page of the log, also of a pool that cannot be read."""
         with suppress(UnreadablePoolError):
             self.read(pool, lambda *_: None)  # games that are due expire first
-        with self.store.reading() as transaction:
-            row = _row(transaction, pool)
-            _check_happened(row, after)
-            rows = transaction.raw_events(row.id, after, limit, lenient=True)
-        shown = [views.event(each) for each in rows]
-        last = shown[-1]["seq"] if shown else after
-        return {"events": shown, "last": last, "next": last if shown and last < row.seq else None}
+        return self.follow(self.pool_number(pool), after, limit)
 
-    def check_happened(self, pool: str, after: int) -> None:
-        """Refuse an event that has not happened in a pool."""
-        with self.store.reading() as transaction:
-            _check_happened(_row(transaction, pool), after)
+    def follow(self, number: int, after: int, limit: int) -> View:
+        """Show a page of the log of a pool that may have been deleted meanwhile.
 
-    def follow(self, pool_id: str, after: int, limit: int) -> list[View]:
-        """List the next events of a pool that may have been deleted meanwhile."""
+        Refused where event `after` has not happened, also because the log was replaced.
+        """
         with self.store.reading() as transaction:
-            rows = transaction.raw_events(pool_id, after, limit, lenient=True)
-        return [views.event(row) for row in rows]
+            row = transaction.any_pool(number)
+            if after > row.seq:
+                raise RefusalError(
+                    "invalid-request",
+                    f"event {after} has not happened, the last one is {row.seq}: go on from there, "
+                    "and if you have seen it, a copy of the database was restored",
+                    {"last": row.seq},
+                )
+            return views.events(row, transaction, after, limit)
 
     def read(self, pool: str, query: Callable[[Pool, Transaction], T]) -> T:
         """Look at a pool as it is now, in one transaction."""
@@ -359,14 +351,9 @@ class Service:
                 log.warning("pool not read", pool=row.name, why=str(error))
 
     def expire_games(self) -> None:
-        """Let games expire that are due in the pools in memory, unless nothing can be stored."""
-        if self.read_only():
-            return
-        for cached in self.pools.cache:
-            try:
-                self.pools.expire_games(cached)
-            except (RefusalError, ServiceError) as error:  # deleted elsewhere, a store in trouble
-                log.warning("sweep", pool=cached.name, why=str(error))
+        """Let games expire that are due, in all pools, unless nothing can be stored."""
+        if not self.read_only():
+            self.pools.expire_games()
 
     def measure_pools(self) -> None:
         """Bring the gauges of the pools in memory up to date."""
@@ -385,9 +372,8 @@ class Service:
         while more:  # some at a time, so that others can write in between
             with self.store.writing(into_reserve=True) as transaction:
                 more = transaction.drop_answers(now - kept, now + kept)
-        recounted = self._recounted_at
-        if self.pools.answers.any_full or recounted is None or _hours_since(recounted) > 1:
-            self._recounted_at = time.monotonic()
+        if self.pools.answers.any_full or time.monotonic() > self._recount_at:
+            self._recount_at = time.monotonic() + _RECOUNT_S
             with self.store.reading() as transaction:
                 self.pools.answers.recount(transaction.count_answers())
 
@@ -414,39 +400,9 @@ class Service:
         self.store.close()
 
 
-def _hours_since(moment: float) -> float:
-    return (time.monotonic() - moment) / 3600
-
-
 def _changes(pool: Pool, wanted: dict[str, Any]) -> dict[str, Any]:
     """Pick the rules that differ from those of the pool, or refuse rules that cannot be."""
-    rules = pool.rules
-    if "policy" in wanted and wanted["policy"] != rules.policy:
-        wanted = {"options": {}, **wanted}  # those of the former policy do not belong to this one
-    changes = {name: value for name, value in wanted.items() if getattr(rules, name) != value}
     try:
-        after = rules.with_changes(changes)
-        if "options" in changes:
-            after.check_options()
-        after.make_policy().check_players(len(pool.players))
+        return pool.rules.changes(wanted, len(pool.players))
     except PairupError as error:
         raise RefusalError("invalid-request", str(error)) from error
-    return changes
-
-
-def _row(transaction: Transaction, name: str) -> PoolRow:
-    """Return the row of the pool of this name, or refuse."""
-    row = transaction.pool_named(name)
-    if row is None:
-        raise unknown_pool(name)
-    return row
-
-
-def _check_happened(pool: PoolRow, after: int) -> None:
-    if after > pool.seq:
-        raise RefusalError(
-            "invalid-request",
-            f"event {after} has not happened, the last one is {pool.seq}: go on from there, and if "
-            "you have seen it, a copy of the database was restored",
-            {"last": pool.seq},
-        )

@@ -1,30 +1,33 @@
-"""Views: projections of pools, players, games and what was learnt, as answers show them."""
+"""Views: projections of pools, players, games and what was learnt, as answers show them.
+
+Here numbers of players become names again, and keys of games their ids.
+"""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterable
 from itertools import islice
-from typing import Any, get_type_hints
+from typing import Any
 
+from pairup.learning.estimates import Estimate
 from pairup.service.analytics.comparison import compare, latest_games, wilson_interval
-from pairup.service.analytics.rate_estimates import estimate_random_pairing, estimate_rates
-from pairup.service.domain.clock import Moment, format_moment
+from pairup.service.analytics.rate_estimates import (
+    RateEstimate,
+    estimate_random_pairing,
+    estimate_rates,
+)
+from pairup.service.domain.clock import format_moment
 from pairup.service.domain.counters import Counters
-from pairup.service.domain.events import Event, show_unknown
+from pairup.service.domain.event_views import Name
 from pairup.service.domain.game_record import GameRecord, MatchingRecord
-from pairup.service.domain.game_report import outcome_of
+from pairup.service.domain.game_report import AnswerPair, outcome_of
+from pairup.service.domain.ids import Ids
 from pairup.service.domain.import_progress import ImportProgress
 from pairup.service.domain.pool import Pool
-from pairup.service.store import PoolRow
+from pairup.service.store import PoolRow, Transaction
 
 _CANCELLED = ("declined", "timed_out", "unstated", "unreported")
 _RELEASED = ("released", "left", "deleted")
-_MOMENTS = {  # fields of events that are shown as text, as all moments are
-    event.kind: [
-        name for name, hint in get_type_hints(event, include_extras=True).items() if hint == Moment
-    ]
-    for event in Event.__subclasses__()
-}
 
 
 def pool(of: Pool) -> dict[str, Any]:
@@ -39,33 +42,46 @@ def pool(of: Pool) -> dict[str, Any]:
     }
 
 
-def player(of: Pool, name: str) -> dict[str, Any]:
+def player(of: Pool, number: int) -> dict[str, Any]:
     """Show a player."""
-    return {"player": name, "status": of.players.status(name), "game": of.players.games.get(name)}
-
-
-def matching(pool: str, of: MatchingRecord, games: list[GameRecord]) -> dict[str, Any]:
-    """Show a matching."""
+    open_game = of.players.games.get(number)
     return {
-        "id": of.id,
-        "pool": pool,
-        "games": [game(each) for each in games],
-        "waiting": of.waiting,
-        "proposed_at": format_moment(of.at),
-        "expires_at": format_moment(of.expires_at),
+        "player": of.names[number],
+        "status": of.players.status(number),
+        "game": None if open_game is None else of.ids.game(open_game),
     }
 
 
-def game(of: GameRecord) -> dict[str, Any]:
+def namer(of: Pool, transaction: Transaction, players: Iterable[int]) -> Name:
+    """Return a function that names players of a pool, also those who have left."""
+    names = transaction.names(of.number, {each for each in players if each not in of.names})
+    return lambda player: names.get(player) or of.names[player]
+
+
+def matching(
+    of: Pool, record: MatchingRecord, games: Iterable[GameRecord], name: Name
+) -> dict[str, Any]:
+    """Show a matching."""
+    return {
+        "id": of.ids.matching(record.key),
+        "pool": of.name,
+        "games": [game(each, of.ids, name) for each in games],
+        "waiting": [name(each) for each in record.waiting],
+        "proposed_at": format_moment(record.key),
+        "expires_at": format_moment(record.expires_at),
+    }
+
+
+def game(of: GameRecord, ids: Ids, name: Name) -> dict[str, Any]:
     """Show a game."""
     return {
-        "id": of.id,
-        "matching": of.matching_id,
-        "players": list(of.players),
+        "id": ids.game(of.key),
+        "matching": ids.matching(of.key.matching),
+        "players": [name(each) for each in of.players],
         "chance": of.chance,
         "state": of.state,
         "outcome": outcome_of(of.played),
-        "answers": of.answers,
+        "answers": answers(of.players, of.answers, name),
         "cause": of.cause,
         "learnt": of.learnt,
         "late": of.late,
@@ -74,18 +90,34 @@ def game(of: GameRecord) -> dict[str, Any]:
     }
 
 
+def answers(players: tuple[int, int], said: AnswerPair, name: Name) -> dict[str, str]:
+    """Show the answers to a game that are known, sorted by name."""
+    if not any(said):
+        return {}
+    named = zip(map(name, players), said, strict=True)
+    return {player: answer for player, answer in sorted(named) if answer is not None}
+
+
 def estimates(of: Pool, max_couples: int) -> dict[str, Any]:
     """Show what the learner estimates."""
     couples = sorted(of.learner.estimates(max_couples), key=lambda each: -each.proposed)
     return {
         "policy": of.rules.policy,
-        "players": [each.as_json() for each in estimate_rates(of.learner, of.players.met)],
-        "couples": [
-            {"players": list(each.couple), "proposed": each.proposed, "played": each.played}
-            for each in couples
-        ],
+        "players": [_rate(of, each) for each in estimate_rates(of.learner, of.players.met)],
+        "couples": [_couple(of, each) for each in couples],
         "couples_known": of.learner.observed_couple_count,
     }
+
+
+def _rate(of: Pool, estimate: RateEstimate) -> dict[str, Any]:
+    low, high = estimate.interval
+    name = of.names[estimate.player]
+    return {"player": name, "rate": estimate.rate, "low": low, "high": high}
+
+
+def _couple(of: Pool, estimate: Estimate) -> dict[str, Any]:
+    names: list[Any] = [of.names[number] for number in estimate.couple]
+    return {"players": names, "proposed": estimate.proposed, "played": estimate.played}
 
 
 def stats(of: Pool, max_games: int) -> dict[str, Any]:
@@ -112,7 +144,10 @@ def stats(of: Pool, max_games: int) -> dict[str, Any]:
         "random_share": estimate_random_pairing(estimate_rates(of.learner, of.players.met)),
         "compared": None if compared is None else compared.as_json(),
         "course": {"width": counters.width, "buckets": _course(counters)},
-        "open_games": [game(each.record(of.id)) for each in islice(of.games.values(), max_games)],
+        "open_games": [
+            game(each.record, of.ids, of.names.__getitem__)
+            for each in islice(of.games.values(), max_games)
+        ],
     }
 
 
@@ -165,10 +200,10 @@ def pool_item(of: PoolRow) -> dict[str, Any]:
     return {"name": of.name, "created_at": format_moment(of.created_at), "seq": of.seq}
 
 
-def event(row: Any) -> dict[str, Any]:
-    """Show an event of the log."""
-    body = json.loads(row.body)
-    moments = _MOMENTS.get(row.kind, ())  # which a damaged body may lack
-    body |= {name: format_moment(body[name]) for name in moments if isinstance(body.get(name), int)}
-    head = {"seq": row.seq, "at": format_moment(row.at), "kind": row.kind}
-    return show_unknown({**head, "body": body})
+def events(of: PoolRow, transaction: Transaction, after: int, limit: int) -> dict[str, Any]:
+    """Show a page of the log of a pool, whether or not its events can be applied."""
+    shown = transaction.shown_events(of, after, limit)
+    last = shown[-1]["seq"] if shown else after
+    following = last if shown and last < of.seq else None
+    first = transaction.first_event(of.number)
+    return {"events": shown, "first": first, "last": last, "next": following}

@@ -43,8 +43,7 @@ def _digest(layout: Layout, capability: tuple[int, int]) -> str:
 
 @functools.cache
 def _compiler() -> str:
-    folder = Path(__file__).parent
-    return f"{version('numba-cuda')} {bytes_digest(folder, folder.glob('*.py'))}"
+    return f"{version('numba-cuda')} {bytes_digest(Path(__file__).parent, '*.py')}"
 
 
 def _compile(layout: Layout, capability: tuple[int, int], path: Path) -> None:

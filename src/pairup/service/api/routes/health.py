@@ -32,8 +32,7 @@ async def check_health() -> Response:
 async def check_readiness(request: Request) -> Response:
     """Say whether requests are answered without delay: all is compiled, the database answers.
 
-    Where the disk is nearly full, the status is "read-only": what changes anything is refused with
-    507, and everything else is answered.
+    A process that cannot store anything is not ready, though it may still answer what only reads.
     """
     state = request.app.state
     if state.stopping.is_set():
@@ -45,19 +44,20 @@ async def check_readiness(request: Request) -> Response:
             headers={"Retry-After": "1"},
         )
     # In a thread of its own, as those of the requests may all be taken.
-    why = await to_thread.run_sync(_ask_store, state.service, limiter=state.health_limiter)
-    # A load balancer that took the only process of a file away would end reading too.
-    status = {"status": "read-only", "detail": why} if why else {"status": "ok"}
+    if why := await to_thread.run_sync(_ask_store, state.service, limiter=state.health_limiter):
+        raise RefusalError(
+            "not-ready", f"nothing can be stored now, {why}", headers={"Retry-After": "5"}
+        )
     # Not a reason to be taken out of service: all other pools are served.
     unreadable = state.service.pools.cache.unreadable
-    return send(status | ({"unreadable_pools": unreadable} if unreadable else {}))
+    return send({"status": "ok"} | ({"unreadable_pools": unreadable} if unreadable else {}))
 
 
 def _ask_store(service: Service) -> str:
     """Read something, and say why nothing can be stored, if that is so."""
     with service.store.reading() as transaction:
         transaction.pools("", 1)
-    return service.read_only()
+    return service.read_only() or service.store.write_trouble
 
 
 @router.get("/metrics", response_class=Response, responses={200: _TEXT, **refusals()})

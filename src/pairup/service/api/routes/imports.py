@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi import APIRouter, Path, Response
 
-from pairup.service.api.dependencies import CurrentCaller
+from pairup.service.api.bodies import json_body
+from pairup.service.api.dependencies import CurrentCaller, PoolAdmin, PoolWriter
 from pairup.service.api.paging import check_length
 from pairup.service.api.responses import refusals, send
 from pairup.service.api.schemas.fields import PoolName
@@ -28,19 +29,18 @@ FirstRow = Annotated[Row, Path(description="Row of the source that is the first 
     "/imports/{source}/rows/{first}",
     response_model=ImportView,
     responses=refusals(404, 409),
+    openapi_extra=json_body(ImportedRows),
 )
-def import_rows(
-    caller: CurrentCaller, pool: PoolName, source: ImportId, first: FirstRow, body: ImportedRows
-) -> Response:
+def import_rows(caller: PoolWriter, pool: PoolName, source: ImportId, first: FirstRow) -> Response:
     """Learn the next games of the past from a source, a file of history for example.
 
     Rows are sent in order and learnt exactly once: those that were taken before change nothing, and
     the answer says which row is next. Players who are not in the pool join it, away.
     """
-    caller.require("write", pool)
     most = caller.service.settings.max_import_rows
+    body = caller.read(ImportedRows, max_items=7 * most)  # five columns, two names per game
     check_length("games", body.player_a, most, "max_import_rows")
-    games = PastGames(**body.model_dump(exclude={"rows"}))
+    games = PastGames(**{name: column for name, column in body if name != "rows"})
     return send(caller.service.import_games(pool, source, first, body.rows, games))
 
 
@@ -49,10 +49,6 @@ def get_import(caller: CurrentCaller, pool: PoolName, source: ImportId) -> Respo
     """Show how far an import has come."""
     caller.require("read", pool)
     return send(caller.service.show_import(pool, source))
-
-
-async def _sent_bytes(request: Request) -> bytes:
-    return await request.body()
 
 
 @router.get("/learner", response_class=Response, responses={200: _LEARNER, **refusals(404)})
@@ -68,12 +64,9 @@ def save_learner(caller: CurrentCaller, pool: PoolName) -> Response:
     responses=refusals(404, 409),
     openapi_extra={"requestBody": {"required": True, "content": {BYTES: _SCHEMA}}},
 )
-def load_learner(
-    caller: CurrentCaller, pool: PoolName, data: Annotated[bytes, Depends(_sent_bytes)]
-) -> Response:
+def load_learner(caller: PoolAdmin, pool: PoolName) -> Response:
     """Let a saved learner, of the same policy, take the place of the pool's.
 
     Its players who are not in the pool join it, away. Open games stay open.
     """
-    caller.require("admin", pool)
-    return send(caller.service.load_learner(pool, data))
+    return send(caller.service.load_learner(pool, caller.body))

@@ -92,12 +92,12 @@ async def stream_events(
 
     The data of each is an `EventView`, its id the number of the event.
     """
-    pool_id = await run_in_threadpool(_readable_pool, caller, pool)
+    number = await run_in_threadpool(_readable_pool, caller, pool)
     _check_streams(caller)
     start = _resume(after, last_event_id)
-    await run_in_threadpool(caller.service.check_happened, pool, start)
+    await run_in_threadpool(caller.service.follow, number, start, 1)  # refuses what is not yet
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(_lines(caller, pool, pool_id, start), 200, headers, _STREAM)
+    return StreamingResponse(_lines(caller, pool, number, start), 200, headers, _STREAM)
 
 
 def _check_streams(caller: Caller) -> None:
@@ -112,10 +112,10 @@ def _check_streams(caller: Caller) -> None:
         )
 
 
-def _readable_pool(caller: Caller, pool: str) -> str:
-    """Return the id of a pool that the caller may read: another one may get its name."""
+def _readable_pool(caller: Caller, pool: str) -> int:
+    """Return the number of a pool that the caller may read: another one may get its name."""
     caller.require("read", pool)
-    return caller.service.pool_id(pool)
+    return caller.service.pool_number(pool)
 
 
 def _resume(after: int, last_event_id: str | None) -> int:
@@ -132,7 +132,7 @@ def _resume(after: int, last_event_id: str | None) -> int:
     return int(last_event_id)
 
 
-async def _lines(caller: Caller, pool: str, pool_id: str, after: int) -> AsyncIterator[str]:
+async def _lines(caller: Caller, pool: str, number: int, after: int) -> AsyncIterator[str]:
     """Yield the log from `after` on, looking for more until the service stops."""
     service, stopping = caller.service, caller.request.app.state.stopping
     wait = service.settings.poll_s
@@ -143,10 +143,14 @@ async def _lines(caller: Caller, pool: str, pool_id: str, after: int) -> AsyncIt
     with service.metrics.streams.track_inprogress(), _counted(caller.request.app.state):
         while not stopping.is_set():
             if time.monotonic() - checked > _CHECK_S:
-                if not await run_in_threadpool(_may_still_read, caller, pool, pool_id):
+                if not await run_in_threadpool(_may_still_read, caller, pool, number):
                     return
                 checked = time.monotonic()
-            events = await run_in_threadpool(service.follow, pool_id, after, _BATCH)
+            try:
+                page = await run_in_threadpool(service.follow, number, after, _BATCH)
+            except RefusalError:
+                return  # the log was replaced: a new stream is told so
+            events = page["events"]
             for event in events:
                 yield f"id: {event['seq']}\nevent: {event['kind']}\ndata: {json.dumps(event)}\n\n"
                 after = event["seq"]
@@ -169,9 +173,9 @@ def _counted(state: State) -> Iterator[None]:
         state.open_streams -= 1
 
 
-def _may_still_read(caller: Caller, pool: str, pool_id: str) -> bool:
+def _may_still_read(caller: Caller, pool: str, number: int) -> bool:
     """Whether the key was not revoked, nor the pool deleted, since the stream began."""
     try:
-        return _readable_pool(caller.reauthenticated(), pool) == pool_id
+        return _readable_pool(caller.reauthenticated(), pool) == number
     except RefusalError:
         return False

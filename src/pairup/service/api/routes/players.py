@@ -6,7 +6,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
 
-from pairup.service.api.dependencies import CurrentCaller, SentKey
+from pairup.service.api.bodies import json_body
+from pairup.service.api.dependencies import CurrentCaller, PoolWriter, SentKey
 from pairup.service.api.paging import (
     Cursor,
     Limit,
@@ -35,9 +36,12 @@ StatusFilter = Annotated[
 Forget = Annotated[
     bool | None,
     Query(
-        description="Whether the player's record is erased; by default unless the pool's rule "
+        description="Whether the player's record is forgotten; by default unless the pool's rule "
         "`keep_records` says otherwise."
     ),
+]
+Erase = Annotated[
+    bool, Query(description="Whether the player's name is erased, and the record forgotten.")
 ]
 
 
@@ -57,14 +61,19 @@ def list_players(
     return send({"players": players, "next": following})
 
 
-@router.post("", response_model=PlayerResults, responses=refusals(404, 409))
-def put_players(caller: CurrentCaller, key: SentKey, pool: PoolName, body: PlayerBatch) -> Response:
+@router.post(
+    "",
+    response_model=PlayerResults,
+    responses=refusals(404, 409),
+    openapi_extra=json_body(PlayerBatch),
+)
+def put_players(caller: PoolWriter, key: SentKey, pool: PoolName) -> Response:
     """Let several players join, wait, be away or leave; each is answered as if it were sent alone.
 
     Those who leave do so first, and make room for others.
     """
-    caller.require("write", pool)
     maximum = caller.service.settings.max_player_changes
+    body = caller.read(PlayerBatch, max_parts=3 * maximum)
     check_length("players", body.players, maximum, "max_player_changes")
     wanted = [(each.player, each.status) for each in body.players]
     return send_reply(caller.service.put_players(pool, wanted, caller.keyed(key)))
@@ -78,30 +87,38 @@ def get_player(caller: CurrentCaller, pool: PoolName, player: PlayerPath) -> Res
 
 
 @router.put(
-    "/{player:path}", response_model=PlayerView, responses={201: _JOINED, **refusals(404, 409)}
+    "/{player:path}",
+    response_model=PlayerView,
+    responses={201: _JOINED, **refusals(404, 409)},
+    openapi_extra=json_body(PlayerChange, required=False),
 )
-def put_player(
-    caller: CurrentCaller, pool: PoolName, player: PlayerPath, body: PlayerChange | None = None
-) -> Response:
+def put_player(caller: PoolWriter, pool: PoolName, player: PlayerPath) -> Response:
     """Let a player join, wait again or be away.
 
     A game that is proposed to the player stays proposed.
     """
-    caller.require("write", pool)
-    status = (body or PlayerChange()).status
+    status = caller.read(PlayerChange, default=PlayerChange()).status
     view, joined = caller.service.put_player(pool, player, status)
     return send(view, 201 if joined else 200)
 
 
 @router.delete("/{player:path}", status_code=204, responses=refusals(404, 409))
 def remove_player(
-    caller: CurrentCaller, pool: PoolName, player: PlayerPath, forget: Forget = None
+    caller: CurrentCaller,
+    pool: PoolName,
+    player: PlayerPath,
+    forget: Forget = None,
+    erase: Erase = False,
 ) -> Response:
     """Let a player leave, and forget what was learnt about them; an open game is released.
 
     With `forget=false`, or by the pool's rule `keep_records`, their record is kept until they join
-    again; `forget=true` erases the record of a player who left before, too.
+    again; `forget=true` forgets the record of a player who left before, too. `erase=true` also
+    erases their name wherever it is stored. To remove a player again changes nothing.
     """
     caller.require("write", pool)
-    caller.service.remove_player(pool, player, forget)
+    if erase:
+        caller.service.erase_player(pool, player)
+    else:
+        caller.service.remove_player(pool, player, forget)
     return Response(status_code=204)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from fastapi import APIRouter, Response
 
-from pairup.service.api.dependencies import CurrentCaller, SentKey
+from pairup.service.api.bodies import json_body
+from pairup.service.api.dependencies import Caller, CurrentCaller, PoolAdmin, SentKey, door
 from pairup.service.api.paging import Cursor, Limit, decode_cursor, encode_cursor, page_size
 from pairup.service.api.responses import refusals, send, send_reply
 from pairup.service.api.schemas.fields import PoolName
@@ -12,6 +15,8 @@ from pairup.service.api.schemas.pools import DigestView, NewPool, PoolPage, Pool
 from pairup.service.use_cases import views
 
 router = APIRouter(prefix="/v1/pools", tags=["pools"])
+# Which pool it is, only the body says.
+PoolCreator = Annotated[Caller, door(lambda caller: caller.require_anywhere("admin"))]
 _LINKS = {
     "links": {
         name: {"operationId": name, "parameters": {"pool": "$response.body#/name"}}
@@ -20,9 +25,16 @@ _LINKS = {
 }
 
 
-@router.post("", status_code=201, response_model=PoolView, responses={201: _LINKS, **refusals(409)})
-def create_pool(caller: CurrentCaller, key: SentKey, body: NewPool) -> Response:
+@router.post(
+    "",
+    status_code=201,
+    response_model=PoolView,
+    responses={201: _LINKS, **refusals(409)},
+    openapi_extra=json_body(NewPool),
+)
+def create_pool(caller: PoolCreator, key: SentKey) -> Response:
     """Create a pool."""
+    body = caller.read(NewPool)
     caller.require("admin", body.name)
     reply = caller.service.create_pool(body.name, body.given(), caller.keyed(key))
     return send_reply(reply, 201, f"/v1/pools/{body.name}")
@@ -52,10 +64,15 @@ def get_pool_digest(caller: CurrentCaller, pool: PoolName) -> Response:
     return send(caller.service.show_digest(pool))
 
 
-@router.patch("/{pool}", response_model=PoolView, responses=refusals(404, 409))
-def update_pool(caller: CurrentCaller, pool: PoolName, body: RulesChange) -> Response:
+@router.patch(
+    "/{pool}",
+    response_model=PoolView,
+    responses=refusals(404, 409),
+    openapi_extra=json_body(RulesChange),
+)
+def update_pool(caller: PoolAdmin, pool: PoolName) -> Response:
     """Change rules of a pool; a new policy is told what is known of the couples."""
-    caller.require("admin", pool)
+    body = caller.read(RulesChange)
     return send(caller.service.configure_pool(pool, body.given()))
 
 

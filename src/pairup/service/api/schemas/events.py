@@ -22,9 +22,17 @@ from typing import (
 from pydantic import BaseModel, BeforeValidator, Field, create_model
 from typing_extensions import TypeAliasType
 
-from pairup.service.api.schemas.fields import Time
+from pairup.service.api.schemas.fields import GameId, MatchingId, PlayerId, Time
 from pairup.service.domain import events
 from pairup.service.domain.clock import Moment
+
+# What callers see of what is stored.
+_SENT: dict[Any, Any] = {
+    Moment: Time,
+    events.Player: PlayerId,
+    events.Matching: MatchingId,
+    events.Game: GameId,
+}
 
 
 class EventHead(BaseModel):
@@ -60,6 +68,8 @@ def _body_schema(event: type) -> type[BaseModel]:
         }
     else:
         fields = {name: (_sent(hint), ...) for name, hint in hints.items()}
+    if event is events.ProposedGame:
+        fields = {"id": (GameId, ...), **fields}
     name = event.__name__ + ("Body" if issubclass(event, events.Event) else "")
     return made(name, __doc__=inspect.getdoc(event), **fields)
 
@@ -72,8 +82,8 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 
 def _sent(hint: Any) -> Any:
     """Return the type that is sent for one of the domain: moments as text, parts as schemas."""
-    if hint == Moment:
-        return Time
+    if hint in _SENT:
+        return _SENT[hint]
     if is_typeddict(hint):
         return _body_schema(hint)
     origin, parts = get_origin(hint), [_sent(each) for each in get_args(hint)]
@@ -117,6 +127,10 @@ class EventPage(BaseModel):
     """A page of the log."""
 
     events: list[EventView]
+    first: int = Field(
+        description="Number of the first event that is still stored: 1, unless archives were "
+        "dropped."
+    )
     last: int = Field(description="Number of the last event that was read so far.")
     next: int | None = Field(
         description="Number to be sent as `after` for the next page, null on the last one."

@@ -9,7 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pairup.service.api.schemas.fields import (
     Body,
     Couple,
-    Id,
+    GameId,
+    Items,
+    MatchingId,
     PlayerId,
     PoolName,
     SentCouple,
@@ -19,14 +21,21 @@ from pairup.service.api.schemas.fields import (
 )
 from pairup.service.api.schemas.problems import ProblemView
 from pairup.service.domain.names import PRINTABLE
-from pairup.service.domain.states import Answer, Cause, GameState, Outcome, ReportResult
+from pairup.service.domain.states import (
+    Answer,
+    Cause,
+    GameState,
+    Outcome,
+    ReportResult,
+    UnknownPlayers,
+)
 
 
 class GameView(BaseModel):
     """A game."""
 
-    id: Id
-    matching: Id
+    id: GameId
+    matching: MatchingId
     players: Couple
     chance: Share | None = Field(
         description="Probability that it is played, as estimated when it was proposed."
@@ -46,21 +55,37 @@ class NewMatching(Body):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{}, {"apart": [["ann", "bob"]]}]})
 
-    available: list[SentPlayer] | None = Field(
+    available: Items[SentPlayer] | None = Field(
         None, description="Players to be matched, all of them waiting; by default all who wait."
     )
-    apart: list[SentCouple] = Field(default_factory=list, description="Couples that must not meet.")
+    apart: Items[SentCouple] = Field(
+        default_factory=list, description="Couples that must not meet."
+    )
+    unknown: UnknownPlayers = Field(
+        "refuse",
+        description="What becomes of players in `available` and `apart` who are not in the pool, "
+        "or not waiting: the request is refused, or they are skipped.",
+    )
 
 
 class MatchingView(BaseModel):
     """A matching: its games, and the players who stay waiting."""
 
-    id: Id
+    id: MatchingId
     pool: PoolName
     games: list[GameView]
     waiting: list[PlayerId]
     proposed_at: Time
     expires_at: Time
+
+
+class ProposalView(MatchingView):
+    """A matching as it was proposed."""
+
+    skipped: list[PlayerId] = Field(
+        description="Players who were sent and skipped, because they are not in the pool or not "
+        "waiting."
+    )
 
 
 class NewReport(Body):
@@ -81,7 +106,7 @@ class NewGameReport(NewReport):
 
     model_config = ConfigDict(
         json_schema_extra={
-            "examples": [{"game": "1h4k0n3v8q2m5r7t9c6d0f4g2j", "outcome": "played"}]
+            "examples": [{"game": "3-647a1b2c3d4e5-a6b2fe6d56ecc1f5-0", "outcome": "played"}]
         }
     )
 
@@ -91,13 +116,13 @@ class NewGameReport(NewReport):
 class ReportBatch(Body):
     """Reports of several games; each is answered as if it had been sent alone."""
 
-    outcomes: list[NewGameReport]
+    outcomes: Items[NewGameReport]
 
 
 class ReceiptView(BaseModel):
     """What became of a report: learnt, noted (nothing to learn from), late, or repeated."""
 
-    game: Id
+    game: GameId
     result: ReportResult
     state: GameState
     outcome: Outcome | None

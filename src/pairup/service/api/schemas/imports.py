@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from pairup.service.api.schemas.fields import MAX_INTEGER, Body, SentPlayer
+from pairup.service.api.schemas.fields import MAX_INTEGER, Body, Items, SentPlayer
 
 IMPORT_ID = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$"
 ImportId = Annotated[
@@ -17,7 +17,7 @@ ImportId = Annotated[
 Row = Annotated[int, Field(ge=0, lt=MAX_INTEGER)]
 _Place = Annotated[int, Field(ge=0, lt=2**31)]
 _Said = Annotated[
-    list[bool | None] | None,
+    Items[bool | None] | None,
     Field(description="Whether it was so in each game; null where it is not known."),
 ]
 
@@ -45,9 +45,9 @@ class ImportedRows(Body):
     rows: Row = Field(
         description="Number of rows of the source that these are, those left out included."
     )
-    players: list[SentPlayer] = Field(description="Names of the players, each once.")
-    player_a: list[_Place]
-    player_b: list[_Place]
+    players: Items[SentPlayer] = Field(description="Names of the players, each once.")
+    player_a: Items[_Place]
+    player_b: Items[_Place]
     played: _Said = None
     accepted_a: _Said = None
     accepted_b: _Said = None

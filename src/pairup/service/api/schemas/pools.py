@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pairup.service.api.schemas.fields import (
     MAX_INTEGER,
     Body,
-    Id,
+    GameId,
+    Items,
     PlayerId,
     PoolName,
     SentPlayer,
@@ -161,7 +162,7 @@ class PlayerBatch(Body):
         }
     )
 
-    players: list[PlayerBatchItem]
+    players: Items[PlayerBatchItem]
 
 
 class TakenPlayer(BaseModel):
@@ -190,7 +191,7 @@ class PlayerView(BaseModel):
 
     player: PlayerId
     status: PlayerStatus
-    game: Id | None = Field(description="The game that is proposed to the player.")
+    game: GameId | None = Field(description="The game that is proposed to the player.")
 
 
 class PlayerPage(BaseModel):

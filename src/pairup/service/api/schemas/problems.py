@@ -55,6 +55,5 @@ class ProblemView(BaseModel):
 class HealthView(BaseModel):
     """The service is well; a problem is answered where it is not."""
 
-    status: Literal["ok", "read-only"]
-    detail: str | None = Field(None, description="Why nothing can be stored, if that is so.")
+    status: Literal["ok"]
     unreadable_pools: int = Field(0, description="Number of pools that this process cannot read.")

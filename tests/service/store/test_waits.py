@@ -1,0 +1,162 @@
+"""Waits for a database that others have: they end when the settings say so."""
+
+import sqlite3
+import threading
+import time
+from contextlib import ExitStack, closing, contextmanager
+
+import psycopg
+import pytest
+
+from pairup.service.domain.pool import Pool
+from pairup.service.operations import archive as archiving
+from pairup.service.operations.archive import archive
+from pairup.service.store import Store
+from pairup.service.store.failures import StoreBusyError
+from tests.support.service.pools import Api
+from tests.support.service.services import check_stored, services
+
+WAIT_S = 1.0
+LONG_S = 12.0  # far beyond, and far below the 20 s that a connection waits by itself
+
+
+@pytest.fixture
+def api(tmp_path):
+    made = Api(str(tmp_path / "pools.db"), wait_s=WAIT_S)
+    made.wait()
+    made.pool(players="ab")
+    made.pool("go")
+    yield made
+    made.stop()
+
+
+@contextmanager
+def held_by_another_process(api):
+    """Hold the writer of SQLite, as another process does."""
+    with closing(sqlite3.connect(api.database, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("ROLLBACK")
+
+
+@contextmanager
+def held_by_another_thread(api):
+    """Hold the writer, as another thread of the same process does."""
+    held, let_go = threading.Event(), threading.Event()
+
+    def hold():
+        with api.service.store.writing():
+            held.set()
+            let_go.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert held.wait(60)
+    try:
+        yield
+    finally:
+        let_go.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("hold", [held_by_another_process, held_by_another_thread])
+def test_requests_do_not_wait_for_a_writer_longer_than_the_settings_say(api, hold):
+    """Also several at once, which wait for one another first, and on other pools."""
+    with hold(api):
+        began = time.monotonic()
+        for path in ("chess", "go"):
+            answers = api.together(3, "PUT", f"/v1/pools/{path}/players/c", json={})
+            for answer in answers:
+                assert answer.status_code == 503
+                assert answer.json()["type"] == "/problems/pool-busy"
+                assert answer.headers["retry-after"]
+        made = api("POST", "/v1/pools", json={"name": "new"})
+        assert (made.status_code, made.json()["type"]) == (503, "/problems/pool-busy")
+        assert time.monotonic() - began < LONG_S
+        api("GET", "/v1/pools/chess", 200)  # who only reads does not wait
+    api("PUT", "/v1/pools/chess/players/c", 201, json={})
+    check_stored(api.service.store)
+
+
+def test_a_writer_that_ends_in_time_is_waited_for(api):
+    with closing(sqlite3.connect(api.database, isolation_level=None, check_same_thread=False)) as c:
+        c.execute("BEGIN IMMEDIATE")
+        letting_go = threading.Timer(0.3, lambda: c.execute("ROLLBACK"))
+        letting_go.start()
+        api("PUT", "/v1/pools/chess/players/c", 201, json={})
+        letting_go.join()
+
+
+def test_a_locked_row_of_postgresql_is_waited_for_no_longer(postgres):
+    database = postgres.new_database()
+    with services(database, 1, wait_s=WAIT_S) as (service,):
+        service.create_pool("chess", {})
+        with psycopg.connect(database) as connection:
+            connection.execute("SELECT * FROM pools FOR UPDATE")
+            began = time.monotonic()
+            with pytest.raises(StoreBusyError):
+                service.put_player("chess", "ann", "waiting")
+            assert time.monotonic() - began < LONG_S
+        service.put_player("chess", "ann", "waiting")
+
+
+def test_a_connection_is_waited_for_no_longer(database):
+    """All of them are in use."""
+    with closing(Store(database, wait_s=WAIT_S)) as store, ExitStack() as opened:
+
+        def open_many():
+            for _ in range(100):
+                opened.enter_context(store.reading())
+
+        began = time.monotonic()
+        with pytest.raises(StoreBusyError, match="all connections are in use"):
+            open_many()
+        assert time.monotonic() - began < LONG_S
+
+
+def test_archiving_replays_no_log_while_it_keeps_writers_out(database, tmp_path, monkeypatch):
+    """Neither to verify a pool nor to make the snapshot that it needs."""
+    with services(database, 1) as (service,):
+        service.create_pool("chess", {})
+        for number in range(20):
+            service.put_player("chess", f"player-{number}", "waiting")
+        service.propose("chess")
+        writing, replayed = [False], []
+        replay, open_writer = Pool.replay, Store.writing
+
+        def note(pool, recorded):
+            replayed.append(writing[0])
+            replay(pool, recorded)
+
+        @contextmanager
+        def write(*given, **options):
+            with open_writer(*given, **options) as transaction:
+                writing[0] = True
+                yield transaction
+            writing[0] = False
+
+        monkeypatch.setattr(Pool, "replay", note)
+        monkeypatch.setattr(Store, "writing", write)
+        (done,) = archive(service.store, service.clock.now(), tmp_path / "archives")
+        assert (done.error, done.events) == ("", 22)
+        assert len(replayed) >= 22
+        assert not any(replayed)
+
+
+def test_a_request_is_served_while_a_pool_is_archived(database, tmp_path, monkeypatch):
+    """It writes while the log is verified, which takes the longest."""
+    with services(database) as (service, other):
+        service.create_pool("chess", {})
+        service.put_player("chess", "ann", "waiting")
+        verify = archiving.verify_pool
+
+        def be_overtaken(*given):
+            found = verify(*given)
+            other.put_player("chess", "bob", "waiting")
+            return found
+
+        monkeypatch.setattr(archiving, "verify_pool", be_overtaken)
+        (done,) = archive(service.store, service.clock.now(), tmp_path / "archives")
+        assert done.error == ""
+        check_stored(service.store)
+        assert other.show_pool("chess")["players"]["waiting"] == 2
