@@ -25,6 +25,7 @@ from pairup.service.store.engine import (
 )
 from pairup.service.store.failures import (
     StoreDamagedError,
+    StoreError,
     StoreFullError,
     StoreUnavailableError,
     busy,
@@ -188,7 +189,8 @@ class Store:
 
         While others read, it may remain there until they have ended.
         """
-        self._run_alone("PRAGMA wal_checkpoint(TRUNCATE)")
+        with suppress(StoreError):  # what was erased is committed all the same
+            self._run_alone("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _run_alone(self, *statements: str) -> None:
         """Run statements of SQLite that cannot be part of a transaction."""

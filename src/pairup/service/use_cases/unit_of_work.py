@@ -131,13 +131,11 @@ class UnitOfWork:
         """Return what a player is called whose name is in memory or was read."""
         return self._names.get(player) or self.pool.names[player]
 
-    def erase(self, name: str) -> bool:
-        """Erase a name, of players who have left; returns whether there was any."""
+    def erase(self, name: str) -> None:
+        """Erase a name, of players who have left, also where only stored answers have it."""
         numbers = self._read().numbers_of(self.pool.number, name)
-        if numbers:
-            self.add(Erased(numbers))
-            self._erased[name] = numbers
-        return bool(numbers)
+        self.add(Erased(numbers))
+        self._erased[name] = numbers
 
     # The end
 
