@@ -19,7 +19,6 @@ from pathlib import Path
 from pairup import (
     GRAB,
     EpsilonGreedy,
-    ExploreThenCommit,
     PolicyError,
     Problem,
     RankOneThompson,
@@ -75,7 +74,6 @@ PROBLEMS = {
 # Options that are not a choice of words, which `variants_of` does not try.
 _OTHERS = (
     EpsilonGreedy(schedule="constant", epsilon=0.3),
-    ExploreThenCommit(cycles=2),
     GRAB(period=3),
     RankOneThompson(period=5),
     RankOneThompson(prior="learned"),

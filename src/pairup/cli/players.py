@@ -78,7 +78,7 @@ def simulate_players(  # noqa: PLR0913 - a parameter is an option
     except ModuleNotFoundError as error:
         raise ClientError(str(error)) from None
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the same end as by Ctrl-C
     habits = Habits(
         churn=churn,
         late=late,
@@ -88,6 +88,7 @@ def simulate_players(  # noqa: PLR0913 - a parameter is an option
         answers=not outcomes,
     )
     crowd = _crowd(theta, players, distribution, seed)
+    # As many tries as there is time for.
     waiting = Patience(tries=10**9, pause_s=1.0, max_pause_s=1.0, max_wait_s=wait)
     with Client(url, key, waiting) as first:
         first.ready()

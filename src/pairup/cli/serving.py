@@ -200,7 +200,7 @@ def erase(
     """Erase a player: they leave, what was learnt about them is forgotten, and so is their name.
 
     The log, its archives and later backups no longer say who it was; earlier backups do. The
-    service may run meanwhile.
+    service may run meanwhile. To erase a name that is not stored changes nothing.
 
     Example: pairup erase ann --pool chess --database pools.db
     """

@@ -30,7 +30,7 @@ class Patience:
 
     A pause has a random length, so that clients who failed together do not return together. It is
     longer where the service says how long to wait (`Retry-After`). By default a request that gets
-    no answer is sent five times within 3 s, about 1.5 s in the mean.
+    no answer is sent five times, with pauses of at most 3 s in total, 1.5 s in the mean.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ from pairup.service.operations.metrics import Metrics
 from pairup.service.operations.settings import Settings
 from pairup.service.problem_details import MEDIA_TYPE, RefusalError
 
-_PAUSE_S = 0.05  # between two looks for room
+_PAUSE_S = 0.05  # between two looks for room, or two reads of what nobody wants
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _EXHAUSTED_PAUSE_S = 1.0
 log = structlog.get_logger()
@@ -96,7 +96,7 @@ class Connection(H11Protocol):
         self._unwanted = 0
 
     def data_received(self, data: bytes) -> None:
-        """Take in what has arrived; of a body that is not wanted no more than of another.
+        """Take in what has arrived; of an unwanted body slowly, and no more than of others.
 
         Closing at once would lose the answer to a client that is still sending.
         """
@@ -106,6 +106,8 @@ class Connection(H11Protocol):
             self._unwanted += len(data)
             if self._unwanted > self._settings.max_body_bytes:
                 self.transport.abort()
+            self.flow.pause_reading()
+            self.loop.call_later(_PAUSE_S, self.flow.resume_reading)
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is not HTTP, or too long for a request."""

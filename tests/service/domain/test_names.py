@@ -166,6 +166,14 @@ def test_a_nasty_name_is_a_problem_wherever_it_is_sent(lone, name):
     lone("PUT", f"/v1/games/{game['id']}/outcome", 422, json=body)
 
 
+def test_a_refused_name_is_explained(lone):
+    refused = lone("PUT", "/v1/pools/chess/players/a%E2%80%8Db", 422).json()
+    assert refused["detail"] == (
+        "path.player breaks a rule, a name has no invisible or control characters like U+200D ZERO "
+        "WIDTH JOINER, got 'a\\u200db': correct it"
+    )
+
+
 def test_names_of_keys_follow_the_same_rule(monkeypatch, tmp_path, capsys):
     for words, says in [
         (["a\u202eb", "--scope", "chess:read"], "the key cannot be called"),

@@ -114,6 +114,27 @@ def test_a_connection_is_waited_for_no_longer(database):
         assert time.monotonic() - began < LONG_S
 
 
+def test_an_erasure_does_not_hold_up_others_while_somebody_reads(tmp_path):
+    """The write-ahead log, which readers need, is emptied when they have ended."""
+    log = tmp_path / "pools.db-wal"
+    with services(str(tmp_path / "pools.db"), 1) as (service,):
+        service.create_pool("chess", {})
+        service.put_player("chess", "Wolfeschlegelsteinhausen", "waiting")
+        with closing(sqlite3.connect(tmp_path / "pools.db", isolation_level=None)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT * FROM events").fetchall()
+            began = time.monotonic()
+            service.erase_player("chess", "Wolfeschlegelsteinhausen")
+            service.put_player("chess", "ann", "waiting")
+            assert time.monotonic() - began < LONG_S
+            assert b"Wolfeschlegel" in log.read_bytes()
+            service.forget_answers()
+            assert b"Wolfeschlegel" in log.read_bytes()
+        service.forget_answers()
+        assert b"Wolfeschlegel" not in log.read_bytes()
+        assert b"Wolfeschlegel" not in (tmp_path / "pools.db").read_bytes()
+
+
 def test_archiving_replays_no_log_while_it_keeps_writers_out(database, tmp_path, monkeypatch):
     """Neither to verify a pool nor to make the snapshot that it needs."""
     with services(database, 1) as (service,):

@@ -89,6 +89,19 @@ def test_a_kept_record_is_forgotten_on_request(api):
     check(api)
 
 
+def test_a_name_that_only_a_kept_answer_has_is_erased_there(api):
+    api.pool(players="ab")
+    body, key = {"available": ["a", "b", "gone"], "unknown": "skip"}, {"Idempotency-Key": "k"}
+    sent = {"json": body, "headers": key}
+    first = api.json("POST", "/v1/pools/chess/matchings", 201, **sent)
+    assert first["skipped"] == ["gone"]
+    before = api.kinds()
+    api("DELETE", f"{PLAYER}/gone?erase=true", 204)
+    again = api.json("POST", "/v1/pools/chess/matchings", 201, **sent)
+    assert again == {**first, "skipped": ["erased:"]}
+    assert api.kinds() == before
+
+
 def test_players_who_are_kept_count_as_known(settings_api):
     lone = settings_api(max_players=3)
     lone.pool(players="abc", keep_records=True)

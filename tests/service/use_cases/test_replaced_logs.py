@@ -183,6 +183,23 @@ def test_events_of_others_while_a_log_is_read_are_not_taken_for_a_replaced_one(
             check_agreement(service, "chess")
 
 
+def test_snapshots_that_are_replaced_while_they_are_read_are_left_out(database):
+    with services(database, snapshot_every=1) as (one, other):
+        one.create_pool("chess", {})
+
+        def move(status):
+            one.put_players("chess", [("ann", status), ("bob", status)])
+
+        move("waiting")
+        move("away")
+        with other.store.reading() as transaction:
+            found = transaction.snapshots(one.pool_number("chess"))
+            latest = next(found)
+            move("waiting")
+            move("away")
+            assert [each.head.seq for each in found] in ([latest.head.seq - 1], [])
+
+
 def test_a_stream_of_events_that_were_lost_ends(database):
     with services(database) as (one, other):
         one.create_pool("chess", {})

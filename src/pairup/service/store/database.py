@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import structlog
 from sqlalchemy import Connection, event
@@ -17,6 +18,7 @@ from pairup.errors import ServiceError
 from pairup.service.store import schema
 from pairup.service.store.database_file import DatabaseFile, archive_folder
 from pairup.service.store.engine import (
+    BUSY_MS,
     WRITES,
     make_engine,
     make_read_only_engine,
@@ -25,7 +27,6 @@ from pairup.service.store.engine import (
 )
 from pairup.service.store.failures import (
     StoreDamagedError,
-    StoreError,
     StoreFullError,
     StoreUnavailableError,
     busy,
@@ -35,6 +36,7 @@ from pairup.service.store.repairs import RepairTransaction
 from pairup.service.store.transaction import Transaction
 
 WAIT_S = 20.0
+_MOMENT_MS = 100
 log = structlog.get_logger()
 
 
@@ -184,25 +186,26 @@ class Store:
         """
         self._run_alone("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def empty_write_ahead_log(self) -> None:
+    def empty_write_ahead_log(self) -> bool:
         """Let nothing that was erased remain in the write-ahead log of SQLite.
 
-        While others read, it may remain there until they have ended.
+        Returns whether that is so: while others read, it remains there. They are waited for only a
+        moment, because nobody can write meanwhile.
         """
-        with suppress(StoreError):  # what was erased is committed all the same
-            self._run_alone("PRAGMA wal_checkpoint(TRUNCATE)")
+        waiting = [f"PRAGMA busy_timeout = {each}" for each in (_MOMENT_MS, BUSY_MS)]
+        found = self._run_alone(waiting[0], "PRAGMA wal_checkpoint(TRUNCATE)", waiting[1])
+        return not found or not found[1][0]
 
-    def _run_alone(self, *statements: str) -> None:
-        """Run statements of SQLite that cannot be part of a transaction."""
+    def _run_alone(self, *statements: str) -> list[Any]:
+        """Run statements of SQLite that cannot be part of a transaction; returns their rows."""
         if self.many_writers:
-            return
+            return []
         # Outside of a transaction, which SQLAlchemy would begin.
         connecting = closing(self._engine.raw_connection())
         turn = self._turn_until(time.monotonic() + self._wait_s)
         with turn, self._translating_errors(), connecting as connection:
             cursor = connection.cursor()
-            for statement in statements:
-                cursor.execute(statement)
+            return [cursor.execute(statement).fetchone() for statement in statements]
 
     @property
     def archive_folder(self) -> Path | None:

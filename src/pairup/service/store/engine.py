@@ -17,7 +17,7 @@ from sqlalchemy.pool import NullPool, QueuePool
 from pairup.errors import ServiceError
 
 WRITES = "pairup_writes"  # execution option of a connection that will write: until when it waits
-_BUSY_MS = 20_000
+BUSY_MS = 20_000
 _MAX_IDLE_MS = 60_000
 _PAGE_BYTES = 4_096  # of a file of SQLite that has no tables yet
 # A machine that vanishes is noticed in seconds, not in hours.
@@ -26,7 +26,7 @@ _CONNECTING = {
     "keepalives_idle": 10,
     "keepalives_interval": 5,
     "keepalives_count": 3,
-    "tcp_user_timeout": _BUSY_MS,
+    "tcp_user_timeout": BUSY_MS,
 }
 
 
@@ -113,12 +113,12 @@ def make_read_only_engine(url: URL) -> Engine | None:
 
 def _connect_sqlite(url: URL, mode: str, **options: Any) -> sqlite3.Connection:
     address = f"file:{quote(str(Path(str(url.database)).absolute()))}?mode={mode}"
-    return sqlite3.connect(address, uri=True, timeout=_BUSY_MS / 1000, **options)
+    return sqlite3.connect(address, uri=True, timeout=BUSY_MS / 1000, **options)
 
 
 def _set_up_sqlite(connection: Any, _: Any) -> None:
     connection.isolation_level = None  # transactions are begun by _begin_sqlite, not by the driver
-    connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+    connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
     _use_wal(connection)
     connection.execute("PRAGMA synchronous = FULL")  # a commit is on the disk before it is answered
     connection.execute("PRAGMA foreign_keys = ON")
@@ -127,7 +127,7 @@ def _set_up_sqlite(connection: Any, _: Any) -> None:
 
 def _use_wal(connection: Any) -> None:
     """Switch on the write-ahead log; SQLite gives up at once while another process does so."""
-    deadline = time.monotonic() + _BUSY_MS / 1000
+    deadline = time.monotonic() + BUSY_MS / 1000
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
@@ -142,7 +142,7 @@ def _use_wal(connection: Any) -> None:
 def _set_up_postgresql(connection: Any, _: Any) -> None:
     connection.autocommit = True
     # Nobody waits or holds a lock without end, not even a process that is frozen.
-    connection.execute(f"SET lock_timeout = {_BUSY_MS}")
+    connection.execute(f"SET lock_timeout = {BUSY_MS}")
     connection.execute(f"SET idle_in_transaction_session_timeout = {_MAX_IDLE_MS}")
     connection.autocommit = False
 

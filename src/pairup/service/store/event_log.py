@@ -245,8 +245,8 @@ class EventLog:
         columns = select(table.seq, table.chain, table.at, table.base, table.body)
         for seq in self._execute(seqs).scalars().all():
             query = columns.where(table.pool == pool, table.seq == seq)
-            seq, chain, at, base, body = self._execute(query).one()
-            yield SnapshotRow(Head(seq, chain), at, base, body)
+            if row := self._execute(query).first():  # unless later ones have replaced it meanwhile
+                yield SnapshotRow(Head(row.seq, row.chain), row.at, row.base, row.body)
 
     def add_snapshot(self, pool: int, head: Head, at: Moment, body: bytes) -> None:
         """Keep a snapshot, the latest of the older ones, and the one that a log begins with."""

@@ -322,7 +322,7 @@ class Transaction(EventLog):
 
     def write_nothing(self) -> None:
         """Write something that leaves the database as it is, to see whether that can be done."""
-        self._run(_ADD_ANSWER, ("", "", None, "", b"", 0))  # of no API key, about no pool
+        self._run(_ADD_ANSWER, ("", "", None, "", b"", 0))  # no API key has such an owner
         self._execute(delete(tables.answers).where(tables.answers.c.owner == ""))
 
     def count_answers(self) -> dict[str, tuple[int, int]]:

@@ -164,14 +164,14 @@ class PoolAccess:
                 work = UnitOfWork(pool, look, self._clock.now())
                 result, refusal = _decided(work, command)
                 kept = None if refusal else request  # a refusal is not stored
-                if work.log or kept:
+                if work.writes or kept:
                     work.prepare(cached, self._settings.snapshot_every)
                     if not locks:
                         opened.close()  # nothing stays open while the writer is waited for
                         read = self._opener(opened, deadline, writes=True)
                 if not work.log:
                     self._check_head(read, cached, pool.head)
-                if work.log or kept:
+                if work.writes or kept:
                     head = work.flush(read(), kept, result)
                 opened.close()
                 committed(pool.head if not work.log else head)

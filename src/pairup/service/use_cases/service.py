@@ -62,6 +62,7 @@ class Service:
         self.limits = RateLimits(settings, self.metrics)
         self.pools = PoolAccess(settings, store, self.clock, self.metrics, self.limits)
         self._read_only = False
+        self._to_empty = False  # whether erased names may remain in the write-ahead log
         self._recount_at = 0.0  # by the monotonic clock
 
     # Pools
@@ -185,7 +186,14 @@ class Service:
         The log stays as it is, and no longer says who it was about.
         """
         self.pools.change(pool, partial(player_changes.erase_player, player=player))
-        self.store.empty_write_ahead_log()
+        self._empty_log()
+
+    def _empty_log(self) -> None:
+        """Let no name that was erased remain beside the database; while others read, later."""
+        try:
+            self._to_empty = not self.store.empty_write_ahead_log()
+        except ServiceError:  # others have the database: the player is erased nevertheless
+            self._to_empty = True
 
     def show_player(self, pool: str, player: str) -> View:
         """Show a player."""
@@ -366,7 +374,9 @@ class Service:
                 self.pools.glance(cached[name], metrics.show)
 
     def forget_answers(self) -> None:
-        """Forget idempotent answers that are older than the settings say."""
+        """Forget idempotent answers that are older than the settings say, and erased names."""
+        if self._to_empty:
+            self._empty_log()
         now, kept = self.clock.now(), round(self.settings.keep_answers_s * SECOND)
         more = True
         while more:  # some at a time, so that others can write in between

@@ -132,12 +132,18 @@ class UnitOfWork:
         return self._names.get(player) or self.pool.names[player]
 
     def erase(self, name: str) -> None:
-        """Erase a name, of players who have left, also where only stored answers have it."""
+        """Erase a name, of players who have left and in the answers that are kept."""
         numbers = self._read().numbers_of(self.pool.number, name)
-        self.add(Erased(numbers))
-        self._erased[name] = numbers
+        if numbers:
+            self.add(Erased(numbers))
+        self._erased[name] = numbers  # answers also name players who were never there, but skipped
 
     # The end
+
+    @property
+    def writes(self) -> bool:
+        """Whether there is something to write."""
+        return bool(self.log or self._erased)
 
     def prepare(self, cached: CachedPool, snapshot_every: int) -> None:
         """Make what will be written, before other writers have to wait for it."""
