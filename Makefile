@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+LOWEST := .venv-lowest/.ready
 PORT ?= 8000
 DEMO ?= build/serve-demo
 
@@ -9,7 +10,7 @@ DEMO ?= build/serve-demo
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-gpu browser typescript lint format docs demo serve-demo bench clean
+.PHONY: help test test-lowest test-gpu browser typescript lint format docs demo serve-demo bench clean
 
 help:  ## list these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 18
@@ -23,8 +24,20 @@ $(READY): pyproject.toml requirements/dev.txt
 		-c requirements/dev.txt -e '.[dev]'
 	@touch $@
 
-test: lint browser typescript  ## run all checks, tests and doctests
+test: lint browser typescript  ## run all checks, tests and doctests, and test-lowest
 	$(BIN)/pytest -n 2 --dist worksteal
+	$(MAKE) --no-print-directory test-lowest
+
+$(LOWEST): pyproject.toml requirements/lowest.txt
+	$(PYTHON) -m venv --clear .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --no-compile --disable-pip-version-check \
+		-r requirements/lowest.txt -e '.[client,dask,gym,serve]'
+	@touch $@
+
+# With old libraries, whose warnings are not ours, and without the fixtures of other tests.
+test-lowest: $(LOWEST)  ## run a smoke test with the lowest versions that are allowed
+	.venv-lowest/bin/pytest -W default --noconftest smoke_tests \
+		tests/kernels/runtime/test_numba_internals.py tests/service/test_uvicorn_internals.py
 
 # Not part of `make test`: all but CUDA itself is tested there, on any machine.
 test-gpu: SHELL := bash
@@ -78,7 +91,7 @@ docs: $(READY)  ## generate the reference, run the notebooks and build the site 
 bench: $(READY)  ## measure speed and memory against the budget
 	$(BIN)/python -m benchmarks
 
-clean:  ## remove .venv, build outputs and caches
-	rm -rf .venv build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache \
+clean:  ## remove environments, build outputs and caches
+	rm -rf .venv .venv-lowest build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache \
 		.import_linter_cache .hypothesis .cache
-	find src tests benchmarks scripts -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests smoke_tests benchmarks scripts -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

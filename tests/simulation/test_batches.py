@@ -7,8 +7,9 @@ import pytest
 
 from pairup import SAM, Problem, RankOneThompson, Unimodal, get_policy, simulate
 from pairup.errors import SimulationError
+from pairup.side_process import SideProcessError
 from pairup.simulation.batches import batch as batch_module
-from pairup.simulation.batches import play
+from pairup.simulation.batches import machine_code, play
 from pairup.simulation.batches.batch import Batch
 from pairup.simulation.batches.cuda_driver import check_versions
 from pairup.simulation.batches.layout import leaves
@@ -145,6 +146,36 @@ def test_without_the_package_one_line_says_what_to_install():
     with pytest.raises(SimulationError, match=r'engine="cuda" needs numba-cuda.*pip') as refusal:
         simulate(ODD, SAM(), 10, 2, engine="cuda")
     assert "\n" not in str(refusal.value)
+
+
+def refused_compilation(monkeypatch, tmp_path):
+    """Return why the loop of a policy cannot be compiled for a GPU."""
+    monkeypatch.setattr(machine_code, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(machine_code, "_compiler", lambda: "")
+    monkeypatch.setattr(machine_code, "version", lambda library: f"of {library}")
+    layout = Batch(ODD, SAM(), 10, 0, range(1), INTERPRETED).layout
+    with pytest.raises(SimulationError) as refusal:
+        machine_code.get_machine_code(layout, (9, 0))
+    assert "\n" not in str(refusal.value)
+    return str(refusal.value)
+
+
+def test_a_compiler_that_does_not_work_is_not_blamed_on_the_steps(monkeypatch, tmp_path):
+    """Without numba-cuda, as here, nothing can be compiled."""
+    said = refused_compilation(monkeypatch, tmp_path)
+    assert "steps" not in said
+    assert "numba-cuda of numba-cuda, numba of numba, numpy of numpy (" in said
+    assert 'pip install "pairup[cuda]"' in said
+
+
+def test_steps_that_cannot_be_compiled_are_named_where_the_compiler_works(monkeypatch, tmp_path):
+    def call_aside(function, *arguments):
+        if function.endswith(":compile_loop"):
+            raise SideProcessError("no such instruction")
+
+    monkeypatch.setattr(machine_code, "call_aside", call_aside)
+    said = refused_compilation(monkeypatch, tmp_path)
+    assert said.startswith("the steps of SamState cannot be compiled for a GPU (no such instruct")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from pairup.kernels.exact_matching.max_matching import solve
-from pairup.kernels.runtime.kernel_cache import is_on_disk
+from pairup.kernels.runtime.numba_internals import is_on_disk
 from pairup.side_process import SideProcessError, are_worth_it, call_aside
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from pairup.errors import ExperimentError, SimulationError
 from pairup.experiments.experiment import Experiment, canonical_json
 from pairup.experiments.results import SCHEMA_VERSION
-from pairup.kernels.runtime.compilation import is_ours
+from pairup.kernels.runtime.kernel_cache import is_ours
 from pairup.kernels.runtime.source_digest import computation_digest
 from pairup.policies import Policy
 from pairup.problem import Problem

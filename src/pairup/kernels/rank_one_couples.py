@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from pairup.kernels.runtime.compilation import OPTIONS, kernel, outlined
+from pairup.kernels.runtime.compilation import kernel, outlined
+from pairup.kernels.runtime.numba_internals import OPTIONS, class_of
 
 LANES = 4  # sums over couples are four sums side by side, so dense rows are a multiple of it long
 MIN_ROOM = 4  # of a row that has any partner
@@ -307,7 +308,7 @@ def _register(name, layout, function):
     # Not strict: `choose` need not name the parameters as the function does.
     @overload(name, jit_options=OPTIONS, strict=False)
     def choose(couples, *_):
-        return function if getattr(couples, "instance_class", None) is layout else None
+        return function if class_of(couples) is layout else None
 
 
 for _layout, _functions in ((DenseCouples, _DENSE), (SparseCouples, _SPARSE)):

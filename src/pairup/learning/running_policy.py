@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from pairup.checks import checked_seed
 from pairup.errors import PolicyError
 from pairup.kernels.graph_matcher import NOBODY, new_graph_matcher
-from pairup.kernels.runtime.compilation import is_ours
 from pairup.kernels.runtime.dispatch import (
     observe_answers_step,
     observe_step,
@@ -20,6 +19,7 @@ from pairup.kernels.runtime.dispatch import (
     set_available_step,
 )
 from pairup.kernels.runtime.foreign_steps import for_state
+from pairup.kernels.runtime.kernel_cache import is_ours
 from pairup.kernels.runtime.proposal_check import explain_broken_rule
 from pairup.kernels.runtime.randomness import POLICY, stream_key
 from pairup.learning.observed_couples import ObservedCouples

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pairup.checks import check_choice, checked_integer
 from pairup.errors import PolicyError
 from pairup.kernels.graph_matcher import GraphMatcher, new_graph_matcher
-from pairup.kernels.runtime.compilation import is_ours
+from pairup.kernels.runtime.kernel_cache import is_ours
 from pairup.kernels.runtime.randomness import word
 from pairup.policies.couple_counts import CoupleCounts, Integers, checked_counts, observe_counts
 from pairup.policies.plugins import reference_of

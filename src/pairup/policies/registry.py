@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pairup.errors import PolicyError, did_you_mean
-from pairup.kernels.runtime.compilation import is_ours
+from pairup.kernels.runtime.kernel_cache import is_ours
 from pairup.policies.base import Policy
 from pairup.policies.plugins import (
     find_imported,

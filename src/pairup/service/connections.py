@@ -3,6 +3,10 @@
 Uvicorn limits neither the time in which a request must arrive nor the number of connections, and
 asyncio tries to accept again and again where file descriptors run out. Uvicorn takes both from
 here, by their names: `Connection` speaks HTTP, and `Loop` accepts connections.
+
+All that is used of uvicorn beyond its documented interface is in this file. Any version may change
+it: `pyproject.toml` allows only versions that were tried, and
+`tests/service/test_uvicorn_internals.py` names what they must have.
 """
 
 from __future__ import annotations
@@ -16,7 +20,9 @@ from typing import Any, cast
 
 import h11
 import structlog
+import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.supervisors import Multiprocess
 
 from pairup.service.domain.events import dumps
 from pairup.service.operations.metrics import Metrics
@@ -249,3 +255,8 @@ class Loop(asyncio.SelectorEventLoop):
         sock.setblocking(False)
         sock.listen(backlog)
         return Acceptor(self, protocol_factory, sock)
+
+
+def run_processes(config: uvicorn.Config, sockets: list[socket.socket]) -> None:
+    """Serve from several processes, which share the sockets, until a signal says to stop."""
+    Multiprocess(config, sockets).run()

@@ -13,10 +13,10 @@ from typing import Any
 
 import structlog
 import uvicorn
-from uvicorn.supervisors import Multiprocess
 
 from pairup.errors import ServiceError
 from pairup.service.app import create_app, end_in_time, freeze_imports, store_of
+from pairup.service.connections import run_processes
 from pairup.service.operations import logs
 from pairup.service.operations.metrics import SHARED
 from pairup.service.operations.settings import PREFIX, Settings
@@ -62,7 +62,7 @@ def _serve(settings: Settings, sockets: list[socket.socket], store: Store) -> No
         with tempfile.TemporaryDirectory(prefix="pairup-metrics-") as shared:
             os.environ[SHARED] = shared
             config = uvicorn.Config(_FACTORY, factory=True, workers=settings.workers, **options)
-            Multiprocess(config, sockets).run()
+            run_processes(config, sockets)
     else:
         app = create_app(settings, store=store)
         freeze_imports()

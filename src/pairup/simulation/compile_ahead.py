@@ -17,8 +17,8 @@ import numba
 import numpy as np
 
 from pairup.errors import PolicyError
-from pairup.kernels.runtime.compilation import is_ours, say_compiling
-from pairup.kernels.runtime.kernel_cache import cache_folder
+from pairup.kernels.runtime.compilation import say_compiling
+from pairup.kernels.runtime.kernel_cache import cache_folder, is_ours
 from pairup.policies.base import Policy, check_fit
 from pairup.problem import Problem
 from pairup.side_process import SideProcessError, are_worth_it, call_aside

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from pairup.errors import PolicyError, SimulationError
 from pairup.kernels.graph_matcher import new_graph_matcher
-from pairup.kernels.runtime.compilation import is_ours
 from pairup.kernels.runtime.dispatch import set_available_step
 from pairup.kernels.runtime.foreign_steps import for_state
+from pairup.kernels.runtime.kernel_cache import is_ours
 from pairup.kernels.runtime.proposal_check import (
     REFUSED,
     GuardedState,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pairup.errors import PairupError, PolicyError
-from pairup.kernels.runtime.compilation import is_ours
+from pairup.kernels.runtime.kernel_cache import is_ours
 from pairup.policies.base import Policy
 from pairup.testing import (
     lives,

@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from numba.core.errors import NumbaError
 
 from pairup import PolicyError
+from pairup.kernels.runtime.numba_internals import NumbaError
 from tests.support.foreign import BESIDE, matching, notebook, run_cell, source
 
 MARKS = "return OK + SHIFT"

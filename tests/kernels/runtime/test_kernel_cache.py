@@ -34,7 +34,7 @@ def sources(tmp_path, monkeypatch):
     copied = shutil.copytree(KERNELS, tmp_path / "kernels")
     monkeypatch.setattr(kernel_cache, "_SOURCES", copied)
     # Never the real cache: a new folder deletes old ones.
-    monkeypatch.setattr(kernel_cache.config, "CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(kernel_cache.numba.config, "CACHE_DIR", str(tmp_path / "cache"))
     return copied
 
 
@@ -81,7 +81,7 @@ def test_where_nothing_can_be_written_kernels_are_compiled_all_the_same(tmp_path
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "file" / "cache")}
     program = """if True:
         from pairup.kernels.runtime.compilation import slot
-        from pairup.kernels.runtime.kernel_cache import is_on_disk
+        from pairup.kernels.runtime.numba_internals import is_on_disk
         print(slot(3), slot.stats.cache_path, is_on_disk(slot))
     """
     command = [sys.executable, "-c", program]

@@ -53,7 +53,7 @@ class Running:
                 stdout=log,
                 stderr=log,
             )
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 300  # the first start may compile everything
         while not self._ready():
             assert self.process.poll() is None, self.log.read_text()
             assert time.monotonic() < deadline, self.log.read_text()

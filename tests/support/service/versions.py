@@ -3,9 +3,8 @@
 import shutil
 from contextlib import contextmanager
 
-from numba.core.caching import UserProvidedCacheLocator
-
 from pairup.kernels.runtime.kernel_cache import cache_folder
+from pairup.kernels.runtime.numba_internals import cache_subpath
 from tests.support.paths import SOURCES
 
 # Another policy, which proposes other matchings, and another form of snapshots. Neither is a
@@ -32,10 +31,12 @@ def other_version(folder, *changes):
 
 def _share_machine_code(sources):
     """Let the copy find the machine code of kernels that are the same; Numba keeps it by folder."""
-    links, subpath = [], UserProvidedCacheLocator.get_suitable_cache_subpath
+    links = []
     for folder in {file.parent for file in (SOURCES / "pairup" / "kernels").rglob("*.py")}:
-        ours = cache_folder() / subpath(str(folder / "any.py"))
-        theirs = cache_folder() / subpath(str(sources / folder.relative_to(SOURCES) / "any.py"))
+        ours = cache_folder() / cache_subpath(str(folder / "any.py"))
+        theirs = cache_folder() / cache_subpath(
+            str(sources / folder.relative_to(SOURCES) / "any.py")
+        )
         ours.mkdir(parents=True, exist_ok=True)
         theirs.symlink_to(ours, target_is_directory=True)
         links.append(theirs)

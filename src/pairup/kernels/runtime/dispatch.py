@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 from numba.extending import overload
 
-from pairup.kernels.runtime.compilation import INNER, OPTIONS, is_ours, kernel
+from pairup.kernels.runtime.compilation import kernel
+from pairup.kernels.runtime.kernel_cache import is_ours
+from pairup.kernels.runtime.numba_internals import INNER, OPTIONS, class_of
 
 # FULL: a table of the state must grow. STALE: a plan in the state must be made again. The host does
 # so, see `pairup.policies.interruptions`: nothing was changed, call again.
@@ -72,7 +74,7 @@ def _register(name, state_class, step):
     # Not strict: `choose` need not name the parameters as the step does.
     @overload(globals()[name], jit_options=OPTIONS | INNER, strict=False)
     def choose(state, *_):
-        return step if getattr(state, "instance_class", None) is state_class else None
+        return step if class_of(state) is state_class else None
 
 
 @kernel

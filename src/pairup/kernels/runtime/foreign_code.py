@@ -10,9 +10,9 @@ import types
 
 import numba
 import numpy as np
-from numba.core.dispatcher import Dispatcher
 
-from pairup.kernels.runtime.compilation import OPTIONS, is_ours
+from pairup.kernels.runtime.kernel_cache import is_ours
+from pairup.kernels.runtime.numba_internals import OPTIONS, Dispatcher, options_of
 
 _SCALARS = (bool, int, float, complex, str, bytes, type(None), np.generic)
 
@@ -99,7 +99,7 @@ def _plain(thing):
 
 def _options(thing):
     """The options with which a function is compiled; for a plain function those of kernels."""
-    given = getattr(thing, "targetoptions", None)
+    given = options_of(thing)
     options = {"nogil": True, **OPTIONS} if given is None else given
     return tuple(sorted((name, value) for name, value in options.items() if name != "nopython"))
 

@@ -13,12 +13,12 @@ from collections import namedtuple
 from contextlib import contextmanager
 
 import numba
-from numba.core.errors import NumbaError
 
 from pairup.errors import PolicyError
-from pairup.kernels.runtime.compilation import INNER, OPTIONS, is_ours
 from pairup.kernels.runtime.compile_errors import explain_compile_error
 from pairup.kernels.runtime.foreign_code import compiled_copy, meaning, source_files
+from pairup.kernels.runtime.kernel_cache import is_ours
+from pairup.kernels.runtime.numba_internals import INNER, OPTIONS, NumbaError, compile_for
 from pairup.kernels.runtime.proposal_check import GuardedState
 
 _PROGRAMS: dict = {}  # by layout and by the meaning of the steps
@@ -92,18 +92,18 @@ class _Program:
 
     def _compile_steps(self, state_type):
         """Compile each step alone, so that what cannot be compiled is told of the right one."""
+        returned = {}
         for name, step in self._steps.items():
             try:
-                step.compile((state_type, *_ARGUMENTS[name]))
+                returned[name] = compile_for(step, (state_type, *_ARGUMENTS[name]))
             except NumbaError as error:
                 line = explain_compile_error(error, name, step.py_func, self._files)
                 raise PolicyError(line) from error
-        (signature,) = self._steps["propose"].nopython_signatures
-        if not isinstance(signature.return_type, numba.types.Integer):
+        if not isinstance(returned["propose"], numba.types.Integer):
             code = self._steps["propose"].py_func.__code__
             raise PolicyError(
                 f"the step propose ({code.co_filename}:{code.co_firstlineno}) does not return a "
-                f"status in every case (Numba says {signature.return_type}): end it with return OK"
+                f"status in every case (Numba says {returned['propose']}): end it with return OK"
             )
 
     def bound(self, function, guarded):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.errors import SimulationError
-from pairup.kernels.runtime.compilation import is_ours
+from pairup.kernels.runtime.kernel_cache import is_ours
 from pairup.kernels.runtime.randomness import POLICY
 from pairup.kernels.simulation_loop import new_totals
 from pairup.policies.base import Policy, StartContext, check_fit

@@ -6,6 +6,10 @@ bit. Only divisions of single precision may be off by two units: no number of a 
 last bits of those.
 
 Called by `machine_code`, in side processes: the compiler is changed for all of a process.
+
+All that is used of numba-cuda is in this file, internals among it. Any version may change them:
+`pyproject.toml` allows only versions that were tried, and `gpu_tests/test_numba_cuda_internals.py`
+names what they must have.
 """
 
 from __future__ import annotations
@@ -36,11 +40,21 @@ ENTRY = "pairup_loop"  # name of the kernel in the machine code
 
 def compile_loop(layout: Layout, capability: tuple[int, int]) -> bytes:
     """Compile the loop of a layout into machine code for GPUs of a compute capability."""
+    return _link(compile_to_ptx(layout, capability), capability)
+
+
+def check_compiler(capability: tuple[int, int]) -> None:
+    """Compile a kernel without any steps: fails only if the compiler does not work."""
+    text, _ = cuda.compile_ptx(_step, (types.int64,), device=True, cc=capability)
+    _link(str(text), capability)
+
+
+def _link(text: str, capability: tuple[int, int]) -> bytes:
     from cuda.core import Linker, LinkerOptions, ObjectCode
 
-    code = ObjectCode.from_ptx(compile_to_ptx(layout, capability).encode())
     options = LinkerOptions(arch=f"sm_{capability[0]}{capability[1]}")
-    machine_code: bytes = Linker(code, options=options).link("cubin").code
+    linker = Linker(ObjectCode.from_ptx(text.encode()), options=options)
+    machine_code: bytes = linker.link("cubin").code
     return machine_code
 
 

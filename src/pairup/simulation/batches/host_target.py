@@ -12,13 +12,12 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core import cgutils, types
+from numba import types
 from numba.extending import intrinsic
-from numba.np.arrayobj import populate_array
 from numpy.typing import NDArray
 
-from pairup.kernels.runtime.compilation import OPTIONS
 from pairup.kernels.runtime.dispatch import set_available, set_available_step
+from pairup.kernels.runtime.numba_internals import OPTIONS, cgutils, populate_array
 from pairup.kernels.simulation_loop import play_rounds
 from pairup.simulation.batches.array_intrinsics import make_intrinsics
 from pairup.simulation.batches.layout import Layout

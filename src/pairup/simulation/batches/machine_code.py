@@ -17,7 +17,8 @@ from pairup.side_process import SideProcessError, call_aside
 from pairup.simulation.batches.layout import Layout
 from pairup.simulation.batches.loop_source import loop_source
 
-_FUNCTION = "pairup.simulation.batches.cuda_target:compile_loop"
+_TARGET = "pairup.simulation.batches.cuda_target"
+_LIBRARIES = ("numba-cuda", "numba", "numpy")
 _locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 _compilers = threading.Semaphore(os.cpu_count() or 1)
 
@@ -46,10 +47,23 @@ def _compiler() -> str:
     return f"{version('numba-cuda')} {bytes_digest(Path(__file__).parent, '*.py')}"
 
 
+def _check_compiler(capability: tuple[int, int]) -> None:
+    """Refuse libraries that do not work together, which is not the fault of a policy's steps."""
+    try:
+        call_aside(f"{_TARGET}:check_compiler", capability)
+    except SideProcessError as error:
+        versions = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
+        raise SimulationError(
+            f"the compiler for GPUs does not work with these versions, {versions} ({error}): "
+            'pip install "pairup[cuda]" installs versions that do, or use engine="cpu"'
+        ) from None
+
+
 def _compile(layout: Layout, capability: tuple[int, int], path: Path) -> None:
     try:
-        code = call_aside(_FUNCTION, layout, capability)
+        code = call_aside(f"{_TARGET}:compile_loop", layout, capability)
     except SideProcessError as error:
+        _check_compiler(capability)
         state = type(layout.trees[0]).__name__
         raise SimulationError(
             f'the steps of {state} cannot be compiled for a GPU ({error}): use engine="cpu"'

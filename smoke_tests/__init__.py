@@ -1,0 +1,1 @@
+"""Tests with the lowest versions of libraries that are allowed: `make test-lowest`."""
