@@ -37,7 +37,7 @@ $(LOWEST): pyproject.toml requirements/lowest.txt
 # With old libraries, whose warnings are not ours, and without the fixtures of other tests.
 test-lowest: $(LOWEST)  ## run a smoke test with the lowest versions that are allowed
 	.venv-lowest/bin/pytest -W default --noconftest smoke_tests \
-		tests/kernels/runtime/test_numba_internals.py tests/service/test_uvicorn_internals.py
+		tests/compiled/test_numba_internals.py tests/service/test_uvicorn_internals.py
 
 # Not part of `make test`: all but CUDA itself is tested there, on any machine.
 test-gpu: SHELL := bash

@@ -1,4 +1,4 @@
-/* The yardstick: Unimodal with the UCB index, the same steps as in src/pairup/kernels, in tuned C.
+/* The yardstick: Unimodal with the UCB index, the same steps as in src/pairup, in tuned C.
  *
  * It proposes the same couples and counts the same games as the compiled kernels, bit for bit
  * (limit.py asserts it), so the ratio of the two times says what Numba costs. As there, a round is
@@ -60,7 +60,7 @@ typedef struct {
     double ahead_clock, ahead; /* the clock of the next round, most likely, and its x */
 } Run;
 
-/* ---- random words and the logarithm: kernels/runtime/randomness.py, kernels/runtime/logarithm.py */
+/* ---- random words and the logarithm: compiled/randomness.py, compiled/logarithm.py */
 
 #define WEYL 0x9E3779B97F4A7C15u
 #define MIXED(x)                                  \
@@ -94,7 +94,7 @@ static inline double logarithm(double x) {
     return exponent * 0x1.62e42fee00000p-1 + (f - (s * f - scaled));
 }
 
-/* ---- the leader: kernels/greedy_leader.py. It falls in few rounds, and is then chosen from scratch. */
+/* ---- the leader: compiled/couples/greedy_leader.py. It falls in few rounds, and is then chosen from scratch. */
 
 static inline Couple couple(int i, int j) { return i < j ? (Couple){i, j} : (Couple){j, i}; }
 
@@ -231,7 +231,7 @@ static __attribute__((noinline)) int settle_slowly(Run *run) {
     return any;
 }
 
-/* ---- counts of leaders: kernels/leader_counts.py */
+/* ---- counts of leaders: compiled/couples/leader_counts.py */
 
 static void grow(Run *run) {
     uint64_t *keys = run->leader_keys;
@@ -261,7 +261,7 @@ static __attribute__((noinline)) void find_leader(Run *run) {
     run->turn = *run->count % (2 * run->couples - 1);
 }
 
-/* ---- propose: kernels/unimodal_ucb.py */
+/* ---- propose: policies/unimodal/ucb_steps.py */
 
 static inline Reals greater(Reals a, Reals b) {
     Whole first = a > b;
@@ -350,7 +350,7 @@ static inline void propose(Run *run) {
     run->ahead = sqrt(2.0 * logarithm(clock + 1.0));
 }
 
-/* ---- observe: kernels/unimodal_ucb.py, kernels/couple_statistics.py */
+/* ---- observe: policies/unimodal/ucb_steps.py, compiled/couples/statistics.py */
 
 static inline void note_blocked(Run *run, int k, Couple c, double mean) {
     int pair = pair_of(run, c), rival = run->blocked[k], n = run->players;
@@ -393,7 +393,7 @@ static inline void observe(Run *run) {
     }
 }
 
-/* ---- the loop: kernels/runtime/loop.py */
+/* ---- the loop: compiled/simulation_loop.py */
 
 static inline void accept(Run *run) {
     Words x, step = {0};

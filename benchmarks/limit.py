@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.workloads import LIMIT_BUDGET, POLICIES, Compiled, nanoseconds, problem_of
-from pairup.kernels.runtime.randomness import POLICY, stream_key, word
+from pairup.compiled.randomness import POLICY, stream_key, word
 from pairup.simulation.replication import new_replication
 
 _SOURCE = Path(__file__).with_name("limit.c")

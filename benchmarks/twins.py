@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from benchmarks.workloads import POLICIES, Compiled, best_of, nanoseconds, problem_of
-from pairup.kernels.runtime.randomness import POLICY, stream_key
+from pairup.compiled.randomness import POLICY, stream_key
 from pairup.simulation.replication import new_replication
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pairup.errors
 from pairup import Problem
-from pairup.policies.base import Policy, check_fit
+from pairup.policies.contract import Policy, check_fit
 from tests.support.policy_variants import two_sided_variants, variants
 
 SEED = 5

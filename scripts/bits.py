@@ -27,7 +27,7 @@ from pairup import (
     policy_names,
     simulate,
 )
-from pairup.policies.base import check_fit
+from pairup.policies.contract import check_fit
 from pairup.testing.variants import variants_of
 
 FILE = Path(__file__).resolve().parents[1] / "tests" / "bits.json"

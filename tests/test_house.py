@@ -4,6 +4,7 @@ English in docstrings, messages and documentation is natural and technical, as i
 of NumPy or PostgreSQL. The patterns below catch what has crept in before.
 """
 
+import ast
 import re
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from tests.support.paths import ROOT
 
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
-MAX_LINES = 400  # of a file, unless its docstring gives the reason
+MAX_LINES = 500  # of a file, unless its docstring gives the reason
 
 TEXTS = [
     *SOURCES,
@@ -62,6 +63,27 @@ def test_a_long_file_gives_its_reason():
         if lines > MAX_LINES and "one file because" not in _docstring(file)
     }
     assert unexplained == {}
+
+
+def test_methods_of_policies_are_annotated():
+    """Mypy asks for it everywhere else: compiled steps, which have none, stand beside policies."""
+    bare = [
+        f"{file.relative_to(ROOT)}: {each.name}.{method.name}"
+        for file in SOURCES
+        if "policies" in file.parts
+        for each in ast.walk(ast.parse(file.read_text()))
+        if isinstance(each, ast.ClassDef)
+        for method in each.body
+        if isinstance(method, ast.FunctionDef) and not _is_annotated(method)
+    ]
+    assert bare == []
+
+
+def _is_annotated(method):
+    given = method.args
+    arguments = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+    named = [each for each in arguments if each and each.arg not in ("self", "cls")]
+    return method.returns is not None and all(each.annotation for each in named)
 
 
 def _docstring(file):

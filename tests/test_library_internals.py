@@ -13,7 +13,7 @@ from tests.support.paths import ROOT, SOURCES
 from tests.support.requirements import PROJECT, requirements
 
 HOMES = {  # of internals; the longest name that fits counts
-    "numba": "kernels/runtime/numba_internals.py",
+    "numba": "compiled/numba_internals.py",
     "numba.cuda": "simulation/batches/cuda_target.py",
     "llvmlite": "simulation/batches/cuda_target.py",
     "uvicorn": "service/connections.py",
@@ -129,7 +129,7 @@ def test_internals_are_found_however_they_are_imported(text):
         "from numba import njit, types\ntypes.Integer",
         "from numba.extending import overload",
         "import uvicorn\nuvicorn.Server(uvicorn.Config(app)).run()",
-        "from pairup.kernels.runtime.numba_internals import OPTIONS",
+        "from pairup.compiled.numba_internals import OPTIONS",
     ],
 )
 def test_what_is_documented_may_be_used_anywhere(text):

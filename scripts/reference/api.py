@@ -1,7 +1,8 @@
 """The pages of the Python API: which modules each one shows.
 
 mkdocstrings fills them in from the docstrings when the site is built. Modules are named one by one,
-so that a class which a package exports again is shown once, where it is defined.
+so that a class which a package exports again is shown once, where it is defined. Of a policy only
+the class is shown, without the state and the compiled steps that stand beside it.
 """
 
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pairup
+from pairup import policies
 from scripts.reference.markdown import NOTICE
 
 SOURCES = Path(pairup.__file__).parent
@@ -20,6 +22,14 @@ class ApiPage(NamedTuple):
     title: str
     introduction: str
     modules: tuple[str, ...]
+    classes: tuple[str, ...] = ()
+
+
+_POLICIES = tuple(
+    f"{each.__module__}.{each.__name__}"
+    for each in (getattr(policies, name) for name in policies.__all__)
+    if isinstance(each, type) and each is not policies.Policy
+)
 
 
 PAGES = {
@@ -43,7 +53,13 @@ PAGES = {
         "Policies",
         "One frozen dataclass per policy. What each does and when to use it:\n"
         "[policies](../../explanation/policies.md).",
-        ("policies",),
+        (
+            "policies/contract",
+            "policies/registry",
+            "policies/couple_policies",
+            "policies/couple_counts",
+        ),
+        _POLICIES,
     ),
     "extending": ApiPage(
         "Extending",
@@ -106,7 +122,8 @@ def page(name: str) -> str:
     """Return the text of a page."""
     about = PAGES[name]
     modules = [found for each in about.modules for found in _modules(each)]
-    parts = [f"# {about.title}", NOTICE, about.introduction, *(f"::: {each}" for each in modules)]
+    shown = (f"::: {each}" for each in (*modules, *about.classes))
+    parts = [f"# {about.title}", NOTICE, about.introduction, *shown]
     return "\n\n".join(parts) + "\n"
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairup.checks import checked_symmetric, even_out
+from pairup.compiled.matchings import max_matching, sparse_matching
+from pairup.compiled.matchings.couple_graph import new_couple_graph
 from pairup.errors import MatchingError
-from pairup.kernels.exact_matching import max_matching, sparse_matching
-from pairup.kernels.exact_matching.couple_graph import new_couple_graph
 from pairup.matching import Matching
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """All that a policy of your own needs, in one place.
 
 The names listed here keep their meaning within a major version of pairup, as semantic versioning
-has it; modules beneath `pairup.kernels` and `pairup.policies` may change in any version.
+has it; modules beneath `pairup.compiled` and `pairup.policies` may change in any version.
 `docs/how-to/add-a-policy.md` shows a policy in 40 lines, `pairup.testing.check_policy` tests one.
 
 The contract
@@ -33,39 +33,41 @@ Exact matchings
     `reset`.
 """
 
-from pairup.errors import PolicyError
-from pairup.kernels import greedy_leader
-from pairup.kernels.allocation import new_arrays
-from pairup.kernels.couple_statistics import (
-    PHANTOM_MEAN,
-    CoupleStatistics,
-    new_couple_statistics,
-    record,
-)
-from pairup.kernels.couples import (
+from pairup.compiled.couples import greedy_leader
+from pairup.compiled.couples.greedy_leader import Leader, new_leader
+from pairup.compiled.couples.kl_index import exploration_level, kl_index
+from pairup.compiled.couples.rows import (
     couple_in_order,
+    draw_matching,
     fill_members,
     mark_available,
     set_members,
     write_couple,
     write_mates,
 )
-from pairup.kernels.exact_matching import max_matching
-from pairup.kernels.exact_matching.max_matching import MatchingWorkspace, new_matching_workspace
-from pairup.kernels.greedy_leader import Leader, new_leader
-from pairup.kernels.kl_index import exploration_level, kl_index
-from pairup.kernels.runtime.compilation import kernel, outlined, slot
-from pairup.kernels.runtime.dispatch import FULL, OK, STALE, learn_nothing, provide
-from pairup.kernels.runtime.distributions import beta, fill_beta, fill_normal, normal, uniform
-from pairup.kernels.runtime.logarithm import log
-from pairup.kernels.runtime.randomness import MANTISSA, below, mantissa, shuffle, word
-from pairup.kernels.state_layout import AVAILABLE, MEMBERS, ROUND, new_counters
-from pairup.kernels.uniform import draw_matching
-from pairup.policies.base import Policy, Slots, StartContext, check_integer_option
+from pairup.compiled.couples.statistics import (
+    PHANTOM_MEAN,
+    CoupleStatistics,
+    new_couple_statistics,
+    record,
+)
+from pairup.compiled.distributions import beta, fill_beta, fill_normal, normal, uniform
+from pairup.compiled.kernels import kernel, outlined, slot
+from pairup.compiled.logarithm import log
+from pairup.compiled.matchings import max_matching
+from pairup.compiled.matchings.max_matching import MatchingWorkspace, new_matching_workspace
+from pairup.compiled.randomness import MANTISSA, below, mantissa, shuffle, word
+from pairup.compiled.state_layout import AVAILABLE, MEMBERS, ROUND, new_arrays, new_counters
+from pairup.compiled.steps import FULL, OK, STALE, learn_nothing, provide
+from pairup.errors import PolicyError
+from pairup.policies.contract import Policy, Slots, StartContext, check_integer_option
 from pairup.policies.couple_counts import CoupleCounts, pick_counts
-from pairup.policies.couples import CouplePolicy, couples_in_order
-from pairup.policies.exact_matching import ExactMatchingPolicy
-from pairup.policies.greedy_leader import GreedyLeaderPolicy
+from pairup.policies.couple_policies import (
+    CouplePolicy,
+    ExactMatchingPolicy,
+    GreedyLeaderPolicy,
+    couples_in_order,
+)
 from pairup.policies.registry import register
 from pairup.saved_arrays import Arrays, numbers, require
 

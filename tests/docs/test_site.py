@@ -21,7 +21,7 @@ LAYERS_WITHOUT_A_PAGE = {
     "html_table",
     "checks",
     "cli",
-    "kernels",
+    "compiled",
     "service",
     "saved_arrays",
     "side_process",

@@ -22,7 +22,7 @@ from pairup.experiments.families import PosedProblem
 from pairup.experiments.figure_spec import FigureSpec
 from pairup.experiments.race import build_race
 from pairup.experiments.work_units import split_into_units
-from pairup.policies.base import check_fit
+from pairup.policies.contract import check_fit
 from pairup.problem.families import click_model_settings
 from tests.support.paths import DOCS
 from tests.support.policy_variants import two_sided_variants, variants

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pairup import CombThompson, PolicyError, Problem, RankOneThompson, simulate
-from pairup.policies.base import Policy
+from pairup.policies.contract import Policy
 from pairup.simulation.playthrough import Playthrough
 from pairup.simulation.replication import new_replication, replicated_graph
 from pairup.testing.playing import outcomes

@@ -12,8 +12,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 from pairup import ExploreThenCommit, Problem, Uniform, side_process, simulate
-from pairup.kernels.runtime.kernel_cache import cache_folder
-from pairup.kernels.simulation_loop import play_rounds
+from pairup.compiled.kernel_cache import cache_folder
+from pairup.compiled.simulation_loop import play_rounds
 from pairup.simulation.compile_ahead import compile_ahead
 
 side_process.MIN_CORES = 1

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from pairup import PolicyError, Problem, Uniform, simulate
+from pairup.compiled.proposal_check import broken_row, explain_broken_rule
 from pairup.extending import FULL, OK, STALE, Policy, learn_nothing, provide
-from pairup.kernels.runtime.proposal_check import broken_row, explain_broken_rule
 
 
 class State(NamedTuple):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from pairup import Problem
-from pairup.kernels.simulation_loop import accept
+from pairup.compiled.simulation_loop import accept
 from pairup.simulation.replication import new_replication
 
 PROBLEM = Problem(np.linspace(0, 1, 11))

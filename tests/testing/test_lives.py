@@ -14,10 +14,10 @@ from pairup import (
     Uniform,
     Unimodal,
 )
-from pairup.kernels.state_layout import ROUND
+from pairup.compiled.state_layout import ROUND
 from pairup.learning.running_policy import RunningPolicy
-from pairup.policies import rank_one_thompson
-from pairup.policies.couples import CouplePolicy
+from pairup.policies.couple_policies import CouplePolicy
+from pairup.policies.rank_one import rank_one_thompson
 from pairup.testing import BrokenContractError
 from pairup.testing.life_calls import Call
 from pairup.testing.lives import goes_on_in_any_life

@@ -8,8 +8,8 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from pairup.kernels.exact_matching.max_matching import solve
-from pairup.kernels.runtime.numba_internals import is_on_disk
+from pairup.compiled.matchings.max_matching import solve
+from pairup.compiled.numba_internals import is_on_disk
 from pairup.side_process import SideProcessError, are_worth_it, call_aside
 
 if TYPE_CHECKING:

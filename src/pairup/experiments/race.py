@@ -15,7 +15,7 @@ from pairup.experiments.experiment_file import load_experiment
 from pairup.experiments.families import PosedProblem, sweep_problems
 from pairup.experiments.figure_spec import FigureSpec
 from pairup.experiments.toml_table import Table, parse_toml
-from pairup.policies.base import check_fit
+from pairup.policies.contract import check_fit
 from pairup.policies.registry import import_policy, make_policy, policy_names
 
 _MAX_PLAYERS_WITH_LIMIT = 24  # beyond, the limit takes longer to compute than a race should

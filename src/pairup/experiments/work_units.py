@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairup.compiled.kernel_cache import is_ours
+from pairup.compiled.source_digest import computation_digest
 from pairup.errors import ExperimentError, SimulationError
 from pairup.experiments.experiment import Experiment, canonical_json
 from pairup.experiments.results import SCHEMA_VERSION
-from pairup.kernels.runtime.kernel_cache import is_ours
-from pairup.kernels.runtime.source_digest import computation_digest
 from pairup.policies import Policy
 from pairup.problem import Problem
 from pairup.simulation.playthrough import Measurements, play_replications
@@ -37,8 +37,8 @@ _MAX_UNITS = 1_000_000  # of an experiment: its manifest lists them all
 _HORIZON_SHARE = 10  # a run of a tenth of the rounds shows whether the horizon matters
 _HORIZON_REPLICATIONS = 2
 _SOURCES = (  # of all that determines the numbers
-    "kernels/**/*.py",
-    "policies/*.py",
+    "compiled/**/*.py",
+    "policies/**/*.py",
     "bounds/*.py",
     "problem/*.py",
     "best_matching.py",

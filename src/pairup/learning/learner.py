@@ -26,7 +26,7 @@ from pairup.learning.pending_outcomes import PendingOutcomes
 from pairup.learning.roster import Couples, Roster, SlotCouple
 from pairup.learning.running_policy import RunningPolicy
 from pairup.matching import Couple, Matching
-from pairup.policies.base import Policy, Slots
+from pairup.policies.contract import Policy, Slots
 from pairup.policies.couple_counts import CoupleCounts
 from pairup.problem.meeting_graph import MeetingGraph
 

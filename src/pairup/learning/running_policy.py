@@ -10,21 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.checks import checked_seed
-from pairup.errors import PolicyError
-from pairup.kernels.graph_matcher import NOBODY, new_graph_matcher
-from pairup.kernels.runtime.dispatch import (
+from pairup.compiled.kernel_cache import is_ours
+from pairup.compiled.matchings.graph_matcher import NOBODY, new_graph_matcher
+from pairup.compiled.proposal_check import explain_broken_rule
+from pairup.compiled.randomness import POLICY, stream_key
+from pairup.compiled.steps import (
     observe_answers_step,
     observe_step,
     propose_step,
     set_available_step,
 )
-from pairup.kernels.runtime.foreign_steps import for_state
-from pairup.kernels.runtime.kernel_cache import is_ours
-from pairup.kernels.runtime.proposal_check import explain_broken_rule
-from pairup.kernels.runtime.randomness import POLICY, stream_key
+from pairup.compiled.third_party.steps import for_state
+from pairup.errors import PolicyError
 from pairup.learning.observed_couples import ObservedCouples
 from pairup.learning.roster import Couples
-from pairup.policies.base import Policy, Slots, StartContext
+from pairup.policies.contract import Policy, Slots, StartContext
 from pairup.policies.couple_counts import CoupleCounts, Integers, observe_counts
 from pairup.policies.interruptions import Interruptions
 from pairup.problem.meeting_graph import MeetingGraph

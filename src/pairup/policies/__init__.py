@@ -1,16 +1,18 @@
 """Policies, one per file, and the registry that finds them by name."""
 
-from pairup.policies.base import Policy
-from pairup.policies.comb_thompson import CombThompson
-from pairup.policies.comb_ucb import CombUCB
-from pairup.policies.epsilon_greedy import EpsilonGreedy
-from pairup.policies.escb import ESCB
-from pairup.policies.explore_then_commit import ExploreThenCommit
-from pairup.policies.grab import GRAB
-from pairup.policies.oracle import Oracle
+from pairup.policies.baselines.epsilon_greedy import EpsilonGreedy
+from pairup.policies.baselines.explore_then_commit import ExploreThenCommit
+from pairup.policies.baselines.oracle import Oracle
+from pairup.policies.baselines.uniform import Uniform
+from pairup.policies.comb.comb_thompson import CombThompson
+from pairup.policies.comb.comb_ucb import CombUCB
+from pairup.policies.contract import Policy
+from pairup.policies.escb.escb import ESCB
 from pairup.policies.osub import OSUB
-from pairup.policies.pmed import PMED
-from pairup.policies.rank_one_thompson import RankOneThompson
+from pairup.policies.pmed.pmed import PMED
+from pairup.policies.rank_one.rank_one_thompson import RankOneThompson
+from pairup.policies.rankings.grab import GRAB
+from pairup.policies.rankings.unirank import UniRank
 from pairup.policies.registry import (
     describe_policies,
     get_known_policy,
@@ -20,10 +22,8 @@ from pairup.policies.registry import (
     register,
 )
 from pairup.policies.sam import SAM
-from pairup.policies.uniform import Uniform
-from pairup.policies.unimodal import Unimodal
+from pairup.policies.unimodal.unimodal import Unimodal
 from pairup.policies.unimodal_thompson import UnimodalThompson
-from pairup.policies.unirank import UniRank
 
 __all__ = [
     "ESCB",

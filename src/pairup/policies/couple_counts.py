@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.kernels.runtime.dispatch import observe_step
-from pairup.kernels.runtime.foreign_steps import for_state
+from pairup.compiled.steps import observe_step
+from pairup.compiled.third_party.steps import for_state
 from pairup.saved_arrays import Arrays, numbers, require
 
 Integers = NDArray[np.int64]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from pairup.compiled.steps import FULL, STALE
 from pairup.errors import PolicyError
-from pairup.kernels.runtime.dispatch import FULL, STALE
-from pairup.policies.base import Policy
+from pairup.policies.contract import Policy
 
 _MAX_TIMES = 16  # in a row; a table that doubles is then 65,536 times as large
 

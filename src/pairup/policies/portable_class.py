@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pairup.kernels.runtime.kernel_cache import is_ours
-from pairup.kernels.runtime.numba_internals import cloudpickle as numba_pickle
+from pairup.compiled.kernel_cache import is_ours
+from pairup.compiled.numba_internals import cloudpickle as numba_pickle
 
 _REGISTERED = threading.Lock()  # what is pickled by value is registered in a global table
 

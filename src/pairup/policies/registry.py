@@ -7,9 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pairup.compiled.kernel_cache import is_ours
 from pairup.errors import PolicyError, did_you_mean
-from pairup.kernels.runtime.kernel_cache import is_ours
-from pairup.policies.base import Policy
+from pairup.policies.contract import Policy
 from pairup.policies.plugins import (
     find_imported,
     import_reference,

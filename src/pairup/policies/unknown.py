@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn
 
 from pairup.errors import PolicyError
-from pairup.policies.base import Policy, StartContext
+from pairup.policies.contract import Policy, StartContext
 from pairup.policies.registry import get_known_policy
 
 

@@ -9,13 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairup.checks import checked_list, checked_symmetric, is_integer
+from pairup.compiled.matchings.couple_graph import CoupleGraph, new_couple_graph
+from pairup.compiled.matchings.sparse_matching import NOBODY, new_sparse_workspace, solve_graph
 from pairup.errors import MatchingError, PairupError
-from pairup.kernels.exact_matching.couple_graph import CoupleGraph, new_couple_graph
-from pairup.kernels.exact_matching.sparse_matching import (
-    NOBODY,
-    new_sparse_workspace,
-    solve_graph,
-)
 from pairup.matching import Couple, Matching, as_couple
 
 Allowed: TypeAlias = ArrayLike | Iterable[Iterable[Hashable]] | None

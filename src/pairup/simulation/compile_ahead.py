@@ -16,10 +16,10 @@ from pathlib import Path
 import numba
 import numpy as np
 
+from pairup.compiled.kernel_cache import cache_folder, is_ours
+from pairup.compiled.kernels import say_compiling
 from pairup.errors import PolicyError
-from pairup.kernels.runtime.compilation import say_compiling
-from pairup.kernels.runtime.kernel_cache import cache_folder, is_ours
-from pairup.policies.base import Policy, check_fit
+from pairup.policies.contract import Policy, check_fit
 from pairup.problem import Problem
 from pairup.side_process import SideProcessError, are_worth_it, call_aside
 from pairup.simulation.playthrough import play_replications, start_state

@@ -22,8 +22,8 @@ except ModuleNotFoundError as error:
     ) from error
 
 from pairup.checks import checked_integer, checked_seed
+from pairup.compiled.simulation_loop import Replication, play_couples
 from pairup.errors import MatchingError, SimulationError
-from pairup.kernels.simulation_loop import Replication, play_couples
 from pairup.matching import Matching
 from pairup.problem import Problem
 from pairup.simulation.actions import Actions, OneSidedActions, TwoSidedActions

@@ -8,20 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairup.compiled.kernel_cache import is_ours
+from pairup.compiled.matchings.graph_matcher import new_graph_matcher
+from pairup.compiled.proposal_check import REFUSED, GuardedState, explain_refusal, new_guard
+from pairup.compiled.randomness import POLICY, stream_key
+from pairup.compiled.simulation_loop import Replication, new_totals, play_rounds
+from pairup.compiled.steps import set_available_step
+from pairup.compiled.third_party.steps import for_state
 from pairup.errors import PolicyError, SimulationError
-from pairup.kernels.graph_matcher import new_graph_matcher
-from pairup.kernels.runtime.dispatch import set_available_step
-from pairup.kernels.runtime.foreign_steps import for_state
-from pairup.kernels.runtime.kernel_cache import is_ours
-from pairup.kernels.runtime.proposal_check import (
-    REFUSED,
-    GuardedState,
-    explain_refusal,
-    new_guard,
-)
-from pairup.kernels.runtime.randomness import POLICY, stream_key
-from pairup.kernels.simulation_loop import Replication, new_totals, play_rounds
-from pairup.policies.base import Policy, StartContext, check_fit
+from pairup.policies.contract import Policy, StartContext, check_fit
 from pairup.policies.interruptions import Interruptions
 from pairup.problem import Problem
 from pairup.problem.meeting_graph import MeetingGraph

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.kernels.runtime.compilation import kernel
-from pairup.kernels.runtime.randomness import ACCEPTANCES, LABELS, shuffle, stream_key, word
-from pairup.kernels.simulation_loop import Replication
+from pairup.compiled.kernels import kernel
+from pairup.compiled.randomness import ACCEPTANCES, LABELS, shuffle, stream_key, word
+from pairup.compiled.simulation_loop import Replication
 from pairup.problem import Problem
 from pairup.problem.meeting_graph import MeetingGraph
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pairup.errors import SimulationError
 from pairup.html_table import html_table
 from pairup.intervals import LEVEL, student_interval
-from pairup.policies.base import Policy
+from pairup.policies.contract import Policy
 from pairup.problem import Problem
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 import time
 
-from pairup.policies.base import Policy
+from pairup.policies.contract import Policy
 from pairup.problem import Problem
 from pairup.simulation.playthrough import Playthrough
 

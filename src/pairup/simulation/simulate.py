@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pairup.checks import check_choice, check_instance, checked_integer, checked_seed
 from pairup.errors import SimulationError
-from pairup.policies.base import Policy
+from pairup.policies.contract import Policy
 from pairup.problem import Problem
 from pairup.simulation.playthrough import Measurements, Playthrough, play_replications
 from pairup.simulation.progress_bar import progress_bar

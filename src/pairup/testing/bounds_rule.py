@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pairup.kernels.runtime.foreign_steps import checked_bounds
+from pairup.compiled.third_party.steps import checked_bounds
 from pairup.testing.expectation import expect
 from pairup.testing.variants import Variant
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from pairup.compiled.kernel_cache import is_ours
 from pairup.errors import PairupError, PolicyError
-from pairup.kernels.runtime.kernel_cache import is_ours
-from pairup.policies.base import Policy
+from pairup.policies.contract import Policy
 from pairup.testing import (
     lives,
     player_rules,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from pairup.errors import PolicyError
 from pairup.learning.learner import Learner
 from pairup.matching import Couple, Matching
-from pairup.policies.base import Policy
+from pairup.policies.contract import Policy
 
 SAVE = "to_bytes"
 

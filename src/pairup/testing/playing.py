@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from pairup.kernels.runtime.dispatch import set_available_step
-from pairup.kernels.runtime.foreign_steps import for_state
-from pairup.kernels.runtime.randomness import POLICY, stream_key
-from pairup.kernels.simulation_loop import Replication, accept, new_totals, play_rounds
+from pairup.compiled.randomness import POLICY, stream_key
+from pairup.compiled.simulation_loop import Replication, accept, new_totals, play_rounds
+from pairup.compiled.steps import set_available_step
+from pairup.compiled.third_party.steps import for_state
 from pairup.learning.learner import Learner
 from pairup.matching import Matching
-from pairup.policies.base import Policy, StartContext
+from pairup.policies.contract import Policy, StartContext
 from pairup.policies.interruptions import Interruptions
 from pairup.testing.expectation import expect_equal
 

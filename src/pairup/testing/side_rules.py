@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from pairup.compiled.randomness import POLICY, stream_key
+from pairup.compiled.simulation_loop import new_totals, play_rounds
+from pairup.compiled.steps import FULL, set_available_step
+from pairup.compiled.third_party.steps import checked_bounds, for_state
 from pairup.errors import PolicyError
-from pairup.kernels.runtime.dispatch import FULL, set_available_step
-from pairup.kernels.runtime.foreign_steps import checked_bounds, for_state
-from pairup.kernels.runtime.randomness import POLICY, stream_key
-from pairup.kernels.simulation_loop import new_totals, play_rounds
-from pairup.policies.base import Policy, StartContext
+from pairup.policies.contract import Policy, StartContext
 from pairup.problem import Problem
 from pairup.simulation.replication import new_replication, replicated_columns
 from pairup.simulation.simulate import simulate

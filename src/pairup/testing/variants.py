@@ -14,7 +14,7 @@ import numpy as np
 
 from pairup.errors import PolicyError
 from pairup.learning.learner import Learner
-from pairup.policies.base import Policy
+from pairup.policies.contract import Policy
 
 # What policies may need to be told, from the rates of the players in their order.
 _KNOWLEDGE: dict[str, Callable[[Iterable[float]], Any]] = {

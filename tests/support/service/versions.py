@@ -1,16 +1,16 @@
 """A second version of the package: a copy of its sources in which some lines are changed."""
 
 import shutil
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-from pairup.kernels.runtime.kernel_cache import cache_folder
-from pairup.kernels.runtime.numba_internals import cache_subpath
+from pairup.compiled.kernel_cache import cache_folder
+from pairup.compiled.numba_internals import cache_subpath
 from tests.support.paths import SOURCES
 
-# Another policy, which proposes other matchings, and another form of snapshots. Neither is a
-# kernel, so that nothing has to be compiled.
-OTHER_POLICY = ("pairup/policies/rank_one_thompson.py", "_GOLDEN = 0.618", "_GOLDEN = 0.3")
-OTHER_ORDER = ("pairup/policies/greedy_leader.py", "state.keys[0])", "state.keys[1])")
+# Another policy, which proposes other matchings, and another form of snapshots. None of these files
+# has a kernel, so that nothing has to be compiled.
+OTHER_POLICY = ("pairup/policies/rank_one/rank_one_thompson.py", "_GOLDEN = 0.618", "_GOLDEN = 0.3")
+OTHER_ORDER = ("pairup/policies/couple_policies.py", "state.keys[0])", "state.keys[1])")
 OTHER_SNAPSHOTS = ("pairup/service/domain/snapshot.py", '_FORMAT = b"', '_FORMAT = b"other ')
 
 
@@ -27,17 +27,20 @@ def other_version(folder, *changes):
     yield sources
     for link in links:
         link.unlink(missing_ok=True)
+    with suppress(OSError):  # another test may have such a version too
+        cache_folder(sources / "pairup").rmdir()
 
 
 def _share_machine_code(sources):
     """Let the copy find the machine code of kernels that are the same; Numba keeps it by folder."""
     links = []
-    for folder in {file.parent for file in (SOURCES / "pairup" / "kernels").rglob("*.py")}:
+    for folder in {file.parent for file in (SOURCES / "pairup").rglob("*.py")}:
         ours = cache_folder() / cache_subpath(str(folder / "any.py"))
-        theirs = cache_folder() / cache_subpath(
+        theirs = cache_folder(sources / "pairup") / cache_subpath(
             str(sources / folder.relative_to(SOURCES) / "any.py")
         )
         ours.mkdir(parents=True, exist_ok=True)
+        theirs.parent.mkdir(exist_ok=True)
         theirs.symlink_to(ours, target_is_directory=True)
         links.append(theirs)
     return links

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from pairup.kernels.runtime.dispatch import observe_step, propose_step, set_available_step
-from pairup.policies.base import StartContext
+from pairup.compiled.steps import observe_step, propose_step, set_available_step
+from pairup.policies.contract import StartContext
 from pairup.policies.interruptions import Interruptions
 
 

@@ -18,7 +18,7 @@ Beta
 
 import math
 
-from pairup.kernels.runtime.distributions import CENTRAL, TAIL  # numbers, no code
+from pairup.compiled.distributions import CENTRAL, TAIL
 from tests.support.twins.streams import word
 
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 from scipy.optimize import minimize
 
-from pairup.policies.exploration_plan import make_plan
-from pairup.policies.fitted_rates import fit_rates
+from pairup.policies.pmed.exploration_plan import make_plan
+from pairup.policies.pmed.fitted_rates import fit_rates
 
 _PERIOD = 25
 

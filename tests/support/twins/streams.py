@@ -2,7 +2,7 @@
 
 `word(key, index)` is output number `index` of SplitMix64 seeded with `key`. A stream's key is
 `word(word(word(0, seed), replication), purpose)`, purpose 0 for acceptances, 1 for labels and 2 for
-the policy's own draws. Twins share no code with `pairup.kernels`.
+the policy's own draws. Twins share no code with compiled steps.
 """
 
 from functools import lru_cache

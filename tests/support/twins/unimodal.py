@@ -1,7 +1,7 @@
 """Slow, obvious twins of the paper's policies, in plain Python.
 
 Written from the paper's Section "Algorithm" and from the rules below, and sharing no code with
-`pairup.kernels`: every proposal recomputes everything from the outcomes seen so far. The paper
+compiled steps: every proposal recomputes everything from the outcomes seen so far. The paper
 leaves these points open:
 
 Odd numbers

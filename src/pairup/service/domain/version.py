@@ -10,11 +10,11 @@ from importlib.metadata import version as installed_version
 from pathlib import Path
 
 import pairup
-from pairup.kernels.runtime.source_digest import computation_digest
+from pairup.compiled.source_digest import computation_digest
 from pairup.policies import Policy
 from pairup.service.domain.events import Version
 
-_SOURCES = ("kernels/**/*.py", "policies/*.py", "learning/*.py", "saved_arrays.py")
+_SOURCES = ("compiled/**/*.py", "policies/**/*.py", "learning/*.py", "saved_arrays.py")
 
 
 def current_version(policy: Policy) -> Version:

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairup.compiled.kernel_cache import is_ours
+from pairup.compiled.randomness import POLICY
+from pairup.compiled.simulation_loop import new_totals
 from pairup.errors import SimulationError
-from pairup.kernels.runtime.kernel_cache import is_ours
-from pairup.kernels.runtime.randomness import POLICY
-from pairup.kernels.simulation_loop import new_totals
-from pairup.policies.base import Policy, StartContext, check_fit
+from pairup.policies.contract import Policy, StartContext, check_fit
 from pairup.policies.interruptions import Interruptions
 from pairup.problem import Problem
 from pairup.simulation.batches.layout import Layout, leaves, make_layout, stacked, with_leaves

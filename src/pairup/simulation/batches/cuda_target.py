@@ -25,8 +25,8 @@ from numba.cuda.cudadrv import nvvm
 from numba.cuda.extending import intrinsic
 from numba.cuda.np.arrayobj import populate_array
 
-from pairup.kernels.runtime.foreign_steps import steps_of
-from pairup.kernels.simulation_loop import play_rounds
+from pairup.compiled.simulation_loop import play_rounds
+from pairup.compiled.third_party.steps import steps_of
 from pairup.simulation.batches.array_intrinsics import make_intrinsics
 from pairup.simulation.batches.layout import (
     BLOCKS_PER_MULTIPROCESSOR,

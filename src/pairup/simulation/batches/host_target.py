@@ -16,9 +16,9 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from pairup.kernels.runtime.dispatch import set_available, set_available_step
-from pairup.kernels.runtime.numba_internals import OPTIONS, cgutils, populate_array
-from pairup.kernels.simulation_loop import play_rounds
+from pairup.compiled.numba_internals import OPTIONS, cgutils, populate_array
+from pairup.compiled.simulation_loop import play_rounds
+from pairup.compiled.steps import set_available, set_available_step
 from pairup.simulation.batches.array_intrinsics import make_intrinsics
 from pairup.simulation.batches.layout import Layout
 from pairup.simulation.batches.loop_source import COPIES, define_loop

@@ -10,9 +10,9 @@ from collections import defaultdict
 from importlib.metadata import version
 from pathlib import Path
 
+from pairup.compiled.kernel_cache import cache_folder
+from pairup.compiled.source_digest import bytes_digest
 from pairup.errors import SimulationError
-from pairup.kernels.runtime.kernel_cache import cache_folder
-from pairup.kernels.runtime.source_digest import bytes_digest
 from pairup.side_process import SideProcessError, call_aside
 from pairup.simulation.batches.layout import Layout
 from pairup.simulation.batches.loop_source import loop_source

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pairup.errors import SimulationError
-from pairup.policies.base import Policy
+from pairup.policies.contract import Policy
 from pairup.problem import Problem
 from pairup.simulation.batches.batch import Batch
 from pairup.simulation.batches.memory import DeviceMemory, Memory

@@ -1,0 +1,1 @@
+"""Couples: their statistics, the leader and its neighbours, indices, round robins."""

@@ -1,0 +1,1 @@
+"""Matchings of greatest weight: dense, on graphs, and on two sides."""

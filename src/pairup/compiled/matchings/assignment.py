@@ -1,0 +1,140 @@
+"""The assignment of greatest weight between two sides, each player of the smaller side assigned.
+
+The Hungarian method by shortest augmenting paths (Kuhn, 1955; Jonker and Volgenant, 1987). A
+*seeker* is a player of the smaller side, an *offer* one of the larger. Each of them has a price,
+and the *surplus* of a seeker with an offer is the sum of their prices less the weight. When all
+seekers are assigned,
+
+- no surplus is negative,
+- that of each seeker with its offer is 0, and
+- the price of an offer is at least 0, and 0 if nobody has it,
+
+so that the prices sum up to the weight of the assignment, and no other one can weigh more: the
+prices are a proof. Each seeker in turn takes the offer to which a cheapest path leads, of offers
+that others have and give up for their next best. That takes O(few^2 many) steps at most, and
+few * many where the best offers differ.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pairup.compiled.kernels import kernel, outlined
+from pairup.compiled.matchings.blossom_search import NOBODY as NOBODY
+
+
+class Assignment(NamedTuple):
+    """The last assignment with its prices, and a workspace for the next one.
+
+    Rows and columns are the two sides. Beyond those that were last assigned, entries mean nothing.
+    """
+
+    column_of: np.ndarray  # the column of each row, or NOBODY
+    row_of: np.ndarray  # the row of each column, or NOBODY
+    weight: np.ndarray  # by seeker and offer
+    seeker_price: np.ndarray
+    offer_price: np.ndarray
+    offer: np.ndarray  # of each seeker
+    seeker: np.ndarray  # who has each offer, or NOBODY
+    distance: np.ndarray  # to each offer, along the cheapest path found
+    taken_from: np.ndarray  # the seeker before the offer on that path
+    left: np.ndarray  # offers whose distance is not final
+
+
+def new_assignment(rows, columns):
+    """Room for assignments of at most so many rows and columns, in whatever numbers."""
+    few, many = min(rows, columns), max(rows, columns)
+    return Assignment(
+        column_of=np.full(rows, NOBODY, np.int64),
+        row_of=np.full(columns, NOBODY, np.int64),
+        weight=np.zeros((few, many)),
+        seeker_price=np.zeros(few),
+        offer_price=np.zeros(many),
+        offer=np.zeros(few, np.int64),
+        seeker=np.zeros(many, np.int64),
+        distance=np.zeros(many),
+        taken_from=np.zeros(many, np.int64),
+        left=np.zeros(many, np.int64),
+    )
+
+
+@outlined
+def assign(work, weights):
+    """Assign rows and columns by `weights`, finite, in `work.column_of` and `work.row_of`."""
+    rows, columns = weights.shape
+    few, many = min(rows, columns), max(rows, columns)
+    for row in range(rows):
+        for column in range(columns):
+            if rows <= columns:
+                work.weight[row, column] = weights[row, column]
+            else:
+                work.weight[column, row] = weights[row, column]
+    assign_seekers(work, few, many)
+    for row in range(rows):
+        work.column_of[row] = work.offer[row] if rows <= columns else work.seeker[row]
+    for column in range(columns):
+        work.row_of[column] = work.seeker[column] if rows <= columns else work.offer[column]
+
+
+@kernel
+def assign_seekers(work, few, many):
+    """Assign an offer to each seeker, by `work.weight`, in `work.offer` and `work.seeker`."""
+    for j in range(many):
+        work.offer_price[j] = 0.0
+        work.seeker[j] = NOBODY
+    for i in range(few):
+        _assign_one(work, i, many)
+
+
+@kernel
+def _assign_one(work, first, many):
+    """Find the cheapest path from a seeker to an offer that nobody has, and take it."""
+    seeker, distance = work.seeker, work.distance
+    for j in range(many):
+        distance[j] = np.inf
+        work.left[j] = j
+    work.seeker_price[first] = 0.0
+    i, so_far, count = first, 0.0, many
+    while True:
+        place = _nearest(work, i, so_far, count)
+        j = work.left[place]
+        so_far = distance[j]
+        count -= 1
+        work.left[place], work.left[count] = work.left[count], j
+        if seeker[j] == NOBODY:
+            break
+        i = seeker[j]
+    _raise_prices(work, first, so_far, count, many)
+    while True:
+        i = work.taken_from[j]
+        seeker[j], work.offer[i], j = i, j, work.offer[i]
+        if i == first:
+            return
+
+
+@kernel
+def _nearest(work, i, so_far, count):
+    """Look at the offers left from seeker i on; returns the place of the nearest."""
+    weight, left, distance = work.weight[i], work.left, work.distance
+    base, nearest, place = so_far + work.seeker_price[i], np.inf, 0
+    for x in range(count):
+        j = left[x]
+        through = base + work.offer_price[j] - weight[j]
+        if through < distance[j]:
+            distance[j] = through
+            work.taken_from[j] = i
+        if distance[j] < nearest or (distance[j] == nearest and work.seeker[j] == NOBODY):
+            nearest, place = distance[j], x
+    return place
+
+
+@kernel
+def _raise_prices(work, first, length, count, many):
+    """Fit the prices to the path, so that each seeker that was reached may have its next offer."""
+    work.seeker_price[first] -= length
+    for x in range(count, many):  # the offers that were reached
+        j = work.left[x]
+        gap = length - work.distance[j]
+        work.offer_price[j] += gap
+        if work.seeker[j] != NOBODY:
+            work.seeker_price[work.seeker[j]] -= gap

@@ -1,0 +1,297 @@
+"""The matching of greatest weight among the couples of a graph, which may be few of all couples.
+
+As `max_matching`, with the searches of `sparse_search`: time and memory follow the couples that
+are allowed, and players may stay single. The duals of players are then at least 0, and 0 for those
+who stay single; that, too, is part of the proof. The next proof starts from the couples and duals
+of the last one, see `_fit_duals`.
+
+Among the matchings of greatest weight one with most couples is taken (up to rounding): when no
+search can gain weight any more, each single player is given one more, along couples that cost
+nothing, in which the clock stands still.
+
+Weights of -inf forbid a couple, and weights of +inf come first, as in `max_matching`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pairup.compiled.kernels import kernel, outlined
+from pairup.compiled.matchings.blossom_search import NOBODY as NOBODY
+from pairup.compiled.matchings.event_heap import EventHeap, new_event_heap
+from pairup.compiled.matchings.max_matching import LARGER, NO_MATCHING, ROUNDING, SOLVED
+from pairup.compiled.matchings.sparse_search import (
+    MATCHED,
+    OUT_OF_MEMORY,
+    OVERFLOWS,
+    PERFECT,
+    SPARE,
+    search,
+)
+from pairup.compiled.state_layout import new_arrays
+
+FULL_HEAP = 2  # a status of `solve_graph` that the sizes of `new_sparse_workspace` exclude
+
+
+class SparseWorkspace(NamedTuple):
+    """The last matching and its duals, and a workspace for the next one.
+
+    A *node* is a slot, or from the number of slots on a blossom.
+    """
+
+    # The edges now allowed, from both ends, those of a slot side by side.
+    start: np.ndarray
+    to: np.ndarray
+    weight: np.ndarray
+    # By slot.
+    dual: np.ndarray
+    mate: np.ndarray
+    side: np.ndarray  # of the search tree: free, even, odd
+    top: np.ndarray  # the outermost node around it
+    reach: np.ndarray  # the least distance to an even player, and that player
+    source: np.ndarray
+    next_member: np.ndarray  # in the list of players of a node
+    touched: np.ndarray  # whom the search has come across, and whether it has
+    seen: np.ndarray
+    # By node.
+    first_member: np.ndarray
+    last_member: np.ndarray
+    parent: np.ndarray
+    base: np.ndarray  # the player who is coupled outside it
+    thickness: np.ndarray
+    join: np.ndarray  # when it joined the tree
+    entry_from: np.ndarray  # the edge by which an odd node did
+    entry_to: np.ndarray
+    mark: np.ndarray
+    first_child: np.ndarray  # of a blossom, the one with the base; NOBODY: not a blossom now
+    next_child: np.ndarray  # in the cycle of the blossom around it, and the edge that leads there
+    previous_child: np.ndarray
+    link_from: np.ndarray
+    link_to: np.ndarray
+    spare: np.ndarray  # blossoms that are not in use
+    stack: np.ndarray
+    heap: EventHeap
+    now: np.ndarray
+    figures: np.ndarray
+
+
+def new_sparse_workspace(slots, couples):
+    """A workspace for matchings among `slots` slots and at most `couples` couples."""
+    nodes = slots + slots // 2 + 1
+    nobody = np.int64, NOBODY
+    by_node = ("first_member", "last_member", "parent", "base", "entry_from", "entry_to", "mark")
+    in_cycle = ("first_child", "next_child", "previous_child", "link_from", "link_to")
+    return SparseWorkspace(
+        start=np.zeros(slots + 1, np.int64),
+        to=np.zeros(2 * couples, np.int64),
+        weight=np.zeros(2 * couples),
+        **new_arrays(("mate", "source", "next_member", "touched"), slots, *nobody),
+        dual=np.zeros(slots),
+        side=np.zeros(slots, np.int64),
+        top=np.arange(slots),
+        reach=np.full(slots, np.inf),
+        seen=np.zeros(slots, np.bool_),
+        **new_arrays((*by_node, *in_cycle), nodes, *nobody),
+        **new_arrays(("thickness", "join"), nodes),
+        spare=np.zeros(nodes - slots, np.int64),
+        stack=np.zeros((nodes + 2, 2), np.int64),
+        heap=new_event_heap(2 * couples + 2 * slots + 2),
+        now=np.zeros(6, np.int64),
+        figures=np.zeros(2),
+    )
+
+
+@kernel
+def solve_graph(work, graph, weights, available, perfect):
+    """Match the slots for which `available` is true by `weights`, one for each couple of `graph`.
+
+    Writes the partner of each into `work.mate`, NOBODY for those who stay single; returns a status.
+    If `perfect`, all available slots are matched or the status is NO_MATCHING; otherwise couples of
+    negative weight are not matched.
+    """
+    work.now[OVERFLOWS], work.now[PERFECT] = 0, perfect
+    _spread_thickness(work)
+    _load_edges(work, graph, weights, available)
+    _break_blossoms(work, available)
+    if _out_of_scale(work):
+        _start_new(work)
+    _fit_duals(work)
+    _couple_greedily(work)
+    return _search_all(work, available)
+
+
+@kernel
+def _spread_thickness(work):
+    """Spread the duals of the last matching's blossoms over their players."""
+    slots = len(work.mate)
+    for b in range(slots, len(work.base)):
+        if work.first_child[b] != NOBODY:
+            u = work.first_member[b]
+            while True:
+                work.dual[u] += 0.5 * work.thickness[b]
+                if u == work.last_member[b]:
+                    break
+                u = work.next_member[u]
+
+
+@kernel
+def _load_edges(work, graph, weights, available):
+    """Load the edges among the available slots, those of infinite weight with a finite stand-in."""
+    least = -np.inf if work.now[PERFECT] != 0 else 0.0
+    low, high, count, infinite = np.inf, -np.inf, 0, False
+    for i in range(len(work.mate)):
+        work.start[i] = count
+        if not available[i]:
+            continue
+        for k in range(graph.start[i], graph.start[i + 1]):
+            weight = weights[graph.couple[k]]
+            if available[graph.to[k]] and weight >= least and weight > -np.inf:
+                work.to[count], work.weight[count] = graph.to[k], weight
+                count += 1
+                infinite |= weight == np.inf
+                if weight < np.inf:
+                    low, high = min(low, weight), max(high, weight)
+    work.start[len(work.mate)] = count
+    if infinite:
+        _outweigh(work, count, low, high)
+
+
+@outlined
+def _outweigh(work, count, low, high):
+    """Replace weights of +inf by a finite one that outweighs all others."""
+    if low > high:
+        low, high = 0.0, 0.0
+    if work.now[PERFECT] == 0:
+        low = 0.0
+    step = max(high - low, 2.0**-20 * max(abs(low), abs(high)))
+    stand_in = high + (len(work.mate) // 2 + 1) * (step if step > 0.0 else 1.0)
+    for k in range(count):
+        if work.weight[k] == np.inf:
+            work.weight[k] = stand_in
+
+
+@kernel
+def _break_blossoms(work, available):
+    """Let every slot be a node of its own again; those who are away are single."""
+    slots, nodes = len(work.mate), len(work.base)
+    for i in range(slots):
+        work.top[i] = work.base[i] = work.first_member[i] = work.last_member[i] = i
+        work.parent[i] = NOBODY
+        if not available[i]:
+            work.dual[i] = 0.0
+            if work.mate[i] != NOBODY:
+                work.mate[work.mate[i]], work.mate[i] = NOBODY, NOBODY
+    for b in range(slots, nodes):
+        work.first_child[b] = NOBODY
+        work.spare[b - slots] = nodes - 1 + slots - b
+    work.now[SPARE] = nodes - slots
+
+
+@kernel
+def _out_of_scale(work):
+    """Whether nobody is coupled yet, or these weights would drown in duals left from others."""
+    dual, weight, coupled = 0.0, 0.0, False
+    for i in range(len(work.mate)):
+        dual = max(dual, abs(work.dual[i]))
+        coupled |= work.mate[i] != NOBODY
+        for k in range(work.start[i], work.start[i + 1]):
+            weight = max(weight, abs(work.weight[k]))
+    return not coupled or dual > LARGER * weight
+
+
+@kernel
+def _start_new(work):
+    """Start over: half the greatest weight of a player is a dual that fits all other such duals."""
+    for i in range(len(work.mate)):
+        greatest = -np.inf if work.now[PERFECT] != 0 else 0.0
+        for k in range(work.start[i], work.start[i + 1]):
+            greatest = max(greatest, work.weight[k])
+        work.mate[i] = NOBODY
+        work.dual[i] = 0.5 * greatest if greatest > -np.inf else 0.0
+
+
+@kernel
+def _fit_duals(work):
+    """Make the duals fit the weights, and keep the couples that can still be tight.
+
+    As in `max_matching`: player by player a dual is set no lower than the duals of the others ask
+    for, and a couple stays when its two duals can meet both that and its weight.
+    """
+    for a in range(len(work.mate)):
+        b = work.mate[a]
+        if b == NOBODY:
+            asked, _, _ = _asked(work, a, NOBODY)
+            work.dual[a] = asked if asked > -np.inf else 0.0
+        elif a < b:
+            _fit_couple(work, a, b)
+
+
+@kernel
+def _asked(work, a, partner):
+    """The least dual of `a` that fits all neighbours but a partner, who asks most, and its weight.
+
+    The weight is that of the couple with the partner, -inf if that is not allowed.
+    """
+    asked, neighbour, weight = -np.inf if work.now[PERFECT] != 0 else 0.0, NOBODY, -np.inf
+    for k in range(work.start[a], work.start[a + 1]):
+        c = work.to[k]
+        if c == partner:
+            weight = work.weight[k]
+        elif work.weight[k] - work.dual[c] > asked:
+            asked, neighbour = work.weight[k] - work.dual[c], c
+    return asked, neighbour, weight
+
+
+@kernel
+def _fit_couple(work, a, b):
+    min_a, _, weight = _asked(work, a, b)
+    min_b, _, _ = _asked(work, b, a)
+    # Two equal sums may differ by their rounding; that is not a reason to separate.
+    if min_a + min_b <= weight + ROUNDING * (abs(min_a) + abs(min_b) + abs(weight)):
+        middle = 0.5 * (work.dual[a] + weight - work.dual[b])
+        work.dual[a] = max(min(middle, weight - min_b), min_a)
+        work.dual[b] = weight - work.dual[a]
+    else:
+        work.mate[a] = work.mate[b] = NOBODY
+        work.dual[a] = min_a if min_a > -np.inf else 0.0
+        work.dual[b] = min_b if min_b > -np.inf else 0.0
+
+
+@kernel
+def _couple_greedily(work):
+    """Lower each exposed player's dual until a couple is tight; take it if both are exposed."""
+    for a in range(len(work.mate)):
+        if work.mate[a] == NOBODY:
+            least, b, _ = _asked(work, a, NOBODY)
+            work.dual[a] = least if least > -np.inf else 0.0
+            if b != NOBODY and work.mate[b] == NOBODY:
+                work.mate[a], work.mate[b] = b, a
+
+
+@kernel
+def _search_all(work, available):
+    """Find a partner for each exposed player, or let one player stay single in its place."""
+    perfect = work.now[PERFECT] != 0
+    for root in range(len(work.mate)):
+        searches = available[root] and work.mate[root] == NOBODY
+        if searches and (perfect or work.dual[root] > 0.0):
+            status = search(work, root, np.inf)
+            if status != MATCHED:
+                return FULL_HEAP if status == OUT_OF_MEMORY else NO_MATCHING
+    if not perfect:
+        return _couple_for_nothing(work, available)
+    return SOLVED
+
+
+@kernel
+def _couple_for_nothing(work, available):
+    """Couple single players where that costs no weight: most couples of all best matchings."""
+    greatest = 0.0
+    for k in range(work.start[len(work.mate)]):
+        greatest = max(greatest, work.weight[k])
+    latest = ROUNDING * greatest + np.finfo(np.float64).tiny
+    for root in range(len(work.mate)):
+        if available[root] and work.mate[root] == NOBODY:
+            if search(work, root, latest) == OUT_OF_MEMORY:
+                return FULL_HEAP
+    return SOLVED

@@ -1,0 +1,101 @@
+"""The steps of a policy, chosen at compile time by its state.
+
+A policy is a state (a NamedTuple of arrays) and three steps on it, or four. Loops call the names of
+this module. For a state of pairup's own Numba replaces each name by the step registered for the
+type: unlike functions passed as arguments, such loops are found again in the cache on disk by the
+next process. For a state from elsewhere see `foreign_steps`.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from numba.extending import overload
+
+from pairup.compiled.kernel_cache import is_ours
+from pairup.compiled.kernels import kernel
+from pairup.compiled.numba_internals import INNER, OPTIONS, class_of
+
+# FULL: a table of the state must grow. STALE: a plan in the state must be made again. The host does
+# so, see `pairup.policies.interruptions`: nothing was changed, call again.
+OK, FULL, STALE = 0, 1, 2
+
+
+class Steps(NamedTuple):
+    """The steps of a policy as they were given: plain functions or kernels."""
+
+    set_available: Callable
+    propose: Callable
+    observe: Callable
+    observe_answers: Callable | None = None
+
+
+def set_available(state, players):
+    """Make `players` (slots, ascending) the ones who are matched from now on."""
+
+
+def propose(state, couples):
+    """Write the next matching into `couples` and return a status.
+
+    Couples are written as rows (i, j) with i < j, as many as fit: half of the players available.
+    """
+
+
+def observe(state, couples, played):
+    """Learn whether each of `couples` was played; any couples, in any order, at any time."""
+
+
+def observe_answers(state, couples, answers):
+    """Learn what the players of each couple answered, a row of two: 1 yes, 0 no, -1 not known.
+
+    In each row both said yes, or one said no. A step only for policies that learn from answers.
+    """
+
+
+def learn_nothing(state, couples, played):
+    """The step `observe` of policies that do not learn."""
+
+
+def provide(state_class, *, set_available, propose, observe, observe_answers=None):
+    """Give the states of type `state_class` their steps, plain functions or kernels.
+
+    The steps belong to the class itself: another class of the same name has steps of its own, and
+    steps that are given again replace the earlier ones.
+    """
+    state_class.__pairup_steps__ = steps = Steps(set_available, propose, observe, observe_answers)
+    if is_ours(state_class):
+        for name, step in steps._asdict().items():
+            if step is not None:
+                _register(name, state_class, step)
+
+
+def _register(name, state_class, step):
+    step = getattr(step, "py_func", step)
+
+    # Not strict: `choose` need not name the parameters as the step does.
+    @overload(globals()[name], jit_options=OPTIONS | INNER, strict=False)
+    def choose(state, *_):
+        return step if class_of(state) is state_class else None
+
+
+@kernel
+def set_available_step(state, players):
+    """`set_available`, callable from Python."""
+    set_available(state, players)
+
+
+@kernel
+def propose_step(state, couples):
+    """`propose`, callable from Python."""
+    return propose(state, couples)
+
+
+@kernel
+def observe_step(state, couples, played):
+    """`observe`, callable from Python."""
+    observe(state, couples, played)
+
+
+@kernel
+def observe_answers_step(state, couples, answers):
+    """`observe_answers`, callable from Python."""
+    observe_answers(state, couples, answers)

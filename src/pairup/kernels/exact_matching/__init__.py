@@ -1,1 +1,0 @@
-"""The matching of greatest weight in a general graph, exactly."""

@@ -1,0 +1,172 @@
+"""Epsilon-greedy, the simplest policy that never stops exploring."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from pairup.compiled.couples import greedy_leader
+from pairup.compiled.couples.greedy_leader import Leader, learn, new_leader
+from pairup.compiled.couples.neighbours import write
+from pairup.compiled.couples.rows import draw_matching
+from pairup.compiled.couples.statistics import CoupleStatistics, new_couple_statistics
+from pairup.compiled.kernels import kernel
+from pairup.compiled.matchings.graph_matcher import (
+    GraphMatcher,
+    draw_graph_matching,
+    match_by_weights,
+    observe_on_graph,
+    set_available_on_graph,
+    set_weights_by_couples,
+    write_matching,
+)
+from pairup.compiled.randomness import MANTISSA, mantissa, word
+from pairup.compiled.state_layout import AVAILABLE, DECAYS, ROUND, new_counters
+from pairup.compiled.steps import OK, provide
+from pairup.errors import PolicyError
+from pairup.policies.contract import StartContext
+from pairup.policies.couple_policies import GreedyLeaderPolicy
+from pairup.policies.registry import register
+
+_DEFAULTS = {"decaying": 30.0, "constant": 0.05}
+
+
+@register
+@dataclass(frozen=True)
+class EpsilonGreedy(GreedyLeaderPolicy):
+    """Propose a matching drawn at random with a small probability, otherwise the leader.
+
+    The leader is the greedy matching by empirical means, as for `Unimodal`.
+
+    Parameters
+    ----------
+    schedule : {"decaying", "constant"}
+        How likely round t is to explore: epsilon * (2L - 1) / t, at most 1, or epsilon throughout.
+    epsilon : float, optional
+        Decaying: how many round robins (of 2L - 1 rounds each) to explore, times log(T): positive,
+        by default 30. Constant: a probability, by default 0.05.
+
+    Examples
+    --------
+    >>> from pairup import EpsilonGreedy, Problem, simulate
+    >>> problem = Problem.around(0.5, 4, 0.1)
+    >>> run = simulate(problem, EpsilonGreedy(epsilon=10), rounds=2_000, replications=4)
+    >>> run.mean()[-1] < 100
+    np.True_
+    """
+
+    schedule: Literal["decaying", "constant"] = "decaying"
+    epsilon: float | None = None
+
+    name: ClassVar[str] = "epsilon_greedy"
+    nominal_ns: ClassVar[int] = 10
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.epsilon is None:
+            return
+        max_epsilon = 1.0 if self.schedule == "constant" else math.inf
+        try:
+            epsilon = float(self.epsilon)
+        except (TypeError, ValueError):
+            epsilon = math.nan
+        if isinstance(self.epsilon, bool) or not 0 < epsilon <= max_epsilon or math.isinf(epsilon):
+            rule = "a probability above 0" if self.schedule == "constant" else "a positive number"
+            raise PolicyError(
+                f"epsilon of epsilon_greedy, {self.schedule}, must be {rule}, got "
+                f"{self.epsilon!r}: try {_DEFAULTS[self.schedule]:g}"
+            )
+        object.__setattr__(self, "epsilon", epsilon)
+
+    def start(self, context: StartContext) -> EpsilonGreedyState:
+        epsilon = _DEFAULTS[self.schedule] if self.epsilon is None else self.epsilon
+        players, shuffled = np.zeros((2, context.slots), np.int64)
+        return EpsilonGreedyState(
+            stats=new_couple_statistics(context.slots),
+            leader=new_leader(context.slots),
+            keys=context.keys(3),
+            now=new_counters({DECAYS: self.schedule == "decaying"}),
+            epsilon=np.array([epsilon]),
+            players=players,
+            shuffled=shuffled,
+        )
+
+    def on_graph(
+        self, state: Any, matcher: GraphMatcher, context: StartContext
+    ) -> EpsilonGreedyGraphState:
+        degree = np.diff(matcher.graph.start).max(initial=1)
+        return EpsilonGreedyGraphState(state, matcher, np.array([degree]))
+
+
+class EpsilonGreedyState(NamedTuple):
+    """State of `EpsilonGreedy`: statistics, their leader, and the players available."""
+
+    stats: CoupleStatistics
+    leader: Leader
+    keys: np.ndarray  # of ties between pairs, of when to explore, of the matchings then drawn
+    now: np.ndarray
+    epsilon: np.ndarray
+    players: np.ndarray
+    shuffled: np.ndarray
+
+
+class EpsilonGreedyGraphState(NamedTuple):
+    """State of `EpsilonGreedy` on a graph."""
+
+    inner: EpsilonGreedyState
+    matcher: GraphMatcher
+    degree: np.ndarray  # the most players whom one may meet: rounds in which all could
+
+
+def _set_available(state, players):
+    state.now[AVAILABLE] = len(players)
+    for x in range(len(players)):
+        state.players[x] = players[x]
+    greedy_leader.set_players(state.leader, state.stats, players)
+
+
+def _propose(state, couples):
+    now = state.now
+    if _explores(state, 2 * state.leader.couples[0] - 1):
+        players = state.players[: now[AVAILABLE]]
+        draw_matching(word(state.keys[2], now[ROUND]), players, state.shuffled, couples)
+    else:
+        greedy_leader.update(state.leader, state.stats, state.keys[0])
+        write(state.leader, -1, couples)
+    return OK
+
+
+provide(EpsilonGreedyState, set_available=_set_available, propose=_propose, observe=learn)
+
+
+def _propose_on_graph(state, couples):
+    inner, matcher = state.inner, state.matcher
+    if _explores(inner, state.degree[0]):
+        draw_graph_matching(word(inner.keys[2], inner.now[ROUND]), matcher, couples)
+    else:
+        set_weights_by_couples(matcher, inner.stats.mean)
+        match_by_weights(matcher)
+        write_matching(matcher, couples)
+    return OK
+
+
+provide(
+    EpsilonGreedyGraphState,
+    set_available=set_available_on_graph,
+    propose=_propose_on_graph,
+    observe=observe_on_graph,
+)
+
+
+@kernel
+def _explores(state, cycle):
+    """Count the round, and draw whether it explores; all couples can meet in `cycle` rounds."""
+    now, share = state.now, state.epsilon[0]
+    now[ROUND] += 1
+    if now[DECAYS]:
+        share = share * cycle / now[ROUND]
+    draw = mantissa(word(state.keys[1], now[ROUND]))
+    return np.float64(draw) < share * MANTISSA

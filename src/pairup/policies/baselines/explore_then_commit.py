@@ -1,0 +1,196 @@
+"""Explore-then-commit, the simplest policy that learns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from pairup.compiled.couples import greedy_leader
+from pairup.compiled.couples.greedy_leader import Leader, learn, new_leader
+from pairup.compiled.couples.neighbours import write
+from pairup.compiled.couples.round_robin import write_meetings
+from pairup.compiled.couples.rows import fill_members
+from pairup.compiled.couples.statistics import CoupleStatistics, new_couple_statistics
+from pairup.compiled.kernels import kernel
+from pairup.compiled.matchings.graph_matcher import (
+    GraphMatcher,
+    match_by_weights,
+    observe_on_graph,
+    set_available_on_graph,
+    set_weights_by_couples,
+    write_matching,
+)
+from pairup.compiled.randomness import shuffle
+from pairup.compiled.state_layout import HORIZON, MEMBERS, PRESENT, TURN, TURNS, new_counters
+from pairup.compiled.steps import OK, provide
+from pairup.errors import PolicyError
+from pairup.policies.contract import Slots, StartContext, check_integer_option
+from pairup.policies.couple_policies import GreedyLeaderPolicy
+from pairup.policies.registry import register
+
+
+@register
+@dataclass(frozen=True)
+class ExploreThenCommit(GreedyLeaderPolicy):
+    """Let all players meet in round robins, then propose the leader.
+
+    The leader is the greedy matching by empirical means, as for `Unimodal`. What is seen after the
+    exploration still counts, so that a leader that disappoints can be replaced.
+
+    Parameters
+    ----------
+    cycles : int, optional
+        Round robins of 2L - 1 rounds to explore, at least 1. By default
+        (horizon / (2L - 1))^(2/3) log(horizon)^(1/3), rounded up, which balances what exploration
+        and a wrong commitment may cost.
+    horizon : int, optional
+        Number of rounds to come, at least 2, needed where `cycles` is not given. A simulation tells
+        its own; a live learner needs it.
+
+    Notes
+    -----
+    When players join or leave, exploration begins again, with past games counted. When not everyone
+    is available, those who are play a turn of a round robin of their own.
+
+    Examples
+    --------
+    >>> from pairup import ExploreThenCommit, Problem, simulate
+    >>> problem = Problem([0.9, 0.9, 0.1, 0.1])
+    >>> run = simulate(problem, ExploreThenCommit(cycles=20), rounds=2_000, replications=4)
+    >>> run.mean()[-1].round(6)  # of 60 rounds, 40 cost 0.64
+    np.float64(25.6)
+    """
+
+    cycles: int | None = None
+    horizon: int | None = None
+
+    name: ClassVar[str] = "explore_then_commit"
+    nominal_ns: ClassVar[int] = 10
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = ({"cycles": 2},)
+    saved_counters: ClassVar[Mapping[str, int]] = {"turn": TURN}
+
+    def __post_init__(self) -> None:
+        if self.cycles is not None:
+            check_integer_option(self, "cycles", 1)
+        if self.horizon is not None:
+            check_integer_option(self, "horizon", 2, "give the number of rounds you expect")
+
+    def needs(self) -> tuple[str, ...]:
+        return ("horizon",) if self.horizon is None and self.cycles is None else ()
+
+    def start(self, context: StartContext) -> ExploreThenCommitState:
+        horizon = self.horizon or context.horizon
+        if horizon is None and self.cycles is None:
+            raise PolicyError(
+                "explore_then_commit needs cycles or a horizon, got neither: give the number of "
+                "rounds to come, ExploreThenCommit(horizon=1_000_000)"
+            )
+        return ExploreThenCommitState(
+            stats=new_couple_statistics(context.slots),
+            leader=new_leader(context.slots),
+            keys=context.keys(2),
+            now=new_counters({HORIZON: horizon or 0}),
+            members=np.zeros(context.slots + 1, np.int64),
+        )
+
+    def set_present(self, state: Any, present: Slots) -> None:
+        # Exploration begins again.
+        cycle = max(2 * ((len(present) + 1) // 2) - 1, 1)
+        state.now[TURN], state.now[TURNS] = 0, self._turns(state, cycle)
+        state.now[PRESENT] = len(present)
+
+    def on_graph(
+        self, state: Any, matcher: GraphMatcher, context: StartContext
+    ) -> ExploreThenCommitGraphState:
+        # A player can meet all others in as many rounds as there are.
+        degree = int(np.diff(matcher.graph.start).max(initial=1))
+        turns = np.array([self._turns(state, degree)])
+        return ExploreThenCommitGraphState(state, matcher, turns)
+
+    def _turns(self, state: Any, cycle: int) -> int:
+        """Return for how many turns to explore, if all couples can meet in `cycle` of them."""
+        horizon = max(int(state.now[HORIZON]), 2)
+        balanced = math.ceil((horizon / cycle) ** (2 / 3) * math.log(horizon) ** (1 / 3))
+        return (self.cycles or balanced) * cycle
+
+    def catch_up(self, state: Any, rounds: int) -> Any:
+        # Exploration goes on after as many round robins as every couple has been seen in.
+        players, tries = int(state.now[PRESENT]), state.stats.tries
+        seen = tries[tries > 0]
+        least = int(seen.min()) if len(seen) and len(seen) == players * (players - 1) // 2 else 0
+        turn = least * max(2 * ((players + 1) // 2) - 1, 1)
+        state.now[TURN] = max(state.now[TURN], min(turn, state.now[TURNS]))
+        return state
+
+
+class ExploreThenCommitState(NamedTuple):
+    """State of `ExploreThenCommit`: statistics, their leader, players in a random order."""
+
+    stats: CoupleStatistics
+    leader: Leader
+    keys: np.ndarray  # of ties between pairs, and of the order in the tournament
+    now: np.ndarray
+    members: np.ndarray
+
+
+class ExploreThenCommitGraphState(NamedTuple):
+    """State of `ExploreThenCommit` on a graph."""
+
+    inner: ExploreThenCommitState
+    matcher: GraphMatcher
+    turns: np.ndarray  # of exploration
+
+
+def _set_available(state, players):
+    phantom = len(state.leader.place) - 1
+    state.now[MEMBERS] = fill_members(state.members, players, phantom)
+    shuffle(state.keys[1], state.members[: len(players)])
+    greedy_leader.set_players(state.leader, state.stats, players)
+
+
+def _propose(state, couples):
+    if state.now[TURN] < state.now[TURNS]:
+        members, phantom = state.members[: state.now[MEMBERS]], len(state.leader.place) - 1
+        write_meetings(members, state.now[TURN], phantom, couples)
+        state.now[TURN] += 1
+    else:
+        greedy_leader.update(state.leader, state.stats, state.keys[0])
+        write(state.leader, -1, couples)
+    return OK
+
+
+# What is seen after the commitment counts too.
+provide(ExploreThenCommitState, set_available=_set_available, propose=_propose, observe=learn)
+
+
+def _propose_on_graph(state, couples):
+    """Couples that met least, then the best by what was seen."""
+    inner, matcher = state.inner, state.matcher
+    if inner.now[TURN] < state.turns[0]:
+        _weigh_rarest(inner, matcher)
+        inner.now[TURN] += 1
+    else:
+        set_weights_by_couples(matcher, inner.stats.mean)
+    match_by_weights(matcher)
+    write_matching(matcher, couples)
+    return OK
+
+
+provide(
+    ExploreThenCommitGraphState,
+    set_available=set_available_on_graph,
+    propose=_propose_on_graph,
+    observe=observe_on_graph,
+)
+
+
+@kernel
+def _weigh_rarest(state, matcher):
+    """Weigh couples by 1 / (1 + tries), and the luck that tells equals apart."""
+    for k in range(len(matcher.weights)):
+        i, j = matcher.graph.low[k], matcher.graph.high[k]
+        matcher.weights[k] = 1.0 / (1.0 + state.stats.tries[i, j]) + matcher.luck[k]

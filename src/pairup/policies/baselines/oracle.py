@@ -1,0 +1,180 @@
+"""The best matching: what is reached with all knowledge."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairup.best_matching import best_matching
+from pairup.compiled.couples.rows import couple_in_order, mark_available
+from pairup.compiled.matchings.graph_matcher import (
+    GraphMatcher,
+    match_by_weights,
+    set_available_on_graph,
+    write_matching,
+)
+from pairup.compiled.steps import OK, learn_nothing, provide
+from pairup.errors import PolicyError
+from pairup.policies.contract import Policy, StartContext
+from pairup.policies.couple_policies import couples_in_order
+from pairup.policies.registry import register
+from pairup.saved_arrays import Arrays, numbers, require
+
+
+@register
+@dataclass(frozen=True)
+class Oracle(Policy):
+    """Propose the best matching, knowing the acceptance rates.
+
+    Parameters
+    ----------
+    rates : tuple of float, optional
+        Acceptance rate of each player, in the order in which a learner is given them; players
+        beyond those listed and players who join later rank last. A live learner needs it. A
+        simulation, which shuffles the players' labels, supplies its own instead.
+
+    Examples
+    --------
+    >>> from pairup import Oracle
+    >>> Oracle(rates=(0.9, 0.1, 0.8, 0.2)).learner("abcd").propose()
+    Matching(a-c, b-d)
+    """
+
+    rates: tuple[float, ...] | None = None
+
+    name: ClassVar[str] = "oracle"
+    draws_at_random: ClassVar[bool] = False
+    is_told_rates: ClassVar[bool] = True
+    serves_pools: ClassVar[bool] = False  # nobody knows the rates of players who come and go
+    nominal_ns: ClassVar[int] = 5
+
+    def __post_init__(self) -> None:
+        if self.rates is not None:
+            object.__setattr__(self, "rates", _checked_rates(self.rates))
+
+    def needs(self) -> tuple[str, ...]:
+        return ("rates",) if self.rates is None else ()
+
+    def start(self, context: StartContext) -> OracleState:
+        available = np.zeros(context.slots, np.bool_)
+        if context.couple_rates is not None:
+            best, unknown = best_matching(context.couple_rates), np.zeros(context.capacity)
+            return OracleState(np.array(best.players), available, unknown)
+        rates = self.rates if context.rates is None else context.rates
+        if rates is None:
+            raise PolicyError(
+                "oracle must know the acceptance rates, got none: give them, "
+                "Oracle(rates=(0.9, 0.8, ...))"
+            )
+        known = _by_slot(rates, context.capacity)
+        ranking = np.argsort(-known, kind="stable")
+        return OracleState(ranking, available, np.maximum(known, 0.0))
+
+    def on_graph(
+        self, state: Any, matcher: GraphMatcher, context: StartContext
+    ) -> OracleGraphState:
+        low, high = matcher.graph.low, matcher.graph.high
+        games = state.rates[low] * state.rates[high]
+        if context.couple_rates is not None:
+            games = context.couple_rates[low, high]
+        matcher.weights[:] = matcher.worth * games
+        return OracleGraphState(state, matcher)
+
+    def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
+        # The player who takes the slot next ranks last.
+        place = np.flatnonzero(state.ranking == slot)[0]
+        state.ranking[place:] = np.roll(state.ranking[place:], -1)
+        state.rates[slot] = 0.0
+
+    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
+        told = np.maximum(_by_slot(self.rates or (), len(state.rates)), 0.0)
+        if np.array_equal(state.rates, told):
+            return {"ranking": state.ranking}
+        return {"ranking": state.ranking, "rates": state.rates}  # not those of players who left
+
+    def evidence(self, state: Any) -> dict[str, NDArray[Any]]:
+        return self.saved(state)
+
+    def load_evidence(self, state: Any, arrays: Arrays) -> OracleState:
+        return self.load(state, arrays)
+
+    def load(self, state: Any, arrays: Arrays) -> OracleState:
+        ranking = numbers(arrays, "ranking")
+        slots, capacity = len(ranking), len(state.ranking)
+        ranked = np.array_equal(np.sort(ranking), np.arange(slots)) and slots <= capacity
+        require(ranked, "its ranking does not list each player once")
+        state.ranking[:slots], state.ranking[slots:] = ranking, np.arange(slots, capacity)
+        rates = arrays.get("rates", state.rates[:slots])
+        valid = rates.shape == (slots,) and np.all((rates >= 0) & (rates <= 1))
+        require(valid, "its rates are not one for each player")
+        state.rates[:slots] = rates
+        return state
+
+    def leader(self, state: Any) -> NDArray[np.int64]:
+        return couples_in_order(state.ranking[state.available[state.ranking]])
+
+
+def _by_slot(rates: Sequence[float] | NDArray[np.float64], capacity: int) -> NDArray[np.float64]:
+    """Return the rate of each slot, -1 where it is not known."""
+    known = np.full(capacity, -1.0)
+    known[: len(rates)] = rates[:capacity]
+    return known
+
+
+def _checked_rates(rates: Iterable[float]) -> tuple[float, ...]:
+    try:
+        checked = tuple(float(rate) for rate in rates)
+    except (TypeError, ValueError):
+        checked = (math.nan,)
+    if not all(0 <= rate <= 1 for rate in checked):  # false for NaN as well
+        raise PolicyError(
+            f"rates of oracle must be numbers in [0, 1], one per player, got {rates!r}: "
+            "try (0.9, 0.8, 0.3)"
+        )
+    return checked
+
+
+class OracleState(NamedTuple):
+    """State of `Oracle`: all slots from the best rate to the worst, and their rates."""
+
+    ranking: np.ndarray
+    available: np.ndarray
+    rates: np.ndarray  # of each slot, 0 where it is not known
+
+
+def _propose(state, couples):
+    couple_in_order(state.ranking, state.available, couples)
+    return OK
+
+
+provide(OracleState, set_available=mark_available, propose=_propose, observe=learn_nothing)
+
+
+class OracleGraphState(NamedTuple):
+    """State of `Oracle` on a graph; the weights of its matcher are what couples are worth."""
+
+    inner: OracleState
+    matcher: GraphMatcher
+
+
+def _set_available_on_graph(state, players):
+    set_available_on_graph(state, players)
+    match_by_weights(state.matcher)
+
+
+def _propose_on_graph(state, couples):
+    write_matching(state.matcher, couples)
+    return OK
+
+
+provide(
+    OracleGraphState,
+    set_available=_set_available_on_graph,
+    propose=_propose_on_graph,
+    observe=learn_nothing,
+)

@@ -1,0 +1,108 @@
+"""Matchings drawn at random: what is reached without any knowledge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairup.compiled.couples.rows import draw_matching
+from pairup.compiled.matchings.graph_matcher import (
+    GraphMatcher,
+    draw_graph_matching,
+    set_available_on_graph,
+)
+from pairup.compiled.randomness import word
+from pairup.compiled.state_layout import AVAILABLE, ROUND, new_counters
+from pairup.compiled.steps import OK, learn_nothing, provide
+from pairup.policies.contract import Policy, StartContext
+from pairup.policies.registry import register
+from pairup.saved_arrays import Arrays, numbers
+
+
+@register
+@dataclass(frozen=True)
+class Uniform(Policy):
+    """Propose a matching drawn uniformly at random, whatever was played.
+
+    Examples
+    --------
+    >>> from pairup import Uniform
+    >>> Uniform().learner("abcd").propose() == Uniform().learner("abcd").propose()
+    True
+    """
+
+    name: ClassVar[str] = "uniform"
+    nominal_ns: ClassVar[int] = 10
+
+    def start(self, context: StartContext) -> UniformState:
+        players, shuffled = np.zeros((2, context.slots), np.int64)
+        return UniformState(players, shuffled, new_counters(), np.array([context.key]))
+
+    def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
+        return  # nothing is learnt of players
+
+    def on_graph(
+        self, state: Any, matcher: GraphMatcher, context: StartContext
+    ) -> UniformGraphState:
+        return UniformGraphState(state, matcher)
+
+    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
+        return {"round": state.now[[ROUND]]}
+
+    def load(self, state: Any, arrays: Arrays) -> UniformState:
+        (state.now[ROUND],) = numbers(arrays, "round")
+        return state
+
+    def catch_up(self, state: Any, rounds: int) -> UniformState:
+        state.now[ROUND] = max(state.now[ROUND], rounds)
+        return state
+
+
+class UniformState(NamedTuple):
+    """State of `Uniform`: the players available (the first of `players`), and their shuffle."""
+
+    players: np.ndarray
+    shuffled: np.ndarray
+    now: np.ndarray
+    key: np.ndarray
+
+
+class UniformGraphState(NamedTuple):
+    """State of `Uniform` on a graph."""
+
+    inner: UniformState
+    matcher: GraphMatcher
+
+
+def _set_available(state, players):
+    state.now[AVAILABLE] = len(players)
+    for x in range(len(players)):
+        state.players[x] = players[x]
+
+
+def _propose(state, couples):
+    players = state.players[: state.now[AVAILABLE]]
+    draw_matching(word(state.key[0], state.now[ROUND]), players, state.shuffled, couples)
+    state.now[ROUND] += 1
+    return OK
+
+
+provide(UniformState, set_available=_set_available, propose=_propose, observe=learn_nothing)
+
+
+def _propose_on_graph(state, couples):
+    inner = state.inner
+    draw_graph_matching(word(inner.key[0], inner.now[ROUND]), state.matcher, couples)
+    inner.now[ROUND] += 1
+    return OK
+
+
+provide(
+    UniformGraphState,
+    set_available=set_available_on_graph,
+    propose=_propose_on_graph,
+    observe=learn_nothing,
+)

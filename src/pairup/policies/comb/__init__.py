@@ -1,0 +1,1 @@
+"""Combinatorial policies: optimism or a draw for each couple, and the exact best matching."""

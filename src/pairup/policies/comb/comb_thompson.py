@@ -1,0 +1,277 @@
+"""Combinatorial Thompson sampling: the exact best matching by one posterior draw for each couple.
+
+Draw number k of a round is that of the k-th couple of the players available, in the order (0, 1),
+(0, 2), ..., from a stream of the round's own; or the first draw is that of all couples.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from pairup.compiled.couples.rows import set_members, write_mates
+from pairup.compiled.couples.statistics import CoupleStatistics, new_couple_statistics, record
+from pairup.compiled.distributions import fill_beta, fill_normal, normal
+from pairup.compiled.kernels import kernel, outlined, slot
+from pairup.compiled.logarithm import log
+from pairup.compiled.matchings.graph_matcher import (
+    GraphMatcher,
+    can_meet,
+    match_by_weights,
+    observe_on_graph,
+    set_available_on_graph,
+    set_weight,
+    write_matching,
+)
+from pairup.compiled.matchings.max_matching import (
+    MatchingWorkspace,
+    new_matching_workspace,
+    solve_loaded,
+)
+from pairup.compiled.randomness import word
+from pairup.compiled.state_layout import COMMON, MEMBERS, POSTERIOR, ROUND, new_counters
+from pairup.compiled.steps import OK, provide
+from pairup.errors import PolicyError
+from pairup.policies.contract import StartContext
+from pairup.policies.couple_policies import ExactMatchingPolicy
+from pairup.policies.registry import register
+from pairup.saved_arrays import Arrays
+
+BETA, GAUSSIAN, CLIPPED, BOOSTED = range(4)  # kinds of posteriors
+
+_FIRST_ROUND = 3  # log log t is positive from here on
+_BOOST = 0.01  # called lambda by the authors of BG-CTS, whose value it is
+_BOOST_PER_COUPLE = 0.5 * math.log(1.0 + math.e / _BOOST)
+_POSTERIORS = {
+    "beta": BETA,
+    "gaussian": GAUSSIAN,
+    "clipped": CLIPPED,
+    "boosted": BOOSTED,
+}
+
+
+@register
+@dataclass(frozen=True)
+class CombThompson(ExactMatchingPolicy):
+    """Play the best matching by one posterior draw for each couple (Wang and Chen, 2018).
+
+    Couples are learnt one by one: that a couple's rate is a product of two players' rates is not
+    used.
+
+    Parameters
+    ----------
+    prior : {"beta", "gaussian", "clipped", "boosted"}
+        Posterior of a couple that played S times of N. "beta": Beta(1 + S, 1 + N - S). "gaussian":
+        normal with mean S/N and variance 1/(4N); couples not seen yet come first. "clipped": the
+        same, but a draw below the mean counts as the mean, and one above the upper confidence
+        bound as that bound (Perrault et al., 2020). "boosted": the variance is larger by a factor
+        that falls towards 2 as rounds go by, which keeps the regret of early rounds polynomial in
+        the number of couples (BG-CTS; Zhang and Combes, 2024).
+    draws : {"independent", "common"}
+        "common" takes one standard normal draw per round for all couples, which then rise or fall
+        together (Jin et al., 2026). Not for "beta".
+
+    Examples
+    --------
+    >>> from pairup import CombThompson, Problem, simulate
+    >>> run = simulate(Problem.around(0.5, 4, 0.1), CombThompson(), rounds=500, replications=2)
+    >>> run.regret.shape == (2, len(run.rounds))
+    True
+    """
+
+    prior: Literal["beta", "gaussian", "clipped", "boosted"] = "beta"
+    draws: Literal["independent", "common"] = "independent"
+
+    name: ClassVar[str] = "comb_thompson"
+    nominal_ns: ClassVar[int] = 450
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.prior == "beta" and self.draws == "common":
+            raise PolicyError(
+                'one draw for all couples is for normal posteriors: with draws="common" take '
+                'prior="gaussian", "clipped" or "boosted"'
+            )
+
+    def start(self, context: StartContext) -> CombThompsonState:
+        shape, couples = (context.slots, context.slots), context.slots * (context.slots - 1) // 2
+        first, second = self._unseen
+        return CombThompsonState(
+            stats=new_couple_statistics(context.slots),
+            workspace=new_matching_workspace(context.slots),
+            players=np.zeros(context.slots + 1, np.int64),
+            now=new_counters({POSTERIOR: _POSTERIORS[self.prior], COMMON: self.draws == "common"}),
+            key=np.array([context.key]),
+            first=np.full(shape, first),
+            second=np.full(shape, second),
+            posteriors=np.zeros((2, couples)),
+            draws=np.zeros(couples),
+        )
+
+    @property
+    def _unseen(self) -> tuple[float, float]:
+        """The posterior of a couple of which nothing is known."""
+        return (1.0, 1.0) if self.prior == "beta" else (np.inf, 0.0)
+
+    def on_graph(
+        self, state: Any, matcher: GraphMatcher, context: StartContext
+    ) -> CombThompsonGraphState:
+        return CombThompsonGraphState(state, matcher)
+
+    def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
+        super().forget(state, slot, rate)
+        for table, unseen in zip((state.first, state.second), self._unseen, strict=True):
+            table[slot, :] = table[:, slot] = unseen
+
+    def load_evidence(self, state: Any, arrays: Arrays) -> CombThompsonState:
+        super().load_evidence(state, arrays)
+        seen = arrays["low"], arrays["high"]
+        tries, games = arrays["tries"], arrays["games"]
+        if self.prior == "beta":
+            state.first[seen], state.second[seen] = 1.0 + games, 1.0 + (tries - games)
+        else:
+            state.first[seen], state.second[seen] = games / tries, 0.5 / np.sqrt(tries)
+        return state
+
+
+class CombThompsonState(NamedTuple):
+    """State of `CombThompson`: statistics, the last matching, and the posteriors of all couples.
+
+    A posterior is Beta(first, second), or normal with mean `first` and deviation `second`.
+    """
+
+    stats: CoupleStatistics
+    workspace: MatchingWorkspace
+    players: np.ndarray  # the first `now[MEMBERS]` are to be matched
+    now: np.ndarray
+    key: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    posteriors: np.ndarray  # of the couples available, in the order of their draws
+    draws: np.ndarray
+
+
+class CombThompsonGraphState(NamedTuple):
+    """State of `CombThompson` on a graph."""
+
+    inner: CombThompsonState
+    matcher: GraphMatcher
+
+
+def _propose(state, couples):
+    players = state.players[: state.now[MEMBERS]]
+    _draw_weights(state, players)
+    state.now[ROUND] += 1
+    solve_loaded(state.workspace, players)
+    write_mates(state.workspace.kept_mate, players, couples)
+    return OK
+
+
+def _observe(state, couples, played):
+    for c in range(len(played)):
+        i, j = slot(couples[c, 0]), slot(couples[c, 1])
+        mean = record(state.stats, i, j, played[c])
+        if state.now[POSTERIOR] != BETA:
+            state.first[i, j] = mean
+            state.second[i, j] = 0.5 / math.sqrt(state.stats.tries[i, j])
+        elif played[c]:
+            state.first[i, j] += 1.0
+        else:
+            state.second[i, j] += 1.0
+
+
+provide(CombThompsonState, set_available=set_members, propose=_propose, observe=_observe)
+
+
+def _propose_on_graph(state, couples):
+    inner = state.inner
+    _draw_weights_on_graph(state, len(couples))
+    inner.now[ROUND] += 1
+    match_by_weights(state.matcher)
+    write_matching(state.matcher, couples)
+    return OK
+
+
+provide(
+    CombThompsonGraphState,
+    set_available=set_available_on_graph,
+    propose=_propose_on_graph,
+    observe=observe_on_graph,
+)
+
+
+@kernel
+def _draw_weights(state, players):
+    """Weigh the couples by a draw from each posterior; all are worth the same with the phantom."""
+    weight, first, second = state.workspace.weight, state.posteriors[0], state.posteriors[1]
+    real, count = len(players), 0
+    if real > 0 and players[real - 1] == len(state.stats.tries) - 1:
+        real -= 1
+    for a in range(real):
+        for b in range(a + 1, real):
+            i, j = slot(players[a]), slot(players[b])
+            first[count], second[count] = state.first[i, j], state.second[i, j]
+            count += 1
+    _draw(state, count, real // 2)
+    k, draws = 0, state.draws
+    for a in range(real):
+        for b in range(a + 1, real):
+            weight[a, b] = weight[b, a] = draws[k]
+            k += 1
+        for phantom in range(real, len(players)):
+            weight[a, phantom] = weight[phantom, a] = 0.0
+
+
+@kernel
+def _draw(state, count, matched):
+    """Fill `state.draws` with draws from the first `count` of `state.posteriors`.
+
+    A matching has `matched` couples.
+    """
+    first, second, draws = state.posteriors[0], state.posteriors[1], state.draws[:count]
+    key = word(state.key[0], state.now[ROUND])
+    if state.now[POSTERIOR] == BETA:
+        fill_beta(key, first[:count], second[:count], draws)
+        return
+    if state.now[COMMON] != 0:
+        draws[:] = normal(word(key, 0))
+    else:
+        fill_normal(key, draws)
+    if state.now[POSTERIOR] != GAUSSIAN:
+        _reshape(state, draws, matched)
+    for k in range(count):
+        draws[k] = first[k] + second[k] * draws[k]  # infinite where a couple is unseen
+
+
+@outlined
+def _reshape(state, draws, matched):
+    """Make standard normal draws wider, or cut them off below 0 and above."""
+    level = log(float(max(state.now[ROUND] + 1, _FIRST_ROUND)))
+    if state.now[POSTERIOR] == BOOSTED:
+        more = (matched + 2) * log(level) + matched * _BOOST_PER_COUPLE
+        wider = math.sqrt(2.0 * (1.0 + _BOOST) * (level + more) / level)
+        for k in range(len(draws)):
+            draws[k] *= wider
+    else:
+        most = math.sqrt(2.0 * (level + 3.0 * log(level)))
+        for k in range(len(draws)):
+            draws[k] = min(max(draws[k], 0.0), most)
+
+
+@outlined
+def _draw_weights_on_graph(state, matched):
+    """Weigh the couples that can meet by a draw from each posterior, in their order."""
+    inner, matcher, count = state.inner, state.matcher, 0
+    first, second, numbers = inner.posteriors[0], inner.posteriors[1], matcher.order
+    for k in range(len(matcher.weights)):
+        if can_meet(matcher, k):
+            i, j = slot(matcher.graph.low[k]), slot(matcher.graph.high[k])
+            first[count], second[count] = inner.first[i, j], inner.second[i, j]
+            numbers[count] = k
+            count += 1
+    _draw(inner, count, matched)
+    for x in range(count):
+        set_weight(matcher, numbers[x], inner.draws[x])

@@ -1,0 +1,290 @@
+"""Combinatorial UCB: the exact matching of greatest optimism, with the UCB or the KL index.
+
+Every couple is kept as `base + slope * x`, over slots i < j:
+
+- UCB: base is the mean, slope 1 / sqrt(tries), x = sqrt(1.5 log(round - 1)): the index itself.
+- KL: a tangent of the index as a function of x = log round + 3 log log round, an upper bound. The
+  matching is found by the bounds, then the indices of its couples are solved and take their place,
+  and it is found again until its couples are worth what the bounds said. Every other matching is
+  worth no more than its bounds, and those are worth no more than this one: it is the best by the
+  indices too. Bounds are nearly the indices, so that mostly the first matching stands.
+
+Unseen couples have an infinite base.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairup.compiled.couples.kl_index import exploration_level, kl_index, slope_at
+from pairup.compiled.couples.rows import set_members, write_mates
+from pairup.compiled.couples.statistics import (
+    PHANTOM_MEAN,
+    CoupleStatistics,
+    new_couple_statistics,
+    record,
+)
+from pairup.compiled.kernels import kernel, outlined, slot
+from pairup.compiled.logarithm import log
+from pairup.compiled.matchings.graph_matcher import (
+    GraphMatcher,
+    can_meet,
+    is_matched,
+    match_by_weights,
+    observe_on_graph,
+    set_available_on_graph,
+    set_weight,
+    write_matching,
+)
+from pairup.compiled.matchings.max_matching import (
+    MatchingWorkspace,
+    new_matching_workspace,
+    solve_loaded,
+)
+from pairup.compiled.state_layout import KL, MEMBERS, ROUND, new_counters
+from pairup.compiled.steps import OK, provide
+from pairup.policies.contract import StartContext
+from pairup.policies.couple_policies import ExactMatchingPolicy
+from pairup.policies.registry import register
+from pairup.saved_arrays import Arrays, require
+
+_MARGIN = 1e-13  # a bound nearer to its index than this is as good as the index
+
+
+@register
+@dataclass(frozen=True)
+class CombUCB(ExactMatchingPolicy):
+    """Play the matching of greatest total optimism (CombUCB1, Kveton et al., 2015).
+
+    Couples are learnt one by one: that a couple's rate is a product of two players' rates is not
+    used. Couples not seen yet come first, as many as a matching can hold.
+
+    Parameters
+    ----------
+    index : {"ucb", "kl"}
+        Optimistic estimate of a couple after N proposals, in round t:
+        mean + sqrt(1.5 log(t - 1) / N), or the KL-UCB index at level log t + 3 log log t.
+
+    Examples
+    --------
+    >>> from pairup import CombUCB, Problem, simulate
+    >>> run = simulate(Problem.around(0.5, 4, 0.1), CombUCB(), rounds=500, replications=2)
+    >>> run.regret.shape == (2, len(run.rounds))
+    True
+    """
+
+    index: Literal["ucb", "kl"] = "ucb"
+
+    name: ClassVar[str] = "comb_ucb"
+    draws_at_random: ClassVar[bool] = False
+    nominal_ns: ClassVar[int] = 200
+
+    def nominal_cost(self) -> int:
+        # The KL index takes longer than the UCB index.
+        return self.nominal_ns * (2 if self.index == "kl" else 1)
+
+    def start(self, context: StartContext) -> CombUCBState:
+        shape = (context.slots, context.slots)
+        base = np.full(shape, np.inf)
+        base[:, -1] = PHANTOM_MEAN
+        return CombUCBState(
+            stats=new_couple_statistics(context.slots),
+            workspace=new_matching_workspace(context.slots),
+            players=np.zeros(context.slots + 1, np.int64),
+            now=new_counters({KL: self.index == "kl"}),
+            base=base,
+            slope=np.zeros(shape),
+            solved=np.zeros(shape if self.index == "kl" else (0, 0), np.int64),
+        )
+
+    def on_graph(
+        self, state: Any, matcher: GraphMatcher, context: StartContext
+    ) -> CombUCBGraphState:
+        return CombUCBGraphState(state, matcher)
+
+    def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
+        super().forget(state, slot, rate)
+        state.base[slot, :-1] = state.base[:, slot] = np.inf
+        state.slope[slot, :-1] = state.slope[:, slot] = 0.0
+
+    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
+        kept = super().saved(state)
+        if self.index == "kl":
+            seen = kept["low"], kept["high"]
+            kept |= {"base": state.base[seen], "slope": state.slope[seen]}
+        return kept
+
+    def load(self, state: Any, arrays: Arrays) -> CombUCBState:
+        super().load(state, arrays)
+        if self.index == "kl":
+            seen = arrays["low"], arrays["high"]
+            state.base[seen], state.slope[seen] = _checked_tangents(arrays)
+        return state
+
+    def load_evidence(self, state: Any, arrays: Arrays) -> CombUCBState:
+        super().load_evidence(state, arrays)
+        if self.index == "ucb":  # tangents of the KL index are found when they are needed
+            seen = arrays["low"], arrays["high"]
+            state.base[seen] = state.stats.mean[seen]
+            state.slope[seen] = 1.0 / np.sqrt(arrays["tries"])
+        return state
+
+
+def _checked_tangents(arrays: Arrays) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the tangents of the couples seen: above a mean at level 0, with slopes in [0, 1]."""
+    base, slope = arrays["base"], arrays["slope"]
+    for each in (base, slope):
+        floats = each.dtype == np.float64 and each.shape == arrays["low"].shape
+        require(floats, "its tangents are incomplete")
+    in_range = (base >= -1) & ((base <= 2) | (base == np.inf))
+    require(np.all(in_range), "its tangents are out of range")
+    require(np.all((slope >= 0) & (slope <= 1)), "its tangents do not rise as they should")
+    return base, slope
+
+
+class CombUCBState(NamedTuple):
+    """State of `CombUCB`: statistics, the last matching, and the bounds of all couples."""
+
+    stats: CoupleStatistics
+    workspace: MatchingWorkspace
+    players: np.ndarray  # the first `now[MEMBERS]` are to be matched
+    now: np.ndarray
+    base: np.ndarray  # inf for unseen couples; KL: and for those whose tangent is not known
+    slope: np.ndarray
+    solved: np.ndarray  # KL: the round in which the index was last solved
+
+
+class CombUCBGraphState(NamedTuple):
+    """State of `CombUCB` on a graph."""
+
+    inner: CombUCBState
+    matcher: GraphMatcher
+
+
+def _propose(state, couples):
+    players, x = state.players[: state.now[MEMBERS]], _next_level(state)
+    _weigh(state, players, x)
+    while True:
+        solve_loaded(state.workspace, players)
+        if state.now[KL] == 0 or not _refine(state, players, x):
+            break
+    write_mates(state.workspace.kept_mate, players, couples)
+    return OK
+
+
+def _observe(state, couples, played):
+    for c in range(len(played)):
+        i, j = slot(couples[c, 0]), slot(couples[c, 1])
+        mean = record(state.stats, i, j, played[c])
+        if state.now[KL] != 0:
+            state.base[i, j], state.slope[i, j] = np.inf, 0.0
+        else:
+            state.base[i, j], state.slope[i, j] = mean, 1.0 / math.sqrt(state.stats.tries[i, j])
+
+
+provide(CombUCBState, set_available=set_members, propose=_propose, observe=_observe)
+
+
+def _propose_on_graph(state, couples):
+    inner, matcher = state.inner, state.matcher
+    x = _next_level(inner)
+    _weigh_on_graph(inner, matcher, x)
+    while True:
+        match_by_weights(matcher)
+        if inner.now[KL] == 0 or not _refine_on_graph(inner, matcher, x):
+            break
+    write_matching(matcher, couples)
+    return OK
+
+
+provide(
+    CombUCBGraphState,
+    set_available=set_available_on_graph,
+    propose=_propose_on_graph,
+    observe=observe_on_graph,
+)
+
+
+@kernel
+def _next_level(state):
+    """Count the round; returns the x of its indices."""
+    state.now[ROUND] += 1
+    if state.now[KL] != 0:
+        return exploration_level(state.now[ROUND])
+    return math.sqrt(1.5 * log(float(max(state.now[ROUND] - 1, 1))))
+
+
+@kernel
+def _weigh(state, players, x):
+    """Give the couples of the players their weights: indices, or bounds on them."""
+    weight = state.workspace.weight
+    for a in range(len(players)):
+        for b in range(a + 1, len(players)):
+            i, j = slot(players[a]), slot(players[b])
+            weight[a, b] = weight[b, a] = _bound(state, i, j, x)
+
+
+@kernel
+def _bound(state, i, j, x):
+    """The index of a couple, or a bound on it."""
+    w = state.base[i, j] + state.slope[i, j] * x
+    if w == np.inf and state.stats.tries[i, j] > 0:
+        w = _solve(state, i, j, x)
+    return w
+
+
+@outlined
+def _weigh_on_graph(state, matcher, x):
+    """As `_weigh`, for the couples of a graph."""
+    for k in range(len(matcher.weights)):
+        if can_meet(matcher, k):
+            i, j = slot(matcher.graph.low[k]), slot(matcher.graph.high[k])
+            set_weight(matcher, k, _bound(state, i, j, x))
+
+
+@outlined
+def _refine_on_graph(state, matcher, level):
+    """As `_refine`, for the couples of a graph."""
+    much = False
+    for k in range(len(matcher.weights)):
+        i, j = matcher.graph.low[k], matcher.graph.high[k]
+        if is_matched(matcher, k) and state.stats.tries[i, j] > 0:
+            if state.solved[i, j] != state.now[ROUND]:
+                before = matcher.weights[k]
+                set_weight(matcher, k, _solve(state, i, j, level))
+                much |= before - matcher.weights[k] > _MARGIN
+    return much
+
+
+@kernel
+def _solve(state, i, j, level):
+    """The exact KL index of a couple; its tangent is kept for the rounds to come."""
+    mean, tries = state.stats.mean[i, j], state.stats.tries[i, j]
+    q = kl_index(mean, tries, level)
+    state.solved[i, j] = state.now[ROUND]
+    if level > 0.0:
+        slope = slope_at(mean, tries, q)
+        state.base[i, j], state.slope[i, j] = q - slope * level, slope
+    return q
+
+
+@kernel
+def _refine(state, players, level):
+    """Replace the bounds of the couples matched by indices; whether one was much too high."""
+    weight, much = state.workspace.weight, False
+    for a in range(len(players)):
+        b = state.workspace.mate[a]
+        if a > b:
+            continue
+        i, j = players[a], players[b]
+        known = state.stats.tries[i, j] > 0 and state.stats.mean[i, j] != PHANTOM_MEAN
+        if known and state.solved[i, j] != state.now[ROUND]:
+            q = _solve(state, i, j, level)
+            much |= weight[a, b] - q > _MARGIN
+            weight[a, b] = weight[b, a] = q
+    return much

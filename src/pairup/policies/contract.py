@@ -1,0 +1,400 @@
+"""The contract of a policy, in one file because whoever writes a policy reads it as a whole."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairup.checks import check_choice, checked_integer
+from pairup.compiled.kernel_cache import is_ours
+from pairup.compiled.matchings.graph_matcher import GraphMatcher, new_graph_matcher
+from pairup.compiled.randomness import word
+from pairup.errors import PolicyError
+from pairup.policies.couple_counts import CoupleCounts, Integers, checked_counts, observe_counts
+from pairup.policies.plugins import reference_of
+from pairup.policies.portable_class import portable_class, restored_class
+from pairup.problem import Problem
+from pairup.problem.meeting_graph import MeetingGraph
+from pairup.saved_arrays import Arrays
+
+if TYPE_CHECKING:
+    from pairup.learning.learner import Learner
+
+Slots = NDArray[np.int64]
+
+
+@dataclasses.dataclass(frozen=True)
+class StartContext:
+    """What a policy is told before it starts.
+
+    Players have the slots 0 to capacity - 1. One slot more, the last, belongs to the phantom, who
+    takes the odd player out.
+    """
+
+    capacity: int  # greatest number of players
+    key: np.uint64  # of the policy's own random stream
+    horizon: int | None = None  # number of rounds to come, if that is known
+    rates: NDArray[np.float64] | None = None  # of each slot, if those are known (to an oracle)
+    couple_rates: NDArray[np.float64] | None = None  # where couples have rates of their own
+    columns: NDArray[np.bool_] | None = None  # which slots are columns; None: all on one side
+    column_order: NDArray[np.int64] | None = None  # slots of the columns, best first, if told
+    precision: type[np.floating[Any]] = np.float64  # of workspaces where seven digits would do
+
+    @property
+    def slots(self) -> int:
+        """Number of slots, the phantom's included."""
+        return self.capacity + 1
+
+    def keys(self, count: int) -> NDArray[np.uint64]:
+        """Return keys of as many streams of the policy's own."""
+        return np.array([word(self.key, purpose) for purpose in range(count)], np.uint64)
+
+
+@dataclasses.dataclass(frozen=True)
+class Policy(ABC):
+    """A rule that proposes matchings and learns from what was played.
+
+    A policy is a frozen set of options. What it learns lies in a *state*, a NamedTuple of arrays
+    on which the compiled steps of `pairup.compiled.steps` work; the simulator and the
+    live `Learner` call the very same steps. The methods below make and reshape that state. All that
+    is to be known of a policy is declared in its class: nothing is listed elsewhere.
+
+    Attributes
+    ----------
+    name
+        Name in the registry, in results and in saved learners. A policy from elsewhere that gives
+        none is called by its place, for example "mine:SortedMeans".
+    learns_from_answers
+        Whether it has the step `observe_answers`.
+    draws_at_random
+        Whether its proposals depend on the seed.
+    draws_go_on
+        Whether its draws go on from its last draws, as those of a Markov chain do: what outcomes
+        with a player who left have shaped then fades, instead of vanishing at once.
+    serves_pools
+        Whether it can serve live pools, whose players come and go.
+    is_told_rates
+        Whether it knows the rates. It is started again when they change, and told the new ones.
+    is_told_column_order
+        Whether it knows the order of the columns by their rates, as `StartContext.column_order`.
+    needs_sides
+        Whether it is for two sides only: `start` makes its state from `StartContext.columns`, by
+        slot, and its proposals couple rows with columns.
+    nominal_ns
+        Nanoseconds per round and player, about; see `nominal_cost`.
+    examples
+        Options with which `pairup.testing` checks it, besides every choice of its `Literal` ones.
+    """
+
+    name: ClassVar[str]
+    learns_from_answers: ClassVar[bool] = False
+    draws_at_random: ClassVar[bool] = True
+    draws_go_on: ClassVar[bool] = False
+    serves_pools: ClassVar[bool] = True
+    is_told_rates: ClassVar[bool] = False
+    is_told_column_order: ClassVar[bool] = False
+    needs_sides: ClassVar[bool] = False
+    nominal_ns: ClassVar[int] = 50
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "name" not in vars(cls) and not is_ours(cls):
+            cls.name = reference_of(cls)
+
+    def __post_init__(self) -> None:
+        for option, hint in typing.get_type_hints(type(self)).items():
+            if typing.get_origin(hint) is typing.Literal:
+                what, value = f"{option} of {self.name}", getattr(self, option)
+                check_choice(what, value, typing.get_args(hint), PolicyError)
+
+    @abstractmethod
+    def start(self, context: StartContext) -> Any:
+        """Make the state of a policy that has seen nothing; nobody is present yet."""
+
+    def set_present(self, state: Any, present: Slots) -> None:
+        """Note that the players present are now `present` (ascending), in place.
+
+        A live learner calls it before the next step on the state, once for all players who have
+        joined and left since the last: the result must follow from the players present alone.
+        """
+        return  # who is available is enough for most policies
+
+    @abstractmethod
+    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
+        """Pick the arrays from which the whole state can be made again."""
+
+    @abstractmethod
+    def load(self, state: Any, arrays: Arrays) -> Any:
+        """Fill a state from saved arrays.
+
+        The state was started with at least the same capacity, and the same players are present.
+        The arrays cannot be trusted: whatever could lead a compiled step astray is refused with an
+        `ArchiveError`.
+        """
+
+    def evidence(self, state: Any) -> dict[str, NDArray[Any]]:
+        """Pick the arrays that follow from what was observed and forgotten alone.
+
+        Learners that were told the same have the same evidence, whoever proposed what they were
+        told of: it is what must be kept for good. Everything else in a state, such as the position
+        of a sampler, can be made again from it; see `load_evidence`. By default it is what
+        `statistics` counts.
+        """
+        counts = self.statistics(state)
+        return {} if counts is None else counts._asdict()
+
+    def load_evidence(self, state: Any, arrays: Arrays) -> Any:
+        """Fill a state from evidence alone.
+
+        As for `load`, the state was started with at least the same capacity, the same players are
+        present, and the arrays cannot be trusted, but for `low` and `high`: these are slots within
+        the capacity. By default the counts are observed again.
+        """
+        if self.statistics(state) is not None:
+            counts = checked_counts(arrays)
+            state = self.reserve(state, counts.couples)
+            observe_counts(state, counts)
+        return state
+
+    def catch_up(self, state: Any, rounds: int) -> Any:
+        """Return the state after `rounds` matchings in all, some of which others proposed.
+
+        Called before the policy is asked, after matchings that it was not asked for: those of
+        another process, or of the time before the state was made from evidence.
+        """
+        return state  # most policies are brought up to date by what they observe
+
+    def warm_up(self, state: Any, outcomes: int) -> None:
+        """Get ready for estimates and proposals after a history of `outcomes` outcomes, in place.
+
+        Called once they were observed. A history may come in several parts.
+        """
+        return  # most policies know at once what they were told
+
+    def on_graph(self, state: Any, matcher: GraphMatcher, context: StartContext) -> Any:
+        """Put a state on a graph: on the couples who may meet, and the worth of their games.
+
+        The result is a NamedTuple with `state` as its `inner` part, which learns, and the
+        `matcher`, from which matchings are taken. A policy for complete graphs, on which all games
+        are worth the same, does not override this and is refused elsewhere.
+        """
+        raise AssertionError(f"{self.name} was put on a graph that check_graph() refuses")
+
+    def check_graph(self) -> None:
+        """Refuse, with a `PolicyError`, graphs that are not complete, if it is not for them."""
+        if type(self).on_graph is Policy.on_graph:
+            raise PolicyError(
+                f"{self.name} is for complete graphs on which all games are worth the same: where "
+                "not all couples may meet, or worth differs, take another policy, for example "
+                "rank_one_thompson"
+            )
+
+    def on_sides(self, state: Any, context: StartContext) -> Any:
+        """Put a state on two sides: on the couples of a row and a column, all worth the same.
+
+        By default it is put on the graph of these couples; a policy that makes use of sides
+        overrides this. `context.columns` says which slots are columns.
+        """
+        if self.needs_sides:
+            return state
+        assert context.columns is not None
+        matcher = new_graph_matcher(
+            *MeetingGraph.between_sides(context.columns).compiled(), context.columns
+        )
+        return self.on_graph(state, matcher, context)
+
+    def check_sides(self, sides: tuple[int, int] | None) -> None:
+        """Refuse, with a `PolicyError`, numbers of rows and columns that it is not for.
+
+        None stands for players on one side.
+        """
+        if sides is None and self.needs_sides:
+            raise PolicyError(
+                f"{self.name} is for two sides, whose players meet only the other side: pose "
+                "Problem.two_sided(rows, columns), or take another policy, for example "
+                "rank_one_thompson"
+            )
+        by_graph = type(self).on_sides is Policy.on_sides and not self.needs_sides
+        if sides is not None and by_graph:
+            self.check_graph()
+
+    def needs(self) -> tuple[str, ...]:
+        """Name the options that it must still be told before it starts: "horizon", "rates".
+
+        A simulation supplies its own; a live learner is refused until the option is given.
+        """
+        return ()
+
+    def check_players(self, count: int) -> None:
+        """Refuse, with a `PolicyError`, more players than the policy can match."""
+        return  # any number, unless a policy says otherwise
+
+    def nominal_cost(self) -> int:
+        """Return about how many nanoseconds a round takes per player, with these options.
+
+        It decides how an experiment is cut into units of work. It is declared and never measured,
+        because the same experiment must be cut in the same way everywhere.
+        """
+        return self.nominal_ns
+
+    def regret_bound(self, problem: Problem) -> tuple[str, float] | None:
+        """Return the name of the theorem that bounds its regret and the factor of ln T, if any.
+
+        The couples of the problem's optimum are in strict order.
+        """
+        return None
+
+    def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
+        """Erase what was learnt of the player in `slot`, who left, in place.
+
+        A policy that lets partners keep what they learnt in common games does so against `rate`,
+        the player's acceptance rate. Without it, or if the policy does not, those outcomes are
+        forgotten too. A policy that learns nothing of players says so:
+        ``def forget(self, state, slot, rate=None): pass``.
+        Without an answer a newcomer would inherit the record of the player who left.
+        """
+        raise PolicyError(
+            f"{self.name} does not say how to forget a player who leaves: override "
+            "forget(state, slot, rate=None) to erase the slot in each array, or to do nothing if "
+            "nothing is learnt of players"
+        )
+
+    def fade(self, state: Any, half_lives: float) -> None:
+        """Let all evidence fade to the share 2**-half_lives of its weight, in place."""
+        raise PolicyError(
+            f"{self.name} has no memory that fades: take a policy that follows rates which change, "
+            "for example rank_one_thompson with the option memory"
+        )
+
+    @property
+    def learns_prior(self) -> bool:
+        """Whether newcomers start at what others have shown, those who left included."""
+        return False
+
+    @property
+    def half_lives_per_round(self) -> float:
+        """How far evidence fades with each round, by the options; live, `fade` is called for it."""
+        return 0.0
+
+    def reserve(self, state: Any, couples: NDArray[np.int64]) -> Any:
+        """Return the state with room for outcomes of `couples`, rows of two slots.
+
+        Called before outcomes are observed: those steps cannot say that a table is full.
+        """
+        return state  # most tables have room for every couple
+
+    def grow(self, state: Any) -> Any:
+        """Return the state with a larger table, after `propose` found it full."""
+        raise PolicyError(
+            f"a step of {self.name} returned FULL, but the policy has no table that could grow: "
+            "override grow(state), or return OK"
+        )
+
+    def replan(self, state: Any) -> Any:
+        """Return the state with a new plan, after a step found the one it has out of date."""
+        raise PolicyError(
+            f"a step of {self.name} returned STALE, but the policy has no plan that could be made "
+            "again: override replan(state), or return OK"
+        )
+
+    def leader(self, state: Any) -> NDArray[np.int64] | None:
+        """Return the couples that look best among the players available, best first, if known."""
+        return None
+
+    def statistics(self, state: Any) -> CoupleCounts | None:
+        """Return how often each couple that has met was proposed and played, if that is counted."""
+        return None
+
+    def couple_counts(
+        self, state: Any, one: Integers, other: Integers
+    ) -> tuple[Integers, Integers] | None:
+        """Return how often some couples were proposed and played, if that is counted.
+
+        By default they are looked up in `statistics`. The players of a couple come in any order,
+        and the arrays of slots are broadcast against each other.
+        """
+        counts = self.statistics(state)
+        return None if counts is None else counts.between(one, other)
+
+    def player_rates(
+        self, state: Any, slots: Slots
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Return the estimated rates of players and their standard deviations, if known.
+
+        Both have the shape of `slots`, an array of any shape.
+        """
+        return None
+
+    @property
+    def known_as(self) -> str:
+        """What results and saved learners call it: its name, or its place if it is not of pairup.
+
+        By its place "module:Class" it is found where it is imported, registered or not.
+        """
+        place = reference_of(type(self))
+        return self.name if is_ours(type(self)) or "<locals>" in place else place
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options by name."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    def learner(self, players: Iterable[Hashable], seed: int = 0) -> Learner:
+        """Start to learn live about some players.
+
+        Parameters
+        ----------
+        players
+            Names of the players present: anything hashable.
+        seed
+            Seed of the policy's own random draws, at least 0.
+
+        Examples
+        --------
+        >>> from pairup import Unimodal
+        >>> learner = Unimodal().learner(["ann", "bob", "cyd", "dan"])
+        >>> len(learner.propose())
+        2
+        """
+        from pairup.learning.learner import Learner  # Learner needs this module
+
+        return Learner(self, players, seed)
+
+    def __reduce__(self) -> Any:
+        return _restored, (portable_class(type(self)), dict(vars(self)))
+
+    def __str__(self) -> str:
+        defaults = {field.name: field.default for field in dataclasses.fields(self)}
+        given = [f"{k}={value!r}" for k, value in self.options.items() if value != defaults[k]]
+        return f"{type(self).__name__}({', '.join(given)})"
+
+
+def check_fit(policy: Policy, problem: Problem) -> None:
+    """Refuse, with a `PolicyError`, a policy that cannot play a problem."""
+    policy.check_players(problem.players)
+    policy.check_sides(problem.sides)
+    if problem.sides is None and not problem.is_complete:
+        policy.check_graph()
+
+
+def _restored(portable: type | bytes, values: dict[str, Any]) -> Policy:
+    """Make a policy that was pickled."""
+    policy: Policy = object.__new__(restored_class(portable))
+    vars(policy).update(values)
+    return policy
+
+
+def check_integer_option(policy: Policy, option: str, minimum: int, advice: str = "") -> None:
+    """Refuse a value of an option that is not an integer in [minimum, 2**53)."""
+    what = f"{option} of {policy.name}"
+    value = checked_integer(
+        what, getattr(policy, option), PolicyError, minimum=minimum, max_bits=53, advice=advice
+    )
+    object.__setattr__(policy, option, value)  # as a Python integer: JSON cannot write NumPy's

@@ -1,0 +1,1 @@
+"""One joint upper confidence bound of a whole matching."""

@@ -1,0 +1,229 @@
+"""A matching with nearly the best index A + s sqrt(B), from exact matchings of greatest weight.
+
+For every c > 0, sqrt(B) <= c B + 1 / (4 c). So the greatest A + s c B of any matching, plus
+s / (4 c), is a bound on the best index. It is convex in c: where a matching found at c has
+sqrt(B) < 1 / (2 c), the least bound lies at a larger c, else at a smaller one. We close in on it
+between two matchings, one of either kind, trying the c at which both weigh alike, until no third
+one weighs more there. Of all matchings seen on the way we take the one with the best index, and
+swap players between two of its couples while that makes it better still; the bound certifies how
+good it is.
+
+The two matchings of a round are the first guess in the next: most rounds need one exact matching.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from pairup.compiled import state_layout as at
+from pairup.compiled.couples.rows import count_couples, fill_members
+from pairup.compiled.kernels import kernel, outlined
+from pairup.compiled.matchings.max_matching import (
+    MatchingWorkspace,
+    new_matching_workspace,
+    reset,
+    solve_loaded,
+)
+from pairup.compiled.state_layout import new_counters, new_figures
+
+NOBODY = -1
+# Rows of `ApproximateSearch.mates`. FEWER had sqrt(B) < 1 / (2 c) when found at c, MORE had not.
+FEWER, MORE, FOUND, BEST = 0, 1, 2, 3
+_MAX_STEPS = 12  # exact matchings per round
+_ROUNDING = 1e-13  # a smaller difference of weights is rounding
+
+
+class ApproximateSearch(NamedTuple):
+    """Some matchings that are best for some weighting, and a workspace."""
+
+    mates: np.ndarray  # the partner of each slot, one row per matching; NOBODY: not known
+    players: np.ndarray  # those available, the phantom included
+    now: np.ndarray
+    figures: np.ndarray
+    exact: MatchingWorkspace
+
+
+def new_approximate_search(slots, enumerated, by_least_squares):
+    """Nobody is available, nothing is known."""
+    return ApproximateSearch(
+        mates=np.full((4, slots), NOBODY, np.int64),
+        players=np.zeros(slots + 1, np.int64),
+        now=new_counters({at.ENUMERATED: enumerated, at.OLS: by_least_squares}),
+        figures=new_figures({at.WORST: 1.0}),
+        exact=new_matching_workspace(slots),
+    )
+
+
+@kernel
+def set_players(search, players):
+    """Match `players` from now on; what is known of others is dropped in the next search."""
+    search.now[at.MEMBERS] = fill_members(search.players, players, search.mates.shape[1] - 1)
+    search.now[at.ARMS] = count_couples(players)
+    search.now[at.CHANGED] = 1
+
+
+@outlined
+def find_near_best(search, terms, scale):
+    """Find a matching with nearly the best index, and write it into the row BEST."""
+    if search.now[at.CHANGED] == 1:
+        _forget_others(search)
+        search.now[at.CHANGED] = 0
+    best = _consider(search, terms, FEWER, scale, -np.inf)
+    best = _consider(search, terms, MORE, scale, best)
+    bound = np.inf
+    for _ in range(_MAX_STEPS):
+        c, weight = _guess(search, terms, scale)
+        _solve(search, terms, scale * c)
+        a, b = _sums(search, terms, FOUND)
+        best = _consider(search, terms, FOUND, scale, best)
+        bound = min(bound, a + scale * (c * b + 0.25 / c))
+        if a + scale * c * b <= weight + _ROUNDING:
+            break
+        _copy(search, FOUND, FEWER if 4.0 * c * c * b < 1.0 else MORE)
+        if bound <= best + _ROUNDING:
+            break
+    best = _climb(search, terms, scale)
+    certify(search.figures, best, bound)
+
+
+@kernel
+def certify(figures, index, bound):
+    """Note how near an index is to a bound on the best one."""
+    ratio = min(index / bound, 1.0) if bound > 0.0 else 1.0
+    figures[at.CERTIFIED] += ratio
+    figures[at.WORST] = min(figures[at.WORST], ratio)
+    figures[at.CERTIFICATES] += 1.0
+
+
+@kernel
+def _forget_others(search):
+    """Forget the matchings, and how they were found, unless they are of just these players."""
+    kept, known = search.exact.kept_mate, 0
+    for x in range(search.now[at.MEMBERS]):
+        known += kept[search.players[x]] != NOBODY
+    others = -known
+    for i in range(len(kept)):
+        others += kept[i] != NOBODY
+    if known < search.now[at.MEMBERS] or others > 0:
+        forget_matchings(search)
+
+
+@kernel
+def forget_matchings(search):
+    """Start without any guess."""
+    reset(search.exact)
+    search.mates[:, :] = NOBODY
+
+
+@kernel
+def _is_known(search, row):
+    return search.mates[row, search.players[0]] != NOBODY
+
+
+@kernel
+def _consider(search, terms, row, scale, best):
+    """Note a matching if its index is the best so far; returns the best index."""
+    if _is_known(search, row):
+        a, b = _sums(search, terms, row)
+        index = a + scale * math.sqrt(b)
+        if index > best:
+            best = index
+            _copy(search, row, BEST)
+    return best
+
+
+@kernel
+def _sums(search, terms, row):
+    """A and B of a matching."""
+    slots = search.mates.shape[1]
+    a = b = 0.0
+    for x in range(search.now[at.MEMBERS]):
+        i = search.players[x]
+        j = search.mates[row, i]
+        if i < j:
+            a += terms.value[i * slots + j]
+            b += terms.inverse[i * slots + j]
+    return a, b
+
+
+@kernel
+def _copy(search, row, other):
+    for i in range(search.mates.shape[1]):
+        search.mates[other, i] = search.mates[row, i]
+
+
+@kernel
+def _guess(search, terms, scale):
+    """The next c to try, and the weight that a new matching has to exceed there."""
+    if not (_is_known(search, FEWER) or _is_known(search, MORE)):
+        return 0.5, -np.inf
+    a, b = _sums(search, terms, FEWER if _is_known(search, FEWER) else MORE)
+    more_a, more_b = _sums(search, terms, MORE if _is_known(search, MORE) else FEWER)
+    if more_b < b:
+        a, b, more_a, more_b = more_a, more_b, a, b
+    low, high = 0.5 / math.sqrt(more_b), 0.5 / math.sqrt(b)
+    c = high
+    if more_b > b:  # where both weigh alike, or where the bound from one of them is least
+        c = min(max((a - more_a) / (scale * (more_b - b)), low), high)
+    return c, max(a + scale * c * b, more_a + scale * c * more_b)
+
+
+@kernel
+def _solve(search, terms, slope):
+    """Find the exact matching of greatest A + slope B and write it into the row FOUND."""
+    slots, members = search.mates.shape[1], search.now[at.MEMBERS]
+    weight = search.exact.weight
+    for x in range(members):
+        row = search.players[x] * slots
+        for y in range(members):
+            couple = row + search.players[y]
+            weight[x, y] = terms.value[couple] + slope * terms.inverse[couple]
+    solve_loaded(search.exact, search.players[:members])
+    for i in range(slots):
+        search.mates[FOUND, i] = search.exact.kept_mate[i]
+
+
+@kernel
+def _climb(search, terms, scale):
+    """Make the best swap between two couples of BEST while any raises its index, and return that.
+
+    A couple that deserves a try may be in no matching that is best for a weighting: couples worth
+    more for their tries hide it. It is found a swap away.
+    """
+    a, b = _sums(search, terms, BEST)
+    index = a + scale * math.sqrt(b)
+    while True:
+        low, high, best = _best_swap(search, terms, scale, (a, b))
+        if best <= index + _ROUNDING:
+            return index
+        x, y = search.mates[BEST, low], search.mates[BEST, high]
+        search.mates[BEST, low], search.mates[BEST, high] = high, low
+        search.mates[BEST, x], search.mates[BEST, y] = y, x
+        a, b = _sums(search, terms, BEST)
+        index = a + scale * math.sqrt(b)
+
+
+@kernel
+def _best_swap(search, terms, scale, sums):
+    """The two players to couple, so that with their partners coupled too the index is greatest."""
+    slots, members, mates = search.mates.shape[1], search.now[at.MEMBERS], search.mates
+    value, inverse = terms.value, terms.inverse
+    low, high, best = 0, 0, -np.inf
+    for k in range(members):
+        i = search.players[k]
+        x = mates[BEST, i]
+        if x < i:
+            continue
+        a, b = sums[0] - value[i * slots + x], sums[1] - inverse[i * slots + x]
+        for m in range(k + 1, members):
+            j = search.players[m]
+            y = mates[BEST, j]
+            if y < i or j == x:  # the lowest of the four is the first
+                continue
+            new, other, old = i * slots + j, x * slots + y, j * slots + y
+            new_b = b + inverse[new] + inverse[other] - inverse[old]
+            index = a + value[new] + value[other] - value[old] + scale * math.sqrt(max(new_b, 0.0))
+            if index > best:
+                low, high, best = i, j, index
+    return low, high, best

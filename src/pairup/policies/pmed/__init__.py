@@ -1,0 +1,1 @@
+"""The exploration of the limit, at the estimates."""

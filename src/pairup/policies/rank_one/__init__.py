@@ -1,0 +1,1 @@
+"""Thompson sampling of one rate per player."""

@@ -1,0 +1,472 @@
+"""Thompson sampling of one rate per player.
+
+In one file because the policy, the state that it makes and the saved form of that state must agree.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairup.checks import is_number
+from pairup.compiled.matchings.graph_matcher import GraphMatcher
+from pairup.compiled.state_layout import (
+    ANSWERED,
+    AVAILABLE,
+    COUNTED,
+    EXPLORING,
+    FADED,
+    LAW_MEAN,
+    LAW_SQUARE,
+    LAW_WEIGHT,
+    LEARNS_PRIOR,
+    OUTCOMES,
+    OWED,
+    PERIOD,
+    PRIOR_A,
+    PRIOR_B,
+    ROUND,
+    TOLD,
+    UNTOLD,
+    WEIGHT,
+    WEIGHT_GROWTH,
+    new_arrays,
+    new_counters,
+    new_figures,
+)
+from pairup.compiled.steps import set_available_step
+from pairup.errors import PolicyError
+from pairup.policies.contract import Policy, Slots, StartContext, check_integer_option
+from pairup.policies.couple_counts import CoupleCounts, Integers
+from pairup.policies.couple_policies import couples_in_order
+from pairup.policies.rank_one import couple_tables as tables
+from pairup.policies.rank_one import steps
+from pairup.policies.rank_one.couple_layouts import LANES, new_dense_couples
+from pairup.policies.rank_one.fading import MAX_WEIGHT, fade_step, part_step
+from pairup.policies.rank_one.posterior import FROZEN_RATES
+from pairup.policies.rank_one.sides import RankOneSidesState, new_sides_state
+from pairup.policies.registry import register
+from pairup.saved_arrays import Arrays, numbers, real_numbers, require
+
+_GOLDEN = 0.6180339887498949  # its multiples spread evenly: not all are refreshed in one round
+_FEW_DRAWS = 10.0
+_MIN_GAP = 2.0**-53  # of a rate to 1
+_MAX_DRAWS = 32  # with which the chain catches up: the means are then over several draws
+_MAX_WARM_UP_DRAWS = 8  # after a history: from a start near the posterior they are enough
+_MAX_DENSE = 64  # players; of more, live, only the couples that met are kept
+_PRIOR_RANGE = 0.05, 1_000_000.0  # of each parameter
+_MIN_MEMORY, _MAX_MEMORY = 1.0, 1e9  # rounds
+_MAX_FADING = 1_000.0  # half-lives at once: nothing is left of what is known
+_ANSWERS = ("accepted", "declined")  # what was observed of each player
+_GONE = ("gone", "frozen_slot", "frozen_rate", "frozen_missed")  # saved if players left
+# Arrays of one number per player, and the range in which each of them must lie.
+_OF_PLAYERS = {
+    "accepted": (0.0, np.inf),
+    "declined": (0.0, np.inf),
+    "rates": (0.0, 1.0 - _MIN_GAP),
+    "mean": (0.0, 1.0 - _MIN_GAP),
+    "square": (0.0, 1.0),
+    "drawn": (0.0, np.inf),
+    "credit": (0.0, 1.0),
+    "reach": (0.0, 1.0 - _MIN_GAP),
+    "couple_reach": (0.0, 1.0 - _MIN_GAP),
+    "fitted": (0.0, np.inf),
+    "met": (0.0, np.inf),
+    "gone": (0.0, np.inf),
+    "unsure": (0.0, np.inf),
+}
+_OBSERVED = (*_ANSWERS, "met", "gone", "unsure")
+_IN_CHAIN = tuple(name for name in _OF_PLAYERS if name not in _OBSERVED)
+_COUNTERS = (ROUND, ANSWERED, TOLD, UNTOLD, COUNTED, OWED)  # saved as `now`
+_FEWER_COUNTERS = 2  # that older versions saved, which had no figures
+_FIGURES = {  # saved as `figures`, and the range of each
+    EXPLORING: (0.0, 1.0),
+    PRIOR_A: _PRIOR_RANGE,
+    PRIOR_B: _PRIOR_RANGE,
+    LAW_WEIGHT: (0.0, np.inf),
+    LAW_MEAN: (0.0, 1.0),
+    LAW_SQUARE: (0.0, 1.0),
+}
+
+Prior = str | tuple[float, float]
+
+
+@register
+@dataclass(frozen=True)
+class RankOneThompson(Policy):
+    """Draw every player's rate from what all games say of it, and couple neighbours.
+
+    A couple plays with the product of its players' rates, so each game says something of both, and
+    through them of all others they met. Every `period`-th round the rates are drawn from their
+    joint posterior, exactly, by a Markov chain; the players are sorted by the draw and neighbours
+    coupled. In between, they are sorted by their posterior means. See
+    docs/explanation/rank-one.md.
+
+    Parameters
+    ----------
+    period : int
+        1 is plain Thompson sampling. With 2, every other round plays what looks best, which loses
+        less in the beginning and is as good in the long run.
+    prior : {"uniform", "learned"} or (float, float)
+        What is believed of a player who is new: that all rates are equally likely, what the rates
+        of the other players suggest, or the Beta law with these parameters.
+    memory : float, optional
+        Half-life of what was observed, in rounds, at least 1: for rates that change. By default
+        nothing fades.
+
+    Notes
+    -----
+    Live, `Learner.observe` may be told who accepted: a player's rate is then learnt directly. The
+    more answers are told, the less is explored, since all matchings then teach the same.
+
+    On two sides both sides are sorted, and the best row meets the best column.
+
+    Examples
+    --------
+    >>> from pairup import Problem, RankOneThompson, simulate
+    >>> problem = Problem.around(0.5, 4, 0.1)
+    >>> run = simulate(problem, RankOneThompson(), rounds=2_000, replications=4)
+    >>> bool(run.mean()[-1] < 40)
+    True
+    """
+
+    # A draw makes up for the rounds since the last one: in a pool it must not take too long.
+    period: int = field(default=2, metadata={"max_in_pools": 100})
+    prior: Prior = "uniform"
+    memory: float | None = None
+
+    name: ClassVar[str] = "rank_one_thompson"
+    learns_from_answers: ClassVar[bool] = True
+    draws_go_on: ClassVar[bool] = True
+    nominal_ns: ClassVar[int] = 35
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
+        {"prior": "learned", "period": 4},
+        {"prior": (2.0, 3.0), "period": 1},
+    )
+
+    def __post_init__(self) -> None:
+        check_integer_option(self, "period", minimum=1, advice="give 1 to draw in every round")
+        object.__setattr__(self, "prior", _checked_prior(self.prior))
+        object.__setattr__(self, "memory", _checked_memory(self.memory))
+
+    def start(self, context: StartContext) -> steps.RankOneState:
+        capacity = context.capacity
+        width = -(-capacity // LANES) * LANES
+        # In a simulation, whose horizon is known, sooner or later most couples meet.
+        dense = capacity <= _MAX_DENSE or context.horizon is not None
+        simulated = self.memory is not None and context.horizon is not None
+        a, b = self.prior if isinstance(self.prior, tuple) else (1.0, 1.0)
+        state = steps.RankOneState(
+            couples=new_dense_couples(capacity) if dense else tables.new_table(capacity),
+            **new_arrays(_OF_PLAYERS, width),
+            terms=np.zeros(width, context.precision),
+            frozen_missed=np.zeros((width, FROZEN_RATES), np.float32),
+            usual=np.full(width, -1, np.int64),
+            counted=np.zeros(width, np.bool_),
+            **new_arrays(("available", "by_rate", "by_mean", "spare"), width, np.int64),
+            now=new_counters({PERIOD: self.period, LEARNS_PRIOR: self.learns_prior}),
+            figures=new_figures(
+                {
+                    WEIGHT: 1.0,
+                    OUTCOMES: 1.0,
+                    # Live, rounds are recorded: there `fade` is called for each.
+                    WEIGHT_GROWTH: 2.0 ** (1.0 / self.memory) if simulated and self.memory else 1.0,
+                    PRIOR_A: a,
+                    PRIOR_B: b,
+                }
+            ),
+            key=np.array([context.key, context.key]),
+            draws=np.zeros(1, np.int64),
+        )
+        _begin(state, np.arange(width))
+        return state
+
+    def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
+        # What others answered remains theirs. Of their shared outcomes they keep what was learnt
+        # against the rate of the player who leaves; if it is not given, those outcomes go.
+        partners = tables.partners_of(state.couples, slot)
+        frozen = -1 if rate is None else min(int(rate * FROZEN_RATES), FROZEN_RATES - 1)
+        part_step(state, slot, frozen)
+        known = state.met[partners] + state.accepted[partners] + state.declined[partners]
+        _begin(state, np.append(partners[known == 0.0], slot))
+
+    def fade(self, state: Any, half_lives: float) -> None:
+        if half_lives > 0.0:
+            fade_step(state, 2.0 ** min(half_lives, _MAX_FADING))
+
+    @property
+    def learns_prior(self) -> bool:
+        return self.prior == "learned"
+
+    @property
+    def half_lives_per_round(self) -> float:
+        return 0.0 if self.memory is None else 1.0 / self.memory
+
+    def reserve(self, state: Any, couples: NDArray[np.int64]) -> steps.RankOneState:
+        return state._replace(couples=tables.with_room(state.couples, couples))
+
+    def grow(self, state: Any) -> steps.RankOneState:
+        players = state.available[: state.now[AVAILABLE]]
+        return state._replace(couples=tables.with_next_partners(state.couples, players))
+
+    def on_graph(
+        self, state: Any, matcher: GraphMatcher, context: StartContext
+    ) -> steps.RankOneGraphState:
+        return steps.RankOneGraphState(state, matcher)
+
+    def on_sides(self, state: Any, context: StartContext) -> RankOneSidesState:
+        assert context.columns is not None  # on two sides
+        return new_sides_state(state, context.columns)
+
+    def evidence(self, state: Any) -> dict[str, NDArray[Any]]:
+        players = {name: getattr(state, name)[: _capacity(state)] for name in _ANSWERS}
+        answered = {"answered": state.now[[ANSWERED]]}
+        # What older versions did not know is left out where it says nothing: the same facts have
+        # the same evidence.
+        gone = _gone(state) if state.gone.any() else {}
+        faded = {"weight": state.figures[[WEIGHT]], "met": state.met[: _capacity(state)]}
+        return (
+            tables.picked(state.couples)._asdict()
+            | players
+            | answered
+            | gone
+            | (faded if state.now[FADED] else {})
+        )
+
+    def load_evidence(self, state: Any, arrays: Arrays) -> steps.RankOneState:
+        state = _load_observed(state, arrays, numbers(arrays, "answered")[0])
+        _guess_telling(state)
+        self.warm_up(state, int(state.met.sum()))
+        return state
+
+    def catch_up(self, state: Any, rounds: int) -> steps.RankOneState:
+        # The chain goes on as it would have in those rounds, when the next matching is proposed.
+        first = int(state.now[ROUND])
+        missed = range(first + -first % self.period, rounds, self.period)
+        state.now[OWED] = min(state.now[OWED] + len(missed), _MAX_DRAWS)
+        state.now[ROUND] = max(first, rounds)
+        return state
+
+    def warm_up(self, state: Any, outcomes: int) -> None:
+        # Players of whom nothing was known start near their posterior. The chain runs longer the
+        # more is new to it, and as long for a history in parts as for all of it.
+        players = np.flatnonzero(state.met > 0.0)
+        new = players[state.drawn[players] == 0.0]
+        state.rates[new] = state.mean[new] = _at_first_sight(state, new)
+        state.square[new] = state.mean[new] ** 2
+        known = state.met.sum() / 2 * state.figures[OUTCOMES]
+        last = _draws_to_settle(known)
+        first = max(_draws_to_settle(known - outcomes), last - _MAX_WARM_UP_DRAWS)
+        if first < last:
+            set_available_step(state, players)
+            steps.settle(state, first, last)
+
+    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
+        evidence = self.evidence(state)
+        del evidence["answered"]  # beside the round, as it always was
+        players = {name: getattr(state, name)[: _capacity(state)] for name in _IN_CHAIN}
+        figures = {"figures": state.figures[list(_FIGURES)]}
+        # A sum of what has faded depends on the order in which it was made.
+        if state.now[FADED]:
+            players["unsure"] = state.unsure[: _capacity(state)]
+        law = {"counted": state.counted[: _capacity(state)]} if state.now[LEARNS_PRIOR] else {}
+        return evidence | players | {"now": state.now[list(_COUNTERS)]} | figures | law
+
+    def load(self, state: Any, arrays: Arrays) -> steps.RankOneState:
+        now = numbers(arrays, "now")
+        state = _load_observed(state, arrays, now[1])
+        _load_players(state, arrays, (*_IN_CHAIN, "unsure") if state.now[FADED] else _IN_CHAIN)
+        state.now[ROUND] = now[0]
+        if state.now[LEARNS_PRIOR]:
+            _load_counted(state, arrays)
+        if len(now) == _FEWER_COUNTERS:
+            _guess_telling(state)
+        else:
+            _load_figures(state, now, arrays["figures"])
+        return state
+
+    def leader(self, state: Any) -> NDArray[np.int64]:
+        # Neighbours by posterior mean.
+        players = state.available[: state.now[AVAILABLE]]
+        means = _means(state, players)
+        return couples_in_order(players[np.argsort(-means, kind="stable")])
+
+    def statistics(self, state: Any) -> CoupleCounts:
+        couples = tables.picked(state.couples)
+        return CoupleCounts(couples.low, couples.high, couples.tries, couples.games)
+
+    def couple_counts(
+        self, state: Any, one: Integers, other: Integers
+    ) -> tuple[Integers, Integers]:
+        return tables.counts_between(state.couples, one, other)
+
+    def player_rates(
+        self, state: Any, slots: Slots
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        mean, drawn = state.mean[slots], state.drawn[slots] * state.figures[OUTCOMES]
+        first, settled = _at_first_sight(state, slots), _is_settled(state, slots)
+        # A few draws show neither their mean nor their spread: what was observed stands in for the
+        # mean, and the prior's variance for theirs.
+        few = np.maximum(1.0 - drawn / _FEW_DRAWS, 0.0)
+        a, b, outcomes = state.figures[[PRIOR_A, PRIOR_B, OUTCOMES]]
+        variance = (1.0 - few) * np.maximum(state.square[slots] - mean**2, 0.0)
+        variance += few * (a * b / ((a + b) ** 2 * (a + b + 1)))
+        answers = a + b + (state.accepted[slots] + state.declined[slots]) * outcomes
+        exact = first * (1.0 - first) / (answers + 1.0)
+        rates = np.where(settled, first, (1.0 - few) * mean + few * first)
+        return rates, np.sqrt(np.where(settled, exact, variance))
+
+
+def _checked_prior(prior: Any) -> Prior:
+    if isinstance(prior, str) and prior in ("uniform", "learned"):
+        return prior
+    least, most = _PRIOR_RANGE
+    if isinstance(prior, list | tuple) and len(prior) == 2 and all(map(is_number, prior)):
+        a, b = (float(each) for each in prior)
+        if least <= a <= most and least <= b <= most:
+            return a, b
+    raise PolicyError(
+        f"prior of rank_one_thompson cannot be {prior!r}: give 'uniform', 'learned' or the two "
+        f"parameters of a Beta law, numbers from {least} to {most:,.0f}, for example (2, 3)"
+    )
+
+
+def _checked_memory(memory: Any) -> float | None:
+    if memory is None:
+        return None
+    if is_number(memory) and _MIN_MEMORY <= memory <= _MAX_MEMORY:
+        return float(memory)
+    raise PolicyError(
+        f"memory of rank_one_thompson must be from {_MIN_MEMORY:.0f} to {_MAX_MEMORY:,.0f} rounds, "
+        f"got {memory!r}: give a half-life in rounds, or None to let nothing fade"
+    )
+
+
+def _capacity(state: steps.RankOneState) -> int:
+    return tables.capacity(state.couples)
+
+
+def _begin(state: steps.RankOneState, slots: NDArray[np.int64]) -> None:
+    """Put players of whom nothing is known, in place, into the middle of their prior."""
+    a, b = state.figures[[PRIOR_A, PRIOR_B]]
+    state.rates[slots] = state.mean[slots] = a / (a + b)
+    state.square[slots] = a * (a + 1) / ((a + b) * (a + b + 1))
+    state.reach[slots] = state.couple_reach[slots] = 1 - _MIN_GAP
+    state.credit[slots] = slots * _GOLDEN % 1
+    state.counted[slots] = False
+    for name in (*_OBSERVED, "drawn", "fitted"):
+        getattr(state, name)[slots] = 0.0
+
+
+def _at_first_sight(
+    state: steps.RankOneState, slots: NDArray[np.int64] | slice = slice(None)
+) -> NDArray[np.float64]:
+    """Return each player's mean rate if its partners' rates are 1/2.
+
+    In a game that was missed it had then accepted with a chance of about 1/3.
+    """
+    a, b, outcomes = state.figures[[PRIOR_A, PRIOR_B, OUTCOMES]]
+    accepted, declined = state.accepted[slots] * outcomes, state.declined[slots] * outcomes
+    missed = state.unsure[slots] * outcomes
+    return (a + accepted + missed / 3) / (a + b + accepted + declined + missed)
+
+
+def _draws_to_settle(outcomes: float) -> int:
+    """Return how many draws histories of this many outcomes get, if they come one by one."""
+    return int(_MAX_WARM_UP_DRAWS * np.log1p(max(outcomes, 0.0)))
+
+
+def _is_settled(state: steps.RankOneState, slots: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return of which players all answers are known, so that their rate has a Beta law."""
+    return (state.unsure[slots] == 0.0) & (state.now[ANSWERED] == 1)
+
+
+def _means(state: steps.RankOneState, slots: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the means by which players are sorted, as the next proposal would."""
+    new = (state.drawn[slots] == 0.0) & (state.met[slots] == 0.0)
+    return np.where(
+        new | _is_settled(state, slots), _at_first_sight(state, slots), state.mean[slots]
+    )
+
+
+def _gone(state: steps.RankOneState) -> dict[str, NDArray[Any]]:
+    """Pick what is known from outcomes with players who left."""
+    slots, bins = np.nonzero(state.frozen_missed)
+    missed = state.frozen_missed[slots, bins].astype(np.float64)
+    return dict(zip(_GONE, (state.gone[: _capacity(state)], slots, bins, missed), strict=True))
+
+
+def _load_observed(
+    state: steps.RankOneState, arrays: Arrays, answered: np.int64
+) -> steps.RankOneState:
+    """Fill in all that was observed, and what follows from it."""
+    require(answered <= 1, "it must say whether answers were observed")
+    state.now[ANSWERED] = answered
+    require(("weight" in arrays) == ("met" in arrays), "what has faded is incomplete")
+    if "weight" in arrays:
+        weight = real_numbers(arrays, "weight", 1.0, MAX_WEIGHT)
+        require(len(weight) == 1, "it must have one weight")
+        state.figures[[WEIGHT, OUTCOMES]] = weight[0], 1.0 / weight[0]
+        state.now[FADED] = 1
+    _load_players(state, arrays, _ANSWERS)
+    couples = tables.checked_couples(arrays, _capacity(state))
+    state = state._replace(couples=tables.filled(state.couples, couples))
+    tries, state.unsure[:] = tables.row_sums(couples, len(state.met))
+    if not arrays.keys().isdisjoint(_GONE):
+        _load_players(state, arrays, ["gone"])
+        _load_frozen(state, arrays)
+    if "weight" in arrays:
+        _load_players(state, arrays, ["met"])
+    else:
+        state.met[:] = tries + state.gone
+    state.usual[:] = tables.usual_partners(couples, len(state.met))
+    return state
+
+
+def _load_frozen(state: steps.RankOneState, arrays: Arrays) -> None:
+    slots, bins = numbers(arrays, "frozen_slot"), numbers(arrays, "frozen_rate")
+    missed = real_numbers(arrays, "frozen_missed", 0.0, float(np.finfo(np.float32).max))
+    require(len(slots) == len(bins) == len(missed), "its frozen rates are incomplete")
+    known = np.all(slots < _capacity(state)) and np.all(bins < FROZEN_RATES)
+    require(known, "it has frozen rates of unknown players")
+    require(np.all(state.gone[slots] > 0.0), "it has outcomes with players who never left")
+    state.frozen_missed[slots, bins] = missed
+    np.add.at(state.unsure, slots, state.frozen_missed[slots, bins])
+
+
+def _load_figures(state: steps.RankOneState, now: NDArray[np.int64], figures: NDArray[Any]) -> None:
+    require(len(now) == len(_COUNTERS), "its counters are incomplete")
+    state.now[list(_COUNTERS)] = now
+    require(now[_COUNTERS.index(OWED)] <= _MAX_DRAWS, "it owes too many draws")
+    fits = figures.dtype == np.float64 and figures.shape == (len(_FIGURES),)
+    require(fits, "its figures are incomplete")
+    ranges = zip(figures, _FIGURES.values(), strict=True)
+    require(all(least <= x <= most for x, (least, most) in ranges), "figures are out of range")
+    state.figures[list(_FIGURES)] = figures
+
+
+def _load_counted(state: steps.RankOneState, arrays: Arrays) -> None:
+    """Fill in whom the players' law has counted: not all whose rates were drawn had met anybody."""
+    counted = arrays["counted"]
+    fits = counted.dtype == np.bool_ and counted.ndim == 1 and len(counted) <= _capacity(state)
+    require(fits, "it must say which players are counted")
+    state.counted[: len(counted)] = counted
+
+
+def _guess_telling(state: steps.RankOneState) -> None:
+    """Guess how many outcomes are told of, where only what was observed is known."""
+    if state.now[ANSWERED]:
+        couples = tables.picked(state.couples)
+        untold = couples.missed.sum() / state.figures[WEIGHT]
+        told = (couples.tries - couples.games).sum() - couples.missed.sum()
+        share = untold / max(untold + max(told, 0.0), 1e-9)
+        state.now[[TOLD, UNTOLD]] = [100 - round(100 * share), round(100 * share)]
+
+
+def _load_players(state: steps.RankOneState, arrays: Arrays, names: Iterable[str]) -> None:
+    for name in names:
+        values = real_numbers(arrays, name, *_OF_PLAYERS[name])
+        require(len(values) <= _capacity(state), f"{name} are not one number per player")
+        getattr(state, name)[: len(values)] = values

@@ -1,0 +1,357 @@
+"""Thompson sampling of all rates at once, by a Markov chain that never starts over.
+
+One number per player explains all couples: couple (i, j) plays with probability rate_i * rate_j.
+The rates are drawn from their joint posterior by the chain of `posterior`. A round changes the
+posterior little, so that the chain goes on from where the last round left it:
+with many moves while all is new, with few when one more outcome hardly matters.
+
+Whatever is done for a proposal is done for the players available and their couples alone.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pairup.compiled.couples.rows import write_couple
+from pairup.compiled.kernels import kernel, outlined, slot
+from pairup.compiled.matchings.graph_matcher import (
+    GraphMatcher,
+    match_by_weights,
+    observe_on_graph,
+    set_available_on_graph,
+    set_weights_by_players,
+    write_matching,
+)
+from pairup.compiled.randomness import word
+from pairup.compiled.stable_sort import sort_by_values
+from pairup.compiled.state_layout import (
+    ANSWERED,
+    AVAILABLE,
+    CHANGED,
+    EXPLORING,
+    LEARNS_PRIOR,
+    OUTCOMES,
+    OWED,
+    PERIOD,
+    ROUND,
+    TOLD,
+    UNTOLD,
+    WEIGHT,
+    WEIGHT_GROWTH,
+)
+from pairup.compiled.steps import FULL, OK, provide
+from pairup.policies.rank_one.couple_layouts import (
+    DenseCouples,
+    SparseCouples,
+    at,
+    enter,
+    is_sparse,
+    lacks_room,
+    place,
+    row_length,
+)
+from pairup.policies.rank_one.fading import fade_round
+from pairup.policies.rank_one.learned_prior import learn_law, welcome
+from pairup.policies.rank_one.means import (
+    average_draw,
+    average_expected,
+    expects_means,
+    set_exact_mean,
+)
+from pairup.policies.rank_one.posterior import refresh
+
+ACCEPTED, DECLINED = 1, 0  # answers of players; below 0: not known
+
+# A player is refreshed _REFRESHES / (outcomes known of it) times per round, within these limits;
+# the upper one is shared by all players, but allows each at least one.
+_REFRESHES, _MIN_REFRESHES, _MAX_REFRESHES = 2_000.0, 0.05, 80.0
+_MAX_TERMS = 1_000_000.0  # that the moves of a draw sum up, about, where players are many
+_ROWS_PER_REFRESH = 3  # the player's twice, and its usual partner's
+_TOLD_WINDOW = 1_024  # of outcomes not played, in which answers are counted
+
+
+class RankOneState(NamedTuple):
+    """State of `RankOneThompson`.
+
+    What was observed is counted in weights; see `fading`. Slots beyond the
+    players' fill the last four lanes and have no couples. Of arrays of equal size a GPU has fast
+    memory for the first: what the moves of the chain use most.
+    """
+
+    couples: DenseCouples | SparseCouples
+    rates: np.ndarray  # where the chain is
+    terms: np.ndarray  # workspace for a sum over couples
+    accepted: np.ndarray  # of each player, games included
+    declined: np.ndarray
+    met: np.ndarray  # outcomes known of each player
+    gone: np.ndarray  # ... with players who left
+    frozen_missed: np.ndarray  # of those what was missed, by the frozen rate of the other
+    unsure: np.ndarray  # missed in all
+    usual: np.ndarray  # the partner met most, of several the lowest slot, or -1
+    mean: np.ndarray
+    square: np.ndarray  # mean of squares
+    drawn: np.ndarray  # number of draws in the means
+    credit: np.ndarray  # refreshes due
+    reach: np.ndarray  # of a move of the player alone
+    couple_reach: np.ndarray  # of a move against its usual partner
+    fitted: np.ndarray  # with how many outcomes the reach is to be fitted next
+    counted: np.ndarray  # whether the players' law has counted the player
+    available: np.ndarray  # the players available, by slot
+    by_rate: np.ndarray  # the same, best first
+    by_mean: np.ndarray
+    spare: np.ndarray  # workspace: who was refreshed, and for an order
+    now: np.ndarray
+    figures: np.ndarray
+    key: np.ndarray  # of all draws, and of this round's
+    draws: np.ndarray  # made in this round
+
+
+class RankOneGraphState(NamedTuple):
+    """State of `RankOneThompson` on a graph."""
+
+    inner: RankOneState
+    matcher: GraphMatcher
+
+
+@kernel
+def _set_available(state, players):
+    for x in range(len(players)):
+        state.available[x] = state.by_rate[x] = state.by_mean[x] = players[x]
+    state.now[AVAILABLE], state.now[CHANGED] = len(players), 1
+
+
+def _propose(state, couples):
+    """Neighbours by a draw of the rates, in between by their means."""
+    if lacks_room(state.couples, state.available[: state.now[AVAILABLE]]):
+        return FULL
+    explores = _draw_if_due(state)
+    if explores:
+        sort_by_values(state.by_rate, state.rates, state.spare, state.now[AVAILABLE])
+        _couple_neighbours(state.by_rate, couples)
+    else:
+        sort_by_mean(state)
+        _couple_neighbours(state.by_mean, couples)
+    state.now[ROUND] += 1
+    return OK
+
+
+def _observe(state, couples, played):
+    known, weight = state.couples, state.figures[WEIGHT]
+    for c in range(len(played)):
+        i, j, game = slot(couples[c, 0]), slot(couples[c, 1]), np.int32(played[c])
+        x, y = enter(known, i, j), enter(known, j, i)
+        if x < 0 or y < 0:
+            continue
+        here, there = at(known, i, x), at(known, j, y)
+        _meet(state, i, j, here, there)
+        known.games[here] += game
+        state.accepted[i] += weight * game
+        state.accepted[j] += weight * game
+        lost = weight * (np.int32(1) - game)
+        missed = known.missed[here] + lost
+        known.missed[here] = known.missed[there] = missed
+        state.unsure[i] += lost
+        state.unsure[j] += lost
+        if state.now[ANSWERED] == 1 and not game:
+            _count_telling(state, UNTOLD)
+
+
+def _observe_answers(state, couples, answers):
+    """An answer is evidence only on the player who gave it."""
+    state.now[ANSWERED] = 1
+    known, weight = state.couples, state.figures[WEIGHT]
+    for c in range(len(couples)):
+        i, j = slot(couples[c, 0]), slot(couples[c, 1])
+        x, y = enter(known, i, j), enter(known, j, i)
+        if x < 0 or y < 0:
+            continue
+        here, there = at(known, i, x), at(known, j, y)
+        _meet(state, i, j, here, there)
+        both = np.int32(answers[c, 0] == ACCEPTED and answers[c, 1] == ACCEPTED)
+        known.games[here] += both
+        known.told[here] += both
+        _note(state, i, answers[c, 0], weight)
+        _note(state, j, answers[c, 1], weight)
+        if not both:
+            _count_telling(state, TOLD)
+
+
+provide(
+    RankOneState,
+    set_available=_set_available,
+    propose=_propose,
+    observe=_observe,
+    observe_answers=_observe_answers,
+)
+
+
+def _set_available_on_graph(state, players):
+    set_available_on_graph(state, players)
+    _set_available(state.inner, players)
+
+
+def _propose_on_graph(state, couples):
+    """The best matching by a draw of the rates, in between by their means."""
+    inner, matcher = state.inner, state.matcher
+    if _draw_outlined(inner):
+        set_weights_by_players(matcher, inner.rates)
+    else:
+        set_weights_by_players(matcher, inner.mean)
+    inner.now[ROUND] += 1
+    match_by_weights(matcher)
+    write_matching(matcher, couples)
+    return OK
+
+
+provide(
+    RankOneGraphState,
+    set_available=_set_available_on_graph,
+    propose=_propose_on_graph,
+    observe=observe_on_graph,
+)
+
+
+@kernel
+def _couple_neighbours(order, couples):
+    for row in range(len(couples)):
+        write_couple(couples, row, order[2 * row], order[2 * row + 1])
+
+
+@kernel
+def _note(state, i, answer, weight):
+    if answer == ACCEPTED:
+        state.accepted[i] += weight
+    elif answer == DECLINED:
+        state.declined[i] += weight
+
+
+@kernel
+def _meet(state, i, j, here, there):
+    """Count an outcome of the couple, in both rows."""
+    tries = state.couples.tries[here] + np.int32(1)
+    state.couples.tries[here] = state.couples.tries[there] = tries
+    state.met[i] += state.figures[WEIGHT]
+    state.met[j] += state.figures[WEIGHT]
+    _note_usual(state, i, j, tries)
+    _note_usual(state, j, i, tries)
+
+
+@kernel
+def _note_usual(state, i, j, tries):
+    """Note whom player i met most: of several the lowest slot, in whatever order they came."""
+    usual, most = state.usual[i], np.int32(0)
+    if usual >= 0:
+        most = state.couples.tries[at(state.couples, i, place(state.couples, i, slot(usual)))]
+    if tries > most or (tries == most and j < usual):
+        state.usual[i] = j
+
+
+@kernel
+def _count_telling(state, kind):
+    """Count an outcome that was not played, by whether answers were told; the last ones matter."""
+    now = state.now
+    now[kind] += 1
+    if now[TOLD] + now[UNTOLD] >= _TOLD_WINDOW:
+        now[TOLD] //= 2
+        now[UNTOLD] //= 2
+
+
+@kernel
+def _draw_if_due(state):
+    """Let the chain go on if it is due in this round; returns whether to play its draw."""
+    now, figures = state.now, state.figures
+    if figures[WEIGHT_GROWTH] != 1.0:
+        fade_round(state)
+    if now[LEARNS_PRIOR] == 1:
+        welcome(state)
+    due = now[ROUND] % now[PERIOD] == 0
+    explores = due and _explores(state)
+    last, draws = now[ROUND] - now[ROUND] % now[PERIOD], now[OWED] + due
+    for before in range(draws - 1, -1, -1):
+        _draw(state, last - before * now[PERIOD], explores)
+    now[OWED] = 0
+    if now[ANSWERED] == 1:
+        for x in range(now[AVAILABLE]):
+            set_exact_mean(state, slot(state.available[x]))
+            state.by_mean[x] = state.available[x]  # equals, now not rare, come by slot
+        now[CHANGED] = 1
+    return explores
+
+
+@outlined
+def _draw_outlined(state):
+    """As `_draw_if_due`, called and not inlined: on a graph the matching takes longer."""
+    return _draw_if_due(state)
+
+
+@outlined
+def settle(state, first, last):
+    """Make the draws from number `first` up to `last` that belong to no round."""
+    for number in range(first, last):
+        _draw(state, -1 - number, state.now[ANSWERED] == 0)
+
+
+@kernel
+def _explores(state):
+    """Whether a round that could explore does.
+
+    Where answers are told, all matchings teach the same, and to explore is of no use.
+    """
+    now, figures = state.now, state.figures
+    if now[ANSWERED] == 0:
+        return True
+    if now[UNTOLD] > 0:
+        figures[EXPLORING] += now[UNTOLD] / (now[TOLD] + now[UNTOLD])
+    explores = figures[EXPLORING] >= 1.0
+    if explores:
+        figures[EXPLORING] -= 1.0
+    return explores
+
+
+@kernel
+def _draw(state, round, explores):
+    """Let the chain go on as far as the new information asks for, and take the rates there."""
+    state.key[1], state.draws[0] = word(state.key[0], round), 0
+    limit, outcomes = _refresh_limit(state), state.figures[OUTCOMES]
+    for x in range(state.now[AVAILABLE]):
+        # By slot: an order that followed the rates would bias them.
+        i = slot(state.available[x])
+        state.spare[x] = 0
+        if not explores and state.unsure[i] == 0.0:
+            continue  # its mean is known without the chain
+        due = min(max(_REFRESHES / (state.met[i] * outcomes + 1.0), _MIN_REFRESHES), limit)
+        state.credit[i] += state.now[PERIOD] * due
+        while state.credit[i] >= 1.0:
+            state.credit[i] -= 1.0
+            state.spare[x] = 1
+            refresh(state, i)
+    expects = expects_means(state)
+    for x in range(state.now[AVAILABLE]):
+        if not expects:
+            average_draw(state, slot(state.available[x]))
+        elif state.spare[x] == 1:
+            average_expected(state, slot(state.available[x]))
+    if state.now[LEARNS_PRIOR] == 1:
+        learn_law(state)
+    state.now[CHANGED] = 1
+
+
+@kernel
+def _refresh_limit(state):
+    """How often a player may be refreshed per round."""
+    players = state.now[AVAILABLE]
+    limit = max(_MAX_REFRESHES / players, 1.0)
+    if is_sparse(state.couples):
+        terms = players
+        for x in range(players):
+            terms += _ROWS_PER_REFRESH * row_length(state.couples, slot(state.available[x]))
+        limit = min(limit, _MAX_TERMS / (terms * state.now[PERIOD]))
+    return limit
+
+
+@kernel
+def sort_by_mean(state):
+    """Sort the players available by their means, best first, if those changed."""
+    if state.now[CHANGED] == 1:
+        sort_by_values(state.by_mean, state.mean, state.spare, state.now[AVAILABLE])
+        state.now[CHANGED] = 0

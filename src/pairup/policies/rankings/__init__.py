@@ -1,0 +1,1 @@
+"""Policies for two sides that rank items for positions."""

@@ -1,0 +1,387 @@
+"""GRAB: play the leader, the best assignment, or the neighbour that looks best optimistically.
+
+With R items, C positions and the places of the leader ranked by means, there are R - 1 neighbours:
+number n < C - 1 swaps the items of the ranks n and n + 1, and number C - 1 + h puts hidden item
+number h into the last rank; -1 is the leader itself.
+
+A neighbour's gain is a sum of indices less those of the leader's couples. KL indices are bounded
+from both sides without a logarithm (see `anchored_index`), which mostly tells the best neighbour
+from the others; where it does not, they are solved exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairup.compiled.couples import leader_counts
+from pairup.compiled.couples.anchored_index import (
+    INDEX,
+    lower_index,
+    new_anchors,
+    solve_index,
+    upper_index,
+)
+from pairup.compiled.couples.kl_index import exploration_level
+from pairup.compiled.couples.leader_counts import LeaderCounts
+from pairup.compiled.couples.leader_turns import NO_CELL, times_led
+from pairup.compiled.couples.statistics import CoupleStatistics, new_couple_statistics, record
+from pairup.compiled.kernels import kernel, outlined, slot
+from pairup.compiled.logarithm import log
+from pairup.compiled.matchings.graph_matcher import write_nobody
+from pairup.compiled.randomness import shuffle, word
+from pairup.compiled.state_layout import (
+    AVAILABLE,
+    CELL,
+    HORIZON,
+    KL,
+    LEVEL,
+    PERIOD,
+    ROUND,
+    new_arrays,
+    new_counters,
+    new_figures,
+)
+from pairup.compiled.steps import FULL, OK, provide
+from pairup.errors import PolicyError
+from pairup.policies.contract import StartContext, check_integer_option
+from pairup.policies.couple_policies import LeaderCountingPolicy
+from pairup.policies.rankings.assigned_leader import (
+    AssignedLeader,
+    assign,
+    new_assigned_leader,
+    note_mean,
+    rank_places,
+    update,
+)
+from pairup.policies.registry import register
+from pairup.saved_arrays import Arrays, numbers, require
+
+_MARGIN = 1e-12  # bounds closer than this are left to the exact index, which is good to 1e-15
+
+
+@register
+@dataclass(frozen=True)
+class GRAB(LeaderCountingPolicy):
+    """Play the best assignment or the most promising of its neighbours (Gauthier et al., 2021).
+
+    For two sides: *items*, the longer side, are assigned to *positions*, the shorter one. The
+    leader is the assignment with the greatest sum of empirical means. With its positions in the
+    order of their means, its neighbours swap the items of two successive positions, or put an
+    item that is not displayed into the last position. Each leader is played itself the first time
+    and every `period`-th time that it leads; otherwise the neighbour with the greatest sum of
+    optimistic indices is played, and the leader when none promises more than it. The paper's
+    V1, ``Unimodal(compare="matchings")``, is this policy carried over to one side.
+
+    Parameters
+    ----------
+    period : int, optional
+        Number of times that a leader leads between two rounds in which it is played itself, at
+        least 1. The number of items if not given, as in the authors' experiments.
+    index : {"kl", "ucb"}
+        Optimistic estimate of a couple: KL-UCB as its authors have it, or
+        mean + sqrt(2 log(clock) / tries). Unseen couples are at 1 (KL) or at infinity.
+    clock : {"leader", "horizon"}
+        What the exploration grows with: how often this leader has led, as in the article (the KL
+        level is log n + 3 log log n); or the number of rounds to come, as in the authors' code
+        (the level is log T from the first round on).
+    horizon : int, optional
+        Number of rounds to come, at least 2, for that clock. A simulation supplies its own when
+        this is not given.
+
+    Notes
+    -----
+    Of several assignments that are the best, the leader stays what it was.
+
+    Examples
+    --------
+    >>> from pairup import GRAB, Problem, simulate
+    >>> problem = Problem.two_sided([0.9, 0.6, 0.3, 0.1], [1.0, 0.5])
+    >>> run = simulate(problem, GRAB(), rounds=2_000, replications=4)
+    >>> run.mean()[-1] < 200  # of the 1,150 that matchings drawn at random lose
+    np.True_
+    """
+
+    period: int | None = None
+    index: Literal["kl", "ucb"] = "kl"
+    clock: Literal["leader", "horizon"] = "leader"
+    horizon: int | None = None
+
+    name: ClassVar[str] = "grab"
+    needs_sides: ClassVar[bool] = True
+    serves_pools: ClassVar[bool] = False  # the players of a pool are on one side
+    nominal_ns: ClassVar[int] = 25
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.period is not None:
+            check_integer_option(self, "period", 1, "give a number of rounds")
+        if self.horizon is not None:
+            check_integer_option(self, "horizon", 2, "give the number of rounds you expect")
+
+    def needs(self) -> tuple[str, ...]:
+        return ("horizon",) if self.clock == "horizon" and self.horizon is None else ()
+
+    def start(self, context: StartContext) -> GrabState:
+        slots, level = context.slots, 0.0
+        horizon = self.horizon or context.horizon if self.clock == "horizon" else 0
+        if horizon is None:
+            raise PolicyError(
+                'grab needs to know its horizon, got none: give GRAB(clock="horizon", '
+                'horizon=1_000_000), the number of rounds to come, or clock="leader"'
+            )
+        if horizon:
+            level = math.log(max(horizon, 2))
+            level = level if self.index == "kl" else math.sqrt(2 * level)
+        options = {PERIOD: self.period or 0, KL: self.index == "kl", HORIZON: horizon}
+        assert context.columns is not None  # check_sides() saw to it
+        return GrabState(
+            stats=new_couple_statistics(slots),
+            leader=new_assigned_leader(slots),
+            counts=leader_counts.new_counts(),
+            keys=context.keys(3),
+            now=new_counters(options),
+            figures=new_figures({LEVEL: level}),
+            is_row=np.append(~context.columns, False),
+            anchors=new_anchors(*(slots, slots) if self.index == "kl" else (0, 0)),
+            **new_arrays(("lower", "gain"), slots),
+        )
+
+    def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
+        super().forget(state, slot, rate)
+        if self.index == "kl":
+            state.anchors[slot, :, INDEX] = state.anchors[:, slot, INDEX] = -1.0
+
+    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
+        # The leader stays as long as nothing is better, so that it is a part of what is known.
+        return super().saved(state) | {"last_items": state.leader.last_item[:-1]}
+
+    def load(self, state: Any, arrays: Arrays) -> GrabState:
+        state = super().load(state, arrays)
+        items = numbers(arrays, "last_items", minimum=-1)
+        slots = len(state.is_row) - 1
+        require(len(items) <= slots and np.all(items < slots), "its leader has unknown players")
+        state.leader.last_item[: len(items)] = items
+        return state
+
+    def leader(self, state: Any) -> NDArray[np.int64]:
+        update_leader(state)
+        rank_places(state.leader, state.keys[0])
+        couples: NDArray[np.int64] = state.leader.order[: 2 * state.leader.couples[0]]
+        return couples.reshape(-1, 2)[state.leader.ranked[: state.leader.couples[0]]]
+
+
+class GrabState(NamedTuple):
+    """State of `GRAB`."""
+
+    stats: CoupleStatistics
+    leader: AssignedLeader
+    counts: LeaderCounts
+    keys: np.ndarray  # of ties between couples, of ties between neighbours, of the items' order
+    now: np.ndarray
+    figures: np.ndarray  # LEVEL, where the clock is the horizon
+    is_row: np.ndarray  # by slot
+    anchors: np.ndarray  # KL: the indices that were solved last, by slots
+    lower: np.ndarray  # bounds of the indices of the leader's couples in this round, by place
+    gain: np.ndarray  # bounds of what the neighbours gain in this round
+
+
+def _set_available(state, players):
+    leader, rows = state.leader, 0
+    for i in players:
+        rows += state.is_row[i]
+    items_are_rows = 2 * rows >= len(players)
+    leader.place[:] = -1
+    leader.item_count[0] = leader.couples[0] = 0
+    for i in players:
+        leader.is_position[i] = state.is_row[i] != items_are_rows
+        if leader.is_position[i]:
+            leader.positions[leader.couples[0]] = i
+            leader.place[i] = leader.couples[0]
+            leader.couples[0] += 1
+        else:
+            leader.items[leader.item_count[0]] = i
+            leader.item_count[0] += 1
+    shuffle(state.keys[2], leader.items[: leader.item_count[0]])
+    state.now[AVAILABLE] = len(players)
+    state.now[CELL] = NO_CELL
+    assign(leader, state.stats.mean)
+
+
+def _propose(state, couples):
+    update_leader(state)
+    rank_places(state.leader, state.keys[0])
+    led = times_led(state)
+    if led < 0:
+        return FULL
+    period = state.now[PERIOD] if state.now[PERIOD] > 0 else state.leader.item_count[0]
+    neighbour = -1
+    if led % period != 0:
+        neighbour = _best_neighbour(state, _level(state, led + 1))
+    _write(state.leader, neighbour, couples)
+    return OK
+
+
+def _observe(state, couples, played):
+    for c in range(len(played)):
+        i, j = slot(couples[c, 0]), slot(couples[c, 1])
+        note_mean(state.leader, i, j, record(state.stats, i, j, played[c]))
+
+
+provide(GrabState, set_available=_set_available, propose=_propose, observe=_observe)
+
+
+@kernel
+def update_leader(state):
+    """Update the leader by the statistics."""
+    if update(state.leader, state.stats.mean):
+        state.now[CELL] = NO_CELL
+
+
+@kernel
+def _level(state, clock):
+    """By what indices exceed means: the level of the KL index, or the factor of the UCB radius."""
+    if state.now[HORIZON] > 0:
+        return state.figures[LEVEL]
+    return exploration_level(clock) if state.now[KL] else math.sqrt(2.0 * log(float(clock)))
+
+
+@kernel
+def _best_neighbour(state, level):
+    """The number of the neighbour to play, or -1 for the leader itself."""
+    leader, gain, neighbours = state.leader, state.gain, state.leader.item_count[0] - 1
+    for k in range(leader.couples[0]):
+        state.lower[k] = _lower(state, leader.item[k], leader.positions[k], level)
+    guess, best, second = -1, -np.inf, -np.inf
+    for neighbour in range(neighbours):
+        gain[neighbour] = _upper_gain(state, neighbour, level)
+        if gain[neighbour] > best:
+            guess, best, second = neighbour, gain[neighbour], best
+        else:
+            second = max(second, gain[neighbour])
+    if best < -_MARGIN:
+        return -1
+    if guess >= 0 and _lower_gain(state, guess, level) > max(second, 0.0) + _MARGIN:
+        return guess
+    return _solved_neighbour(state, level, guess)
+
+
+@outlined
+def _solved_neighbour(state, level, guess):
+    """As `_best_neighbour`, by exact indices; the likely one comes first."""
+    best, best_neighbour = 0.0, -1
+    for turn in range(state.leader.item_count[0] - 1):
+        neighbour = guess if turn == 0 else turn - (turn <= guess)
+        if state.gain[neighbour] >= best - _MARGIN:
+            value = _gain(state, neighbour, level)
+            if _wins(state, value, neighbour, best, best_neighbour):
+                best, best_neighbour = value, neighbour
+    return best_neighbour
+
+
+@kernel
+def _upper_gain(state, neighbour, level):
+    """A bound of `_gain` from above, without solving."""
+    leader, last = state.leader, state.leader.couples[0] - 1
+    if neighbour >= last:
+        k, hidden = leader.ranked[last], leader.hidden[neighbour - last]
+        return _upper(state, hidden, leader.positions[k], level) - state.lower[k]
+    k, other = leader.ranked[neighbour], leader.ranked[neighbour + 1]
+    swapped = _upper(state, leader.item[other], leader.positions[k], level)
+    swapped += _upper(state, leader.item[k], leader.positions[other], level)
+    return swapped - (state.lower[k] + state.lower[other])
+
+
+@kernel
+def _lower_gain(state, neighbour, level):
+    """A bound of `_gain` from below, without solving."""
+    leader, last = state.leader, state.leader.couples[0] - 1
+    k = leader.ranked[min(neighbour, last)]
+    given_up = _upper(state, leader.item[k], leader.positions[k], level)
+    if neighbour >= last:
+        hidden = leader.hidden[neighbour - last]
+        return _lower(state, hidden, leader.positions[k], level) - given_up
+    other = leader.ranked[neighbour + 1]
+    given_up += _upper(state, leader.item[other], leader.positions[other], level)
+    swapped = _lower(state, leader.item[other], leader.positions[k], level)
+    swapped += _lower(state, leader.item[k], leader.positions[other], level)
+    return swapped - given_up
+
+
+@kernel
+def _gain(state, neighbour, level):
+    """How many more games the neighbour could give than the leader, optimistically."""
+    leader, last = state.leader, state.leader.couples[0] - 1
+    k = leader.ranked[min(neighbour, last)]
+    given_up = _index(state, leader.item[k], leader.positions[k], level)
+    if neighbour >= last:
+        hidden = leader.hidden[neighbour - last]
+        return _index(state, hidden, leader.positions[k], level) - given_up
+    other = leader.ranked[neighbour + 1]
+    given_up += _index(state, leader.item[other], leader.positions[other], level)
+    swapped = _index(state, leader.item[other], leader.positions[k], level)
+    swapped += _index(state, leader.item[k], leader.positions[other], level)
+    return swapped - given_up
+
+
+@kernel
+def _wins(state, value, neighbour, best, best_neighbour):
+    """Whether a neighbour takes the lead; ties are random, but the leader wins its own."""
+    if value != best or best_neighbour < 0:
+        return value > best
+    key = word(state.keys[1], state.now[ROUND])
+    return word(key, _label(state, neighbour)) > word(key, _label(state, best_neighbour))
+
+
+@kernel
+def _label(state, neighbour):
+    """A number of the neighbour that does not depend on the order of hidden items."""
+    last = state.leader.couples[0] - 1
+    return neighbour if neighbour < last else last + state.leader.hidden[neighbour - last]
+
+
+@kernel
+def _upper(state, item, position, level):
+    """A number that the index of a couple does not exceed."""
+    if state.now[KL] == 0:
+        return _index(state, item, position, level)
+    i, j = min(item, position), max(item, position)
+    return upper_index(state.anchors[i, j], state.stats, i, j, level)
+
+
+@kernel
+def _lower(state, item, position, level):
+    """A number that the index of a couple does not fall below."""
+    if state.now[KL] == 0:
+        return _index(state, item, position, level)
+    i, j = min(item, position), max(item, position)
+    return lower_index(state.anchors[i, j], state.stats, i, j, level)
+
+
+@kernel
+def _index(state, item, position, level):
+    """The index of a couple."""
+    i, j = min(item, position), max(item, position)
+    tries = state.stats.tries[i, j]
+    if state.now[KL] == 0:
+        return state.stats.mean[i, j] + level / math.sqrt(tries) if tries > 0 else np.inf
+    return solve_index(state.anchors[i, j], state.stats, i, j, level) if tries > 0 else 1.0
+
+
+@kernel
+def _write(leader, neighbour, couples):
+    """Write a neighbour of the leader into `couples`, in the order of the leader's ranks."""
+    count, last = leader.couples[0], leader.couples[0] - 1
+    for x in range(count):
+        taken = x
+        if 0 <= neighbour < last and (x == neighbour or x == neighbour + 1):
+            taken = 2 * neighbour + 1 - x
+        item, position = leader.item[leader.ranked[taken]], leader.positions[leader.ranked[x]]
+        if x == last and neighbour >= last:
+            item = leader.hidden[neighbour - last]
+        couples[x, 0], couples[x, 1] = min(item, position), max(item, position)
+    write_nobody(couples, count)

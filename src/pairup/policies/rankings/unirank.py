@@ -1,0 +1,412 @@
+"""UniRank: rank items by comparing those that share a block, and merge blocks that may be wrong.
+
+The leader is an ordered partition of the items into *blocks*; within a block the order is open.
+What is proposed is the leader with some successive blocks merged, each block shuffled, the first
+item in the best position. Two items of a block are compared in each round in which just one of
+them plays; `wins[i, j]` counts the rounds in which that was `i`. An item that is not displayed does
+not play.
+
+The logarithms are taken when a comparison changes, not when it is used: `doubt[j, i]` is the level
+above which the index of "j beats i" exceeds one half, so that blocks are merged by comparing
+numbers. The leader is found again only when who beats whom has changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairup.compiled.couples import leader_counts
+from pairup.compiled.couples.kl_index import exploration_level, kl, kl_index
+from pairup.compiled.couples.leader_counts import LeaderCounts
+from pairup.compiled.couples.leader_turns import NO_CELL
+from pairup.compiled.couples.statistics import CoupleStatistics, new_couple_statistics, record
+from pairup.compiled.kernels import kernel, outlined
+from pairup.compiled.logarithm import log
+from pairup.compiled.matchings.graph_matcher import write_nobody
+from pairup.compiled.randomness import shuffle, word
+from pairup.compiled.state_layout import (
+    BLOCKS,
+    CELL,
+    ITEMS,
+    LISTED,
+    POSITIONS,
+    ROUND,
+    SCALE,
+    new_counters,
+    new_figures,
+)
+from pairup.compiled.steps import FULL, OK, provide
+from pairup.policies.contract import StartContext
+from pairup.policies.couple_policies import LeaderCountingPolicy
+from pairup.policies.registry import register
+from pairup.saved_arrays import Arrays, numbers, require
+
+_NEVER_COMPARED = -1.0
+_SOON = 3  # up to this many times as leader a partition is doubted everywhere
+
+
+@register
+@dataclass(frozen=True)
+class UniRank(LeaderCountingPolicy):
+    """Rank the rows by comparing those that may be in the wrong order (Gauthier et al., 2022).
+
+    For two sides: rows are *items*, columns *positions* whose order by rate is known. The leader
+    puts the items into blocks, best first. It is displayed with successive blocks merged wherever
+    an item of the lower block may still be better than one of the upper block; the items of a block
+    are shuffled. Items are compared when they share a block and just one of them plays.
+
+    Notes
+    -----
+    Where the article and its authors' code differ, this is the code, which plays better:
+
+    - the leader's blocks are the items that lose against none of those left, again and again, where
+      i loses against j when the mean of c_i - c_j is below -sqrt(log log(t + 3) / n) (the article
+      takes the smallest set that beats all others, by the sign of the mean);
+    - all successive blocks that may be wrong are merged at once, from the top, each at most once,
+      and one hidden item joins the last block displayed (the article merges one couple of blocks);
+    - a comparison never made, or a leader that has led less than three times, is in doubt (in the
+      article a comparison never made promises nothing).
+
+    As in the article, two blocks are compared by all their couples; the code takes the first item
+    of one with the first of the other, and so on. Only outcomes of a whole matching, observed
+    before the next one is proposed, tell of blocks; others are counted but not compared.
+
+    Examples
+    --------
+    >>> from pairup import Problem, UniRank, simulate
+    >>> problem = Problem.two_sided([0.9, 0.6, 0.3, 0.1], [1.0, 0.5])
+    >>> run = simulate(problem, UniRank(), rounds=2_000, replications=4)
+    >>> run.mean()[-1] < 200  # of the 1,150 that matchings drawn at random lose
+    np.True_
+    """
+
+    name: ClassVar[str] = "unirank"
+    needs_sides: ClassVar[bool] = True
+    is_told_column_order: ClassVar[bool] = True
+    serves_pools: ClassVar[bool] = False  # the players of a pool are on one side
+    nominal_ns: ClassVar[int] = 40
+
+    def start(self, context: StartContext) -> UniRankState:
+        assert context.columns is not None  # check_sides() saw to it
+        assert context.column_order is not None  # is_told_column_order
+        slots = context.slots
+        square = (slots, slots)
+        places = ("items", "positions", "ranking", "start", "listed", "block")
+        return UniRankState(
+            stats=new_couple_statistics(slots),
+            wins=np.zeros(square, np.int64),
+            doubt=np.zeros(square),
+            loses=np.zeros(square, np.bool_),
+            counts=leader_counts.new_counts(),
+            keys=context.keys(2),
+            now=new_counters(),
+            figures=new_figures(),
+            is_row=np.append(~context.columns, False),
+            column_order=np.array(context.column_order, np.int64),
+            **{name: np.zeros(slots + 1, np.int64) for name in places},
+            marked=np.zeros(slots, np.bool_),
+        )
+
+    def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
+        super().forget(state, slot, rate)
+        state.wins[slot, :] = state.wins[:, slot] = 0
+
+    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
+        winners, losers = compared = np.nonzero(state.wins)
+        comparisons = {"winners": winners, "losers": losers, "wins": state.wins[compared]}
+        return super().saved(state) | comparisons
+
+    def load(self, state: Any, arrays: Arrays) -> UniRankState:
+        state = super().load(state, arrays)
+        winners, losers = numbers(arrays, "winners"), numbers(arrays, "losers")
+        wins, slots = numbers(arrays, "wins"), len(state.is_row) - 1
+        require(len(winners) == len(losers) == len(wins), "its comparisons are incomplete")
+        known = np.all((winners < slots) & (losers < slots))
+        require(known, "it has comparisons of unknown players")
+        state.wins[winners, losers] = wins
+        return state
+
+    def leader(self, state: Any) -> NDArray[np.int64]:
+        find_leader(state)
+        shown = state.now[POSITIONS]
+        couples = np.stack([state.ranking[:shown], state.positions[:shown]], axis=1)
+        return np.sort(couples, axis=1)
+
+
+class UniRankState(NamedTuple):
+    """State of `UniRank`."""
+
+    stats: CoupleStatistics
+    wins: np.ndarray  # by slots
+    doubt: np.ndarray  # [j, i]: above this level j may be better than i; -1: always
+    loses: np.ndarray  # [i, j]: j is better than i, at the leader's small margin
+    counts: LeaderCounts
+    keys: np.ndarray  # of shuffles, and of ties between items
+    now: np.ndarray
+    figures: np.ndarray  # SCALE: where the margin is when the leader must be found again
+    is_row: np.ndarray  # by slot
+    column_order: np.ndarray  # slots of the columns, best first
+    items: np.ndarray  # those available, the first ITEMS
+    positions: np.ndarray  # those available, best first: the first POSITIONS
+    ranking: np.ndarray  # the leader: items, block by block
+    start: np.ndarray  # of each block in `ranking`, and the end of the last
+    listed: np.ndarray  # what was proposed: items, block by block, the first LISTED
+    block: np.ndarray  # of each place in `listed`, where its block starts
+    marked: np.ndarray  # workspace, by slot: False between steps
+
+
+def _set_available(state, players):
+    now = state.now
+    now[ITEMS] = now[POSITIONS] = now[LISTED] = 0
+    state.marked[:] = False
+    for i in players:
+        state.marked[i] = True
+        if state.is_row[i]:
+            state.items[now[ITEMS]] = i
+            now[ITEMS] += 1
+    for j in state.column_order:
+        if state.marked[j] and now[POSITIONS] < now[ITEMS]:
+            state.positions[now[POSITIONS]] = j
+            now[POSITIONS] += 1
+    state.marked[:] = False
+    _find_margin(state)
+
+
+def _propose(state, couples):
+    now = state.now
+    margin = log(log(float(now[ROUND] + 3)))
+    if margin >= state.figures[SCALE]:
+        _find_margin(state)
+    if now[CELL] == NO_CELL:
+        find_leader(state)
+        now[CELL] = leader_counts.find(state.counts, _fingerprint(state))
+        if now[CELL] == NO_CELL:
+            return FULL
+    state.counts.counts[now[CELL]] += 1
+    now[ROUND] += 1
+    _list_items(state, state.counts.counts[now[CELL]])
+    for k in range(now[POSITIONS]):
+        i, j = state.listed[k], state.positions[k]
+        couples[k, 0], couples[k, 1] = min(i, j), max(i, j)
+    write_nobody(couples, now[POSITIONS])
+    return OK
+
+
+def _observe(state, couples, played):
+    for c in range(len(played)):
+        i, j = couples[c, 0], couples[c, 1]
+        record(state.stats, i, j, played[c])
+        if played[c]:
+            state.marked[i if state.is_row[i] else j] = True
+    if _is_proposal(state, couples):
+        _compare(state)
+    for c in range(len(played)):
+        state.marked[couples[c, 0]] = state.marked[couples[c, 1]] = False
+
+
+provide(UniRankState, set_available=_set_available, propose=_propose, observe=_observe)
+
+
+@kernel
+def _is_proposal(state, couples):
+    """Whether `couples` are all those that were proposed last: others tell nothing of blocks."""
+    now = state.now
+    if len(couples) != now[POSITIONS] or now[LISTED] == 0:
+        return False
+    for c in range(len(couples)):
+        i, j = couples[c, 0], couples[c, 1]
+        item, position = (i, j) if state.is_row[i] else (j, i)
+        found = False
+        for k in range(now[POSITIONS]):
+            found = found or (state.listed[k] == item and state.positions[k] == position)
+        if not found:
+            return False
+    return True
+
+
+@kernel
+def _compare(state):
+    """Compare the items of each block that was proposed."""
+    first, listed = 0, state.now[LISTED]
+    while first < listed:
+        last = first
+        while last < listed and state.block[last] == first:
+            last += 1
+        for x in range(first, last):
+            winner = state.listed[x]
+            if not state.marked[winner]:
+                continue
+            for y in range(first, last):
+                loser = state.listed[y]
+                if not state.marked[loser]:
+                    state.wins[winner, loser] += 1
+                    _note_comparison(state, winner, loser)
+        first = last
+    state.now[LISTED] = 0  # it counts once
+
+
+@kernel
+def _note_comparison(state, i, j):
+    """The wins of `i` and `j` against each other have changed."""
+    state.doubt[i, j], state.doubt[j, i] = _doubt(state, i, j), _doubt(state, j, i)
+    margin = log(log(float(state.now[ROUND] + 3)))
+    lead = float(state.wins[i, j] - state.wins[j, i])
+    proof = lead * lead / float(state.wins[i, j] + state.wins[j, i])
+    i_loses, j_loses = lead < 0.0 and proof > margin, lead > 0.0 and proof > margin
+    if i_loses != state.loses[i, j] or j_loses != state.loses[j, i]:
+        state.loses[i, j], state.loses[j, i] = i_loses, j_loses
+        state.now[CELL] = NO_CELL
+    if i_loses or j_loses:
+        state.figures[SCALE] = min(state.figures[SCALE], proof)
+
+
+@kernel
+def _doubt(state, j, i):
+    """The level at which the KL index of the share of wins of `j` over `i` reaches one half."""
+    tries = state.wins[i, j] + state.wins[j, i]
+    if tries == 0 or state.wins[j, i] >= state.wins[i, j]:
+        return _NEVER_COMPARED
+    return tries * kl(state.wins[j, i] / tries, 0.5)
+
+
+@outlined
+def _find_margin(state):
+    """Find who beats whom at the margin of this round, and when that changes by itself."""
+    margin = log(log(float(state.now[ROUND] + 3)))
+    state.figures[SCALE], state.now[CELL] = np.inf, NO_CELL
+    for x in range(state.now[ITEMS]):
+        for y in range(state.now[ITEMS]):
+            i, j = state.items[x], state.items[y]
+            state.doubt[j, i] = _doubt(state, j, i)
+            lead = float(state.wins[j, i] - state.wins[i, j])
+            proof = lead * lead / float(max(state.wins[i, j] + state.wins[j, i], 1))
+            state.loses[i, j] = lead > 0.0 and proof > margin
+            if state.loses[i, j]:
+                state.figures[SCALE] = min(state.figures[SCALE], proof)
+
+
+@kernel
+def find_leader(state):
+    """Peel off, again and again, the items that lose against none of those left."""
+    now, ranking, ranked = state.now, state.ranking, 0
+    for x in range(now[ITEMS]):
+        ranking[x] = state.items[x]
+    now[BLOCKS] = 0
+    while ranked < now[ITEMS]:
+        state.start[now[BLOCKS]] = ranked
+        now[BLOCKS] += 1
+        best = ranked
+        for x in range(ranked, now[ITEMS]):
+            state.marked[ranking[x]] = not _loses_to_any(state, ranking[x], ranked)
+        for x in range(ranked, now[ITEMS]):
+            i = ranking[x]
+            if state.marked[i]:
+                state.marked[i] = False
+                for y in range(x, best, -1):  # the others keep their order
+                    ranking[y] = ranking[y - 1]
+                ranking[best] = i
+                best += 1
+        ranked = best if best > ranked else now[ITEMS]
+    state.start[now[BLOCKS]] = now[ITEMS]
+
+
+@kernel
+def _loses_to_any(state, i, ranked):
+    """Whether an item loses against one of those from place `ranked` on."""
+    for x in range(ranked, state.now[ITEMS]):
+        if state.loses[i, state.ranking[x]]:
+            return True
+    return False
+
+
+@kernel
+def _fingerprint(state):
+    """A hash of the leader that does not depend on the order within blocks."""
+    key = np.uint64(0)
+    for b in range(state.now[BLOCKS]):
+        for x in range(state.start[b], state.start[b + 1]):
+            key += word(np.uint64(b), state.ranking[x])
+    return key | np.uint64(1)
+
+
+@kernel
+def _list_items(state, led):
+    """Fill the positions: merge blocks from the top, then let one hidden item join the last."""
+    now, start, positions = state.now, state.start, state.now[POSITIONS]
+    level = exploration_level(led) if led >= _SOON else np.inf
+    luck = word(state.keys[0], now[ROUND])
+    now[LISTED], b = 0, 0
+    while b < now[BLOCKS] and start[b + 1] < positions:
+        end = b + 2 if _may_be_wrong(state, b, level) else b + 1
+        _list_block(state, start[b], start[end], -1, luck)
+        b = end
+    if b < now[BLOCKS] and start[b] < positions:
+        guest = _find_guest(state, b, level)
+        _list_block(state, start[b], start[b + 1], guest, luck)
+
+
+@kernel
+def _may_be_wrong(state, b, level):
+    """Whether an item of the block after `b` may be better than one of block `b`."""
+    for x in range(state.start[b], state.start[b + 1]):
+        for y in range(state.start[b + 1], state.start[b + 2]):
+            if state.doubt[state.ranking[y], state.ranking[x]] < level:
+                return True
+    return False
+
+
+@kernel
+def _find_guest(state, b, level):
+    """The most promising item of the first block after `b` that has one that may be better."""
+    for other in range(b + 1, state.now[BLOCKS]):
+        best, guest = 0.5, -1
+        for y in range(state.start[other], state.start[other + 1]):
+            j, value = state.ranking[y], 0.0
+            for x in range(state.start[b], state.start[b + 1]):
+                value = max(value, _index(state, j, state.ranking[x], level, max(value, best)))
+            if value > best or (guest >= 0 and value == best and _is_luckier(state, j, guest)):
+                best, guest = value, j
+        if guest >= 0:
+            return guest
+    return -1
+
+
+@kernel
+def _is_luckier(state, i, rival):
+    key = word(state.keys[1], state.now[ROUND])
+    return word(key, i) > word(key, rival)
+
+
+@kernel
+def _index(state, j, i, level, needed):
+    """The KL index of the share of wins of `j` over `i`; or 0 where it stays below `needed`."""
+    won, lost = state.wins[j, i], state.wins[i, j]
+    if won + lost == 0 or level == np.inf:
+        return 1.0
+    if state.doubt[j, i] >= level:
+        return 0.0
+    tries = won + lost
+    mean = won / tries
+    if mean < needed - 1e-12 and needed < 1.0 and tries * kl(mean, needed - 1e-12) > level:
+        return 0.0
+    return kl_index(mean, tries, level)
+
+
+@kernel
+def _list_block(state, first, last, guest, luck):
+    """List the items of the leader from `first` to `last`, and the guest, as one shuffled block."""
+    begin, end = state.now[LISTED], state.now[LISTED]
+    for x in range(first, last):
+        state.listed[end] = state.ranking[x]
+        end += 1
+    if guest >= 0:
+        state.listed[end] = guest
+        end += 1
+    shuffle(word(luck, begin), state.listed[begin:end])
+    for x in range(begin, end):
+        state.block[x] = begin
+    state.now[LISTED] = end

@@ -1,0 +1,294 @@
+"""The paper's policies with the KL index: play the leader, or the neighbour that looks best.
+
+Of the four cross pairs of couples k and k + 1 of the leader (see `neighbours`) `base + slope * x`
+is kept side by side: a tangent of the index as a function of x = log clock + 3 log log clock, or
+another line that is nowhere below it, so that most rounds need no logarithm but the clock's.
+Whatever it cannot exclude is solved exactly.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from pairup.compiled.couples import neighbours
+from pairup.compiled.couples.anchored_index import (
+    INDEX,
+    lower_index,
+    solve_index,
+    upper_index,
+    upper_line,
+)
+from pairup.compiled.couples.greedy_leader import Leader
+from pairup.compiled.couples.kl_index import exploration_level, kl, kl_index, lower_bound, slope_at
+from pairup.compiled.couples.leader_counts import LeaderCounts
+from pairup.compiled.couples.leader_turns import clock, is_own_turn, times_led
+from pairup.compiled.couples.neighbours import (
+    COUPLE,
+    cross_pair,
+    note_mean,
+    radius,
+    set_players,
+    wins,
+    write,
+)
+from pairup.compiled.couples.statistics import PHANTOM_MEAN, CoupleStatistics, record
+from pairup.compiled.kernels import kernel, outlined, slot
+from pairup.compiled.state_layout import BY_PLAYERS, CLOCK, LEVEL
+from pairup.compiled.steps import FULL, OK, provide
+
+_MARGIN = 1e-12  # bounds closer than this are left to the exact index, which is good to 1e-15
+
+
+class UnimodalKlState(NamedTuple):
+    """State of `Unimodal(index="kl")`: statistics, the leader, and what is known of its pairs."""
+
+    stats: CoupleStatistics
+    leader: Leader
+    counts: LeaderCounts
+    keys: np.ndarray  # of ties between pairs, and of ties between neighbours
+    now: np.ndarray
+    rad: np.ndarray  # 1 / sqrt(tries) of each couple of the leader
+    lower: np.ndarray  # V1: lower bounds of the indices of leader couples in this round
+    anchors: np.ndarray  # V1: the indices of cross pairs and leader couples when last solved
+    base: np.ndarray  # of the cross pairs of each couple and the next
+    slope: np.ndarray
+    tangent_base: np.ndarray  # those lines of all pairs, inf when not known
+    tangent_slope: np.ndarray
+    figures: np.ndarray  # CLOCK and LEVEL of the next round, most likely
+
+
+def _set_available(state, players):
+    set_players(state, players)
+    _load(state, 0, state.leader.couples[0] - 1)
+
+
+def _propose(state, couples):
+    update_leader(state)
+    led = times_led(state)
+    if led < 0:
+        return FULL
+    neighbour = -1
+    if not is_own_turn(state, led):
+        x = _level(state, clock(state, led))
+        neighbour = _by_players(state, x) if state.now[BY_PLAYERS] else _by_matchings(state, x)
+    write(state.leader, neighbour, couples)
+    # Unless the leader falls, this is x in the next round, whose choice waits for what this round
+    # observes: its logarithms now fill that wait.
+    following = 1 + clock(state, led)
+    state.figures[CLOCK], state.figures[LEVEL] = following, exploration_level(following)
+    return OK
+
+
+def _observe(state, couples, played):
+    for c in range(len(played)):
+        i, j = slot(couples[c, 0]), slot(couples[c, 1])
+        mean = record(state.stats, i, j, played[c])
+        rad = 1.0 / math.sqrt(state.stats.tries[i, j])
+        state.tangent_base[i, j] = np.inf
+        k, cross = note_mean(state, i, j, mean)
+        if cross == COUPLE:
+            state.rad[k] = rad
+        elif k >= 0:
+            base, slope = np.inf, 0.0
+            if len(state.anchors):
+                base, slope = upper_line(state.anchors[k, cross], state.stats, i, j)
+                state.tangent_base[i, j], state.tangent_slope[i, j] = base, slope
+            state.base[k, cross], state.slope[k, cross] = base, slope
+
+
+provide(UnimodalKlState, set_available=_set_available, propose=_propose, observe=_observe)
+
+
+@kernel
+def update_leader(state):
+    """Update the leader by the statistics."""
+    first, last = neighbours.update_leader(state)
+    if first <= last:
+        _load(state, first, last)
+
+
+@kernel
+def _load(state, first, last):
+    """Fetch what is cached of the leader's pairs, after couples `first` to `last` changed."""
+    leader, tries = state.leader, state.stats.tries
+    for k in range(first, last + 1):
+        i, j = leader.order[2 * k], leader.order[2 * k + 1]
+        state.rad[k] = radius(leader.mean[k], tries[i, j])
+        if len(state.anchors):
+            state.anchors[k, COUPLE, INDEX] = -1.0
+    for k in range(max(first - 1, 0), min(last + 1, leader.couples[0] - 1)):
+        for cross in range(4):
+            if len(state.anchors):
+                state.anchors[k, cross, INDEX] = -1.0
+            i, j = cross_pair(leader, k, cross)
+            state.base[k, cross], state.slope[k, cross] = _optimism(state, i, j)
+
+
+@kernel
+def _optimism(state, i, j):
+    """Base and slope of a pair."""
+    mean, tries = state.stats.mean[i, j], state.stats.tries[i, j]
+    if mean == PHANTOM_MEAN:
+        return mean, 0.0
+    if tries == 0:
+        return np.inf, 0.0
+    return state.tangent_base[i, j], state.tangent_slope[i, j]
+
+
+@kernel
+def _level(state, clock):
+    return state.figures[LEVEL] if state.figures[CLOCK] == clock else exploration_level(clock)
+
+
+@kernel
+def _by_players(state, level):
+    """Criterion V2: exclude by bounds, then by one divergence, then solve."""
+    leader = state.leader
+    best, best_neighbour = 0.0, -1
+    for k in range(leader.couples[0] - 1):
+        mean, rad = leader.mean[k], state.rad[k]
+        upper = max(  # no cross pair has an index above this
+            max(_tangent(state, k, 0, level), _tangent(state, k, 1, level)),
+            max(_tangent(state, k, 2, level), _tangent(state, k, 3, level)),
+        )
+        needed = upper + _MARGIN - best
+        if needed < lower_bound(mean, rad, level):
+            continue
+        if needed < 1.0 and (needed <= mean or kl(mean, needed) < level * rad * rad):
+            continue  # under the index of the leader's couple
+        q = _leader_index(state, k, level)
+        for swap in range(2):
+            value = max(
+                _cross_index(state, k, swap, level, q + best),
+                _cross_index(state, k, 3 - swap, level, q + best),
+            )
+            if wins(state, value - q, 2 * k + swap, best, best_neighbour):
+                best, best_neighbour = value - q, 2 * k + swap
+    return best_neighbour
+
+
+@kernel
+def _tangent(state, k, cross, level):
+    return state.base[k, cross] + state.slope[k, cross] * level
+
+
+@kernel
+def _by_matchings(state, level):
+    """Criterion V1: if bounds do not tell, solve the likely neighbour and what may beat it."""
+    choices = 2 * (state.leader.couples[0] - 1)
+    for k in range(state.leader.couples[0]):
+        state.lower[k] = _leader_bound(state, k, level)
+    guess, best, second = -1, -np.inf, -np.inf
+    for neighbour in range(choices):
+        upper = _upper_gain(state, neighbour, level)
+        if upper > best:
+            guess, best, second = neighbour, upper, best
+        else:
+            second = max(second, upper)
+    if best < -_MARGIN:
+        return -1
+    if _lower_gain(state, guess, level) > max(second, 0.0) + _MARGIN:
+        return guess
+    return _solved_by_matchings(state, level, guess)
+
+
+@outlined
+def _solved_by_matchings(state, level, guess):
+    best, best_neighbour = 0.0, -1
+    for turn in range(2 * (state.leader.couples[0] - 1)):
+        neighbour = guess if turn == 0 else turn - (turn <= guess)
+        if _upper_gain(state, neighbour, level) >= best - _MARGIN:
+            gain = _gain(state, neighbour, level)
+            if wins(state, gain, neighbour, best, best_neighbour):
+                best, best_neighbour = gain, neighbour
+    return best_neighbour
+
+
+@kernel
+def _upper_gain(state, neighbour, level):
+    """A bound on `_gain` from above, without solving."""
+    k, swap = neighbour >> 1, neighbour & 1
+    cross = _tangent(state, k, swap, level) + _tangent(state, k, 3 - swap, level)
+    return cross - (state.lower[k] + state.lower[k + 1])
+
+
+@kernel
+def _lower_gain(state, neighbour, level):
+    """A bound on `_gain` from below, without solving; -inf where nothing is known."""
+    k, swap, total = neighbour >> 1, neighbour & 1, 0.0
+    for cross in (swap, 3 - swap):
+        i, j = cross_pair(state.leader, k, cross)
+        if not _has_index(state, i, j):
+            return -np.inf
+        total += lower_index(state.anchors[k, cross], state.stats, i, j, level)
+    for couple in (k, k + 1):
+        i, j = state.leader.order[2 * couple], state.leader.order[2 * couple + 1]
+        if not _has_index(state, i, j):
+            return -np.inf
+        total -= upper_index(state.anchors[couple, COUPLE], state.stats, i, j, level)
+    return total
+
+
+@kernel
+def _gain(state, neighbour, level):
+    """How many more games the neighbour could give than the leader, optimistically."""
+    k, swap = neighbour >> 1, neighbour & 1
+    cross = _cross_index(state, k, swap, level, -np.inf)
+    cross += _cross_index(state, k, 3 - swap, level, -np.inf)
+    for couple in (k, k + 1):
+        i, j = state.leader.order[2 * couple], state.leader.order[2 * couple + 1]
+        state.lower[couple] = _solved_index(state, couple, COUPLE, i, j, level)
+    return cross - (state.lower[k] + state.lower[k + 1])
+
+
+@kernel
+def _leader_bound(state, k, level):
+    """A number that the index of a leader's couple does not fall below, without solving."""
+    i, j = state.leader.order[2 * k], state.leader.order[2 * k + 1]
+    if not _has_index(state, i, j):
+        return state.leader.mean[k]
+    return lower_index(state.anchors[k, COUPLE], state.stats, i, j, level)
+
+
+@kernel
+def _has_index(state, i, j):
+    """Whether an equation gives the index: the pair was proposed, and is not the phantom's."""
+    return state.stats.tries[i, j] > 0 and state.stats.mean[i, j] != PHANTOM_MEAN
+
+
+@kernel
+def _solved_index(state, k, place, i, j, level):
+    """The exact index of a pair, from its anchor if that stands."""
+    if len(state.anchors) and _has_index(state, i, j):
+        return solve_index(state.anchors[k, place], state.stats, i, j, level)
+    return _index(state, i, j, level)
+
+
+@kernel
+def _leader_index(state, k, level):
+    i, j = state.leader.order[2 * k], state.leader.order[2 * k + 1]
+    return _index(state, i, j, level)
+
+
+@kernel
+def _index(state, i, j, level):
+    mean, tries = state.stats.mean[i, j], state.stats.tries[i, j]
+    if mean == PHANTOM_MEAN:
+        return mean
+    return kl_index(mean, tries, level) if tries > 0 else np.inf
+
+
+@kernel
+def _cross_index(state, k, cross, level, needed):
+    """The exact index of a cross pair, whose tangent is kept; -inf where it is below `needed`."""
+    if _tangent(state, k, cross, level) < needed - _MARGIN:
+        return -np.inf
+    i, j = cross_pair(state.leader, k, cross)
+    q = _solved_index(state, k, cross, i, j, level)
+    if level > 0.0 and 0.0 <= q < np.inf:
+        slope = slope_at(state.stats.mean[i, j], state.stats.tries[i, j], q)
+        base = q - slope * level
+        state.tangent_base[i, j], state.tangent_slope[i, j] = base, slope
+        state.base[k, cross], state.slope[k, cross] = base, slope
+    return q

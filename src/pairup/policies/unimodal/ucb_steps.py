@@ -1,0 +1,180 @@
+"""The paper's policies with the UCB index: play the leader, or the neighbour that looks best.
+
+The index of a pair is `mean + x * radius`, with x = sqrt(2 log clock) and 1 / sqrt(tries) as the
+radius. Both are kept side by side for the leader's couples, and for the four cross pairs of couples
+k and k + 1 of the leader (see `neighbours`).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from pairup.compiled.couples import neighbours
+from pairup.compiled.couples.greedy_leader import Leader
+from pairup.compiled.couples.leader_counts import LeaderCounts
+from pairup.compiled.couples.leader_turns import clock, is_own_turn, times_led
+from pairup.compiled.couples.neighbours import (
+    COUPLE,
+    cross_pair,
+    note_mean,
+    radius,
+    set_players,
+    wins,
+    write,
+)
+from pairup.compiled.couples.statistics import PHANTOM_MEAN, CoupleStatistics, record
+from pairup.compiled.kernels import kernel, slot
+from pairup.compiled.logarithm import log
+from pairup.compiled.state_layout import BY_PLAYERS, CLOCK, LEVEL
+from pairup.compiled.steps import FULL, OK, provide
+
+
+class UnimodalUcbState(NamedTuple):
+    """State of `Unimodal(index="ucb")`: statistics, the leader, and the indices of its pairs."""
+
+    stats: CoupleStatistics
+    leader: Leader
+    counts: LeaderCounts
+    keys: np.ndarray  # of ties between pairs, and of ties between neighbours
+    now: np.ndarray
+    rad: np.ndarray  # radius of each couple of the leader, whose mean the leader has
+    cross_mean: np.ndarray  # of the cross pairs of each couple and the next
+    cross_rad: np.ndarray
+    figures: np.ndarray  # CLOCK of the next round, most likely, and its x as LEVEL
+
+
+def _set_available(state, players):
+    set_players(state, players)
+    _load(state, 0, state.leader.couples[0] - 1)
+
+
+def _propose(state, couples):
+    update_leader(state)
+    led = times_led(state)
+    if led < 0:
+        return FULL
+    neighbour = -1
+    if not is_own_turn(state, led):
+        x = _level(state, clock(state, led))
+        neighbour = _by_players(state, x) if state.now[BY_PLAYERS] else _by_matchings(state, x)
+    write(state.leader, neighbour, couples)
+    # Unless the leader falls, this is x in the next round, whose choice waits for what this round
+    # observes: its logarithm now fills that wait.
+    following = 1 + clock(state, led)
+    state.figures[CLOCK], state.figures[LEVEL] = following, _level_at(following)
+    return OK
+
+
+def _observe(state, couples, played):
+    for c in range(len(played)):
+        i, j = slot(couples[c, 0]), slot(couples[c, 1])
+        mean = record(state.stats, i, j, played[c])
+        rad = 1.0 / math.sqrt(state.stats.tries[i, j])
+        k, cross = note_mean(state, i, j, mean)
+        if cross == COUPLE:
+            state.rad[k] = rad
+        elif k >= 0:
+            state.cross_mean[k, cross], state.cross_rad[k, cross] = mean, rad
+
+
+provide(UnimodalUcbState, set_available=_set_available, propose=_propose, observe=_observe)
+
+
+@kernel
+def update_leader(state):
+    """Update the leader by the statistics."""
+    first, last = neighbours.update_leader(state)
+    if first <= last:
+        _load(state, first, last)
+
+
+@kernel
+def _load(state, first, last):
+    """Fetch what is kept of the leader's pairs, after couples `first` to `last` changed."""
+    leader, stats = state.leader, state.stats
+    for k in range(first, last + 1):
+        i, j = leader.order[2 * k], leader.order[2 * k + 1]
+        state.rad[k] = radius(leader.mean[k], stats.tries[i, j])
+    for k in range(max(first - 1, 0), min(last + 1, leader.couples[0] - 1)):
+        for cross in range(4):
+            i, j = cross_pair(leader, k, cross)
+            mean, tries = stats.mean[i, j], stats.tries[i, j]
+            if tries == 0 and mean != PHANTOM_MEAN:
+                state.cross_mean[k, cross], state.cross_rad[k, cross] = np.inf, 0.0
+            else:
+                state.cross_mean[k, cross], state.cross_rad[k, cross] = mean, radius(mean, tries)
+
+
+@kernel
+def _level(state, clock):
+    """How many radii the index is above the mean."""
+    return state.figures[LEVEL] if state.figures[CLOCK] == clock else _level_at(clock)
+
+
+@kernel
+def _level_at(clock):
+    return math.sqrt(2.0 * log(float(clock)))
+
+
+@kernel
+def _couple_index(state, k, x):
+    return state.leader.mean[k] + x * state.rad[k]
+
+
+@kernel
+def _cross_index(state, k, cross, x):
+    return state.cross_mean[k, cross] + x * state.cross_rad[k, cross]
+
+
+@kernel
+def _by_players(state, x):
+    """Criterion V2: how much better a cross pair could be than the better couple."""
+    best, best_neighbour = 0.0, -1
+    for k in range(state.leader.couples[0] - 1):
+        q = _couple_index(state, k, x)
+        swap0 = max(_cross_index(state, k, 0, x), _cross_index(state, k, 3, x))
+        swap1 = max(_cross_index(state, k, 1, x), _cross_index(state, k, 2, x))
+        if max(swap0, swap1) > q:
+            if wins(state, swap0 - q, 2 * k, best, best_neighbour):
+                best, best_neighbour = swap0 - q, 2 * k
+            if wins(state, swap1 - q, 2 * k + 1, best, best_neighbour):
+                best, best_neighbour = swap1 - q, 2 * k + 1
+    return best_neighbour
+
+
+@kernel
+def _by_matchings(state, x):
+    """Criterion V1: how many more games the neighbour could give."""
+    best, best_neighbour, tied = 0.0, np.int64(-1), np.int64(0)
+    for k in range(state.leader.couples[0] - 1):
+        gain0, gain1 = _gains(state, k, x)
+        gain = max(gain0, gain1)
+        # Arithmetic, no branches: which neighbour is the best is hard to guess.
+        higher, neighbour = np.int64(gain > best), 2 * k + np.int64(gain1 > gain0)
+        tied = (tied & (higher - 1)) | (higher & np.int64(gain0 == gain1)) | np.int64(gain == best)
+        best_neighbour += higher * (neighbour - best_neighbour)
+        best = max(best, gain)
+    return _luckiest_by_matchings(state, x) if tied and best_neighbour >= 0 else best_neighbour
+
+
+@kernel
+def _luckiest_by_matchings(state, x):
+    """As `_by_matchings`, where several neighbours are the best."""
+    best, best_neighbour = 0.0, -1
+    for k in range(state.leader.couples[0] - 1):
+        gain0, gain1 = _gains(state, k, x)
+        if wins(state, gain0, 2 * k, best, best_neighbour):
+            best, best_neighbour = gain0, 2 * k
+        if wins(state, gain1, 2 * k + 1, best, best_neighbour):
+            best, best_neighbour = gain1, 2 * k + 1
+    return best_neighbour
+
+
+@kernel
+def _gains(state, k, x):
+    """How many more games the two neighbours of `k` could give."""
+    both = _couple_index(state, k, x) + _couple_index(state, k + 1, x)
+    swap0 = _cross_index(state, k, 0, x) + _cross_index(state, k, 3, x)
+    swap1 = _cross_index(state, k, 1, x) + _cross_index(state, k, 2, x)
+    return swap0 - both, swap1 - both

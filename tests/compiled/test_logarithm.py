@@ -1,0 +1,57 @@
+import math
+from decimal import Decimal, localcontext
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from pairup.compiled.logarithm import log
+
+SMALLEST, LARGEST = math.ulp(0.0), math.nextafter(math.inf, 0.0)
+
+
+def ulps_off(x):
+    """How far log(x) is from the true logarithm, in units of its last place."""
+    with localcontext(prec=60):
+        true = Decimal(x).ln()
+        return float(abs(Decimal(log(x)) - true) / Decimal(math.ulp(float(true))))
+
+
+@given(st.floats(SMALLEST, LARGEST))
+@example(SMALLEST)
+@example(LARGEST)
+@example(2.0**-1022)
+@example(math.sqrt(0.5))
+@example(math.nextafter(math.sqrt(0.5), 0.0))
+@example(math.nextafter(math.sqrt(0.5), 1.0))
+@example(math.nextafter(1.0, 0.0))
+@example(math.nextafter(1.0, 2.0))
+def test_is_within_two_units_in_the_last_place(x):
+    assert ulps_off(x) <= 2
+
+
+@given(st.floats(0.5, 2.0))
+def test_is_as_good_near_one(x):
+    assert ulps_off(x) <= 2
+
+
+@given(st.integers(2, 10**9))
+def test_is_as_good_on_clocks_and_logarithms_of_clocks(clock):
+    assert ulps_off(float(clock)) <= 2
+    assert ulps_off(math.log(clock)) <= 2
+
+
+def test_is_exact_at_one():
+    assert log(1.0) == 0.0
+
+
+@pytest.mark.parametrize("exponent", [-1074, -1000, -1, 1, 2, 10, 1023])
+def test_powers_of_two(exponent):
+    assert log(2.0**exponent) == pytest.approx(exponent * math.log(2.0), rel=1e-15)
+
+
+@given(st.floats(SMALLEST, LARGEST))
+def test_never_falls_beyond_rounding(x):
+    after = math.nextafter(x, math.inf)
+    if after <= LARGEST:
+        assert log(after) >= log(x) - 2 * math.ulp(log(x))
