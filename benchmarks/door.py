@@ -65,7 +65,7 @@ def _past_games(count: int) -> bytes:
 
 
 def _started(folder: Path) -> tuple[Any, str]:
-    from pairup.service.operations import api_keys
+    from pairup.service import api_keys
     from pairup.service.store import Store
     from tests.support.service.processes import Process
 

@@ -11,7 +11,7 @@ import itertools
 
 from benchmarks.served_pools import served, share_of_way
 from pairup import Problem
-from pairup.client.simulated_players import Crowd, Habits, Pace, Simulation
+from pairup.client.demo import Crowd, Habits, Pace, Simulation
 
 _LEVEL = 0.8  # of the share of the way before the change
 _WINDOW = 20  # rounds of a mean

@@ -17,8 +17,8 @@ from pathlib import Path
 from benchmarks.served_pools import served, share_of_way
 from pairup import Problem
 from pairup.client import Client
-from pairup.client.simulated_players import Crowd, Habits, Pace, Simulation
-from pairup.service.domain.game_report import Report
+from pairup.client.demo import Crowd, Habits, Pace, Simulation
+from pairup.service.domain.reports import Report
 
 _AFTER = 20  # rounds that are compared
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.pool_sizes import restart, served
 from benchmarks.written_pool import WrittenPool
-from pairup.service.operations.verify import verify
+from pairup.service.maintenance.verify import verify
 from pairup.service.store import Store
 
 

@@ -26,7 +26,7 @@ from matplotlib.ticker import PercentFormatter
 from benchmarks import learning_drift, learning_import
 from benchmarks.served_pools import by_column, served, share_of_way
 from pairup import Problem
-from pairup.client.simulated_players import Crowd, Habits, Pace, Simulation, parse_law
+from pairup.client.demo import Crowd, Habits, Pace, Simulation, parse_law
 
 WINDOW = 20  # rounds of the running mean of the games played
 # What a pool is told, and its rules: whether reports have answers, and what a time-out counts as.

@@ -6,12 +6,10 @@ import random
 from typing import Any
 
 from pairup.service.domain import events
-from pairup.service.domain.clock import SECOND
-from pairup.service.domain.events import START, Event, Recorded
-from pairup.service.domain.game_record import GameRecord, MatchingRecord, project
-from pairup.service.domain.ids import GameKey, new_secret
+from pairup.service.domain.events import SECOND, START, Event, Recorded
+from pairup.service.domain.games import GameKey, GameRecord, MatchingRecord, new_secret, project
 from pairup.service.domain.pool import Pool
-from pairup.service.domain.pool_rules import Rules
+from pairup.service.domain.rules import Rules
 from pairup.service.domain.snapshot import write_snapshot
 from pairup.service.domain.version import current_version
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pairup import Problem
 from pairup.client import Client
-from pairup.client.simulated_players import Crowd, Habits, Pace, Simulation
+from pairup.client.demo import Crowd, Habits, Pace, Simulation
 from tests.support.browser import chromium
 from tests.support.service.running import Running
 

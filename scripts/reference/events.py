@@ -8,7 +8,7 @@ from typing import get_args
 
 from typing_extensions import TypeAliasType
 
-from pairup.service.domain import events, states
+from pairup.service.domain import events
 from scripts.reference.markdown import NOTICE, table
 
 _HEAD = f"""# Events in the log of a pool
@@ -47,7 +47,7 @@ def _part(title: str, of: type, first: Sequence[tuple[str, str, str]] = ()) -> s
 def _words() -> str:
     rows = (
         (f"`{name}`", ", ".join(f"`{word}`" for word in get_args(found.__value__)))
-        for name, found in vars(states).items()
+        for name, found in vars(events).items()
         if isinstance(found, TypeAliasType)
     )
     return f"## Words\n\n{table(('type', 'words'), rows)}"

@@ -1,6 +1,6 @@
 """The page of the service's metrics, from the metrics themselves."""
 
-from pairup.service.operations.metrics import Metrics
+from pairup.service.observability.metrics import Metrics
 from scripts.reference.markdown import NOTICE, table
 
 _HEAD = f"""# Metrics of the service

@@ -5,7 +5,7 @@ from typing import Any
 
 from pairup.service.api.openapi import describe
 from pairup.service.domain.names import PRINTABLE
-from pairup.service.problem_details import PROBLEM_TYPES
+from pairup.service.problems import PROBLEM_TYPES
 from scripts.reference.markdown import NOTICE, table
 
 Json = dict[str, Any]

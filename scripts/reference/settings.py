@@ -1,6 +1,6 @@
 """The page of the service's settings, from the fields of `Settings`."""
 
-from pairup.service.operations.settings import OTHER_VARIABLES, Settings
+from pairup.service.settings import OTHER_VARIABLES, Settings
 from scripts.reference.markdown import NOTICE, table
 
 _HEAD = f"""# Settings of the service

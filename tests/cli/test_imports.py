@@ -7,7 +7,6 @@ import pytest
 
 from pairup import Learner, RankOneThompson
 from pairup.client import Client
-from pairup.client.history import history_chunks
 from tests.support.service.served import served
 
 HISTORY = "player_a,player_b,played\nann,bob,1\nann,cyd,0\nbob,cyd,1\n"
@@ -67,7 +66,7 @@ def test_bad_rows_are_listed_and_nothing_is_imported_unless_they_are_skipped(cal
 
 
 def test_ctrl_c_ends_an_import_and_the_same_command_continues_it(call, url, history, monkeypatch):
-    monkeypatch.setattr(history_chunks, "_MAX_GAMES", 1)
+    monkeypatch.setattr("pairup.client.history.chunks._MAX_GAMES", 1)
     send = Client.import_rows
 
     def interrupted(self, pool, id, first, rows):

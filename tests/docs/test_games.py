@@ -4,7 +4,7 @@ import re
 from typing import get_args
 
 from pairup.service.api.schemas.games import GameState
-from pairup.service.domain.pool_rules import Rules
+from pairup.service.domain.rules import Rules
 from tests.support.docs.pages import read
 
 PAGE = read("reference/games.md")

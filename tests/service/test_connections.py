@@ -148,7 +148,7 @@ def test_what_is_not_http_gets_a_problem(tmp_path):
 
 def hang():
     """Let a request take its thread for good, without an end that Python could interrupt."""
-    from pairup.service.use_cases.service import Service
+    from pairup.service.pools.service import Service
 
     def sleep(self, name):
         time.sleep(600)

@@ -17,7 +17,7 @@ from pairup.cli.output import show
 from pairup.errors import ClientError, ExperimentError
 
 if TYPE_CHECKING:
-    from pairup.client.simulated_players import Crowd, PlayedRound
+    from pairup.client.demo import Crowd, PlayedRound
 
 _PRINT_EVERY_S = 10.0  # where no terminal shows a line that changes
 
@@ -74,7 +74,7 @@ def simulate_players(  # noqa: PLR0913 - a parameter is an option
     """
     try:
         from pairup.client import Client, Patience, UnreachableError
-        from pairup.client.simulated_players import Habits, Pace, Simulation
+        from pairup.client.demo import Habits, Pace, Simulation
     except ModuleNotFoundError as error:
         raise ClientError(str(error)) from None
 
@@ -106,7 +106,7 @@ def simulate_players(  # noqa: PLR0913 - a parameter is an option
 
 
 def _crowd(theta: str, players: int | None, distribution: str, seed: int) -> Crowd:
-    from pairup.client.simulated_players import Crowd, parse_law
+    from pairup.client.demo import Crowd, parse_law
     from pairup.problem import Problem
 
     if not theta:

@@ -40,8 +40,8 @@ def repair(
     Example: pairup repair --database pools.db --apply
     """
     with serving(), open_store(database, inspect=True) as store:
-        from pairup.service.operations.repair import find_remedies
-        from pairup.service.operations.repair import repair as repair_pools
+        from pairup.service.maintenance.repair import find_remedies
+        from pairup.service.maintenance.repair import repair as repair_pools
 
         remedies = found = find_remedies(store, cut or ())
         if apply and remedies:
@@ -65,7 +65,7 @@ def export(
     Example: pairup export chess --database pools.db
     """
     with serving(), open_store(database) as store:
-        from pairup.service.operations.export import exported_events
+        from pairup.service.maintenance.export import exported_events
 
         for line in exported_events(store, pool):
             typer.echo(line)

@@ -51,8 +51,8 @@ def serve(
     Example: pairup serve --database pools.db
     """
     with serving():
-        from pairup.service.operations.settings import read_settings
         from pairup.service.server import serve as serve_pools
+        from pairup.service.settings import read_settings
 
         given = {"host": host, "port": port, "database": database}
         serve_pools(read_settings(**given, workers=workers, policies=policies))
@@ -68,7 +68,7 @@ def print_openapi() -> None:
     """
     with serving():
         from pairup.service.api.openapi import describe
-        from pairup.service.operations.settings import read_settings
+        from pairup.service.settings import read_settings
 
         typer.echo(json.dumps(describe(read_settings().needs_keys), indent=2))
 
@@ -82,7 +82,7 @@ def verify(database: Database = None, as_json: AsJson = False) -> None:
     Example: pairup verify --database pools.db
     """
     with serving(), open_store(database, inspect=True) as store:
-        from pairup.service.operations.verify import verify as verify_pools
+        from pairup.service.maintenance.verify import verify as verify_pools
 
         _print_verdicts(verify_pools(store), as_json)
 
@@ -109,7 +109,7 @@ def backup(
     Example: pairup backup /backup/pools-2026-11-16.db --database pools.db
     """
     with serving(), open_store(database) as store:
-        from pairup.service.operations.backup import back_up
+        from pairup.service.maintenance.backup import back_up
 
         _print_verdicts(back_up(store, file), as_json)
 
@@ -128,8 +128,8 @@ def restore(
     Example: pairup restore /backup/pools-2026-11-16.db --database postgresql://pairup@db/pairup
     """
     with serving():
-        from pairup.service.operations.backup import restore as restore_backup
-        from pairup.service.operations.settings import read_settings
+        from pairup.service.maintenance.backup import restore as restore_backup
+        from pairup.service.settings import read_settings
 
         _print_verdicts(restore_backup(file, read_settings(database=database).database), as_json)
 
@@ -168,8 +168,8 @@ def archive(
     if before is None and drop_before is None:
         raise typer.BadParameter("give --before, --drop-before or both")
     with serving(), open_store(database) as store:
-        from pairup.service.domain.clock import WallClock
-        from pairup.service.operations import archive as archiving
+        from pairup.service.domain.events import WallClock
+        from pairup.service.maintenance import archive as archiving
 
         dropped, moved = [], []
         if drop_before is not None:
@@ -186,7 +186,7 @@ def archive(
 
 
 def _moment(date: datetime) -> int:
-    from pairup.service.domain.clock import SECOND
+    from pairup.service.domain.events import SECOND
 
     return round(date.replace(tzinfo=UTC).timestamp()) * SECOND
 
@@ -205,9 +205,9 @@ def erase(
     Example: pairup erase ann --pool chess --database pools.db
     """
     with serving(), open_store(database) as store:
-        from pairup.service.operations.settings import read_settings
-        from pairup.service.problem_details import RefusalError
-        from pairup.service.use_cases.service import Service
+        from pairup.service.pools.service import Service
+        from pairup.service.problems import RefusalError
+        from pairup.service.settings import read_settings
 
         try:
             Service(read_settings(database=database), store).erase_player(pool, player)
@@ -228,8 +228,8 @@ def create_key(
     Example: pairup keys create backend --scope chess:write
     """
     with serving(), open_store(database, make=True) as store:
-        from pairup.service.domain.clock import WallClock
-        from pairup.service.operations import api_keys
+        from pairup.service import api_keys
+        from pairup.service.domain.events import WallClock
 
         _, key = api_keys.create(store, name, api_keys.parse_scopes(scope), WallClock().now())
         typer.echo(key)
@@ -242,7 +242,7 @@ def list_keys(database: Database = None, as_json: AsJson = False) -> None:
     Example: pairup keys list
     """
     with serving(), open_store(database) as store:
-        from pairup.service.operations import api_keys
+        from pairup.service import api_keys
 
         rows = api_keys.list_keys(store)
         print_rows(rows, ("id", "name", "scopes", "created", "revoked"), as_json)
@@ -258,8 +258,8 @@ def revoke_key(
     Example: pairup keys revoke 3f9a0c51be77
     """
     with serving(), open_store(database) as store:
-        from pairup.service.domain.clock import WallClock
-        from pairup.service.operations import api_keys
+        from pairup.service import api_keys
+        from pairup.service.domain.events import WallClock
 
         api_keys.revoke(store, key, WallClock().now())
 
@@ -282,7 +282,7 @@ def serving() -> Iterator[None]:
 @contextmanager
 def open_store(database: str | None, inspect: bool = False, make: bool = False) -> Iterator[Any]:
     """Open the database of the settings while the block runs; `make` it where it is missing."""
-    from pairup.service.operations.settings import read_settings
+    from pairup.service.settings import read_settings
     from pairup.service.store import Store
     from pairup.service.store.engine import is_missing
 

@@ -28,7 +28,7 @@ from pairup.service.api.schemas.pools import (
     PoolView,
 )
 from pairup.service.api.schemas.problems import HealthView
-from pairup.service.domain.states import (
+from pairup.service.domain.events import (
     Answer,
     BatchWish,
     Outcome,

@@ -19,14 +19,14 @@ from fastapi import FastAPI
 
 from pairup.errors import ServiceError
 from pairup.service import dashboard
-from pairup.service.api.error_handlers import HANDLERS
 from pairup.service.api.middleware import RequestObserver, SizeLimits
 from pairup.service.api.openapi import make_api
-from pairup.service.domain.clock import Clock
-from pairup.service.operations import logs
-from pairup.service.operations.settings import Settings, read_settings
+from pairup.service.api.responses import HANDLERS
+from pairup.service.domain.events import Clock
+from pairup.service.observability import logs
+from pairup.service.pools.service import Service
+from pairup.service.settings import Settings, read_settings
 from pairup.service.store import Store
-from pairup.service.use_cases.service import Service
 
 log = structlog.get_logger()
 _MEASURE_EVERY_S = 5.0  # seconds between two looks at what pools are like

@@ -25,9 +25,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors import Multiprocess
 
 from pairup.service.domain.events import dumps
-from pairup.service.operations.metrics import Metrics
-from pairup.service.operations.settings import Settings
-from pairup.service.problem_details import MEDIA_TYPE, RefusalError
+from pairup.service.observability.metrics import Metrics
+from pairup.service.problems import MEDIA_TYPE, RefusalError
+from pairup.service.settings import Settings
 
 _PAUSE_S = 0.05  # between two looks for room, or two reads of what nobody wants
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)

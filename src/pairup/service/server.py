@@ -17,9 +17,9 @@ import uvicorn
 from pairup.errors import ServiceError
 from pairup.service.app import create_app, end_in_time, freeze_imports, store_of
 from pairup.service.connections import run_processes
-from pairup.service.operations import logs
-from pairup.service.operations.metrics import SHARED
-from pairup.service.operations.settings import PREFIX, Settings
+from pairup.service.observability import logs
+from pairup.service.observability.metrics import SHARED
+from pairup.service.settings import PREFIX, Settings
 from pairup.service.store import Store
 
 _FACTORY = "pairup.service.app:from_environment"

@@ -15,7 +15,7 @@ from pairup.cli import app
 from pairup.client import Client
 from pairup.service.api.openapi import describe
 from pairup.service.domain.events import KINDS, Event, Recorded
-from pairup.service.problem_details import PROBLEM_TYPES
+from pairup.service.problems import PROBLEM_TYPES
 from pairup.service.store import Store
 from tests.support.service.served import served
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pairup.service import api_keys
 from pairup.service.api import bodies
 from pairup.service.api.bodies import count_structure
 from pairup.service.api.openapi import describe
-from pairup.service.operations import api_keys
 from pairup.service.store import Store
 from tests.support.service.processes import Process
 

@@ -6,10 +6,10 @@ import time
 import pytest
 
 from pairup.errors import ServiceError
+from pairup.service import api_keys
 from pairup.service.api.routes import insight
-from pairup.service.operations import api_keys
-from pairup.service.operations.settings import Settings, read_settings
 from pairup.service.server import open_store
+from pairup.service.settings import Settings, read_settings
 from pairup.service.store import Store
 from tests.support.service.pools import Api
 

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from pairup import ESCB, PolicyError
-from pairup.service.problem_details import PROBLEM_TYPES
+from pairup.service.problems import PROBLEM_TYPES
 from pairup.service.store.failures import StoreDamagedError, StoreFullError, StoreUnavailableError
 from tests.support.service.pools import Api
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pairup.client import Client
-from pairup.client.simulated_players import Crowd, Habits, Pace, Simulation
+from pairup.client.demo import Crowd, Habits, Pace, Simulation
 from tests.support.browser import chromium
 from tests.support.browser.live_page import LivePage
 from tests.support.service.running import Running

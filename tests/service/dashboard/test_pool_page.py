@@ -7,7 +7,7 @@ import pytest
 
 from pairup.service.dashboard import sentences
 from pairup.service.dashboard.charts import course_points
-from pairup.service.domain.pool_rules import Rules
+from pairup.service.domain.rules import Rules
 from tests.support.browser.contrast import luminance
 
 

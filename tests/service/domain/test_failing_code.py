@@ -5,10 +5,10 @@ from sqlalchemy import event
 
 from pairup.errors import PairupError
 from pairup.learning import Learner
-from pairup.service.problem_details import RefusalError
+from pairup.service.pools import cache, players
+from pairup.service.problems import RefusalError
 from pairup.service.store import Transaction
 from pairup.service.store.engine import WRITES
-from pairup.service.use_cases import player_changes, pool_cache
 from tests.support.service.services import (
     check_agreement,
     check_stored,
@@ -42,8 +42,8 @@ def fail_once(monkeypatch, where, name, error):
 ERRORS = [MemoryError("no room"), ValueError("a bug"), PairupError("a rule"), OSError(24, "files")]
 PLACES = {
     "join": Learner,  # in the middle of an event
-    "put_players": player_changes,  # after all events, before anything is written
-    "write_snapshot": pool_cache,
+    "put_players": players,  # after all events, before anything is written
+    "write_snapshot": cache,
     "append": Transaction,
     "add_snapshot": Transaction,  # when most is written
 }

@@ -3,7 +3,7 @@
 import pytest
 
 from pairup.service.domain.events import Joined, Recorded
-from pairup.service.domain.ids import GameKey, Ids, new_secret, pool_of
+from pairup.service.domain.games import GameKey, Ids, new_secret, pool_of
 from pairup.service.domain.pool import Pool
 
 KEY = GameKey(1_767_225_600_000_000, 10)

@@ -15,7 +15,7 @@ from pairup.errors import ServiceError
 from pairup.service.domain import events
 from pairup.service.domain.events import KINDS, START, Recorded, unpack
 from pairup.service.domain.pool import Pool, replay
-from pairup.service.domain.pool_rules import Rules
+from pairup.service.domain.rules import Rules
 from pairup.service.store import Store, schema
 from pairup.service.store.engine import parse_address
 from pairup.service.store.failures import (

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from pairup.errors import ServiceError
-from pairup.service.operations.verify import verify
+from pairup.service.maintenance.verify import verify
 from pairup.service.store import Store
 from tests.support.service.pools import Api
 from tests.support.service.processes import Process

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from pairup.cli import main
-from pairup.service.operations.verify import verify
+from pairup.service.maintenance.verify import verify
 from pairup.service.store import Store
 from pairup.service.store.failures import StoreConflictError
 from tests.support.service.pools import Api
@@ -158,7 +158,7 @@ def test_a_full_disk_is_told_and_survived(tmp_path, file):
 SMALL_DISK = """
 import subprocess, sys, time
 import structlog
-from pairup.service.operations.verify import verify
+from pairup.service.maintenance.verify import verify
 from tests.support.service.pools import Api
 structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
 disk = sys.argv[1]
@@ -212,7 +212,7 @@ def test_a_service_on_a_full_disk_recovers_when_there_is_room(tmp_path):
 RESERVE = """
 import os, subprocess, sys
 import structlog
-from pairup.service.operations.verify import verify
+from pairup.service.maintenance.verify import verify
 from tests.support.service.pools import Api
 structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
 disk = sys.argv[1]

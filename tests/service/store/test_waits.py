@@ -9,8 +9,8 @@ import psycopg
 import pytest
 
 from pairup.service.domain.pool import Pool
-from pairup.service.operations import archive as archiving
-from pairup.service.operations.archive import archive
+from pairup.service.maintenance import archive as archiving
+from pairup.service.maintenance.archive import archive
 from pairup.service.store import Store
 from pairup.service.store.failures import StoreBusyError
 from tests.support.service.pools import Api

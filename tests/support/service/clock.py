@@ -1,6 +1,6 @@
 """A clock that stands still until a test moves it."""
 
-from pairup.service.domain.clock import SECOND
+from pairup.service.domain.events import SECOND
 
 
 class SettableClock:

@@ -31,7 +31,7 @@ def die_at_commit(wanted):
 
 def archive_and_die(database, before, step):
     """Archive, and die as if killed with -9 at a pass by a sync of a file, or by commit `-step`."""
-    from pairup.service.operations.archive import archive
+    from pairup.service.maintenance.archive import archive
 
     sync, passes = os.fsync, itertools.count(1)
 

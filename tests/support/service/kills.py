@@ -4,7 +4,7 @@ import random
 import threading
 import time
 
-from pairup.service.operations.verify import verify
+from pairup.service.maintenance.verify import verify
 from pairup.service.store import Store
 from tests.support.service.journal import (
     Book,

@@ -7,7 +7,7 @@ import threading
 import httpx
 
 from pairup.service.app import create_app
-from pairup.service.operations.settings import Settings
+from pairup.service.settings import Settings
 from tests.support.service.clock import SettableClock
 
 

@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager
 
 from sqlalchemy import Engine, event
 
-from pairup.service.operations.verify import verify
+from pairup.service.maintenance.verify import verify
 from pairup.service.store import Store
 from tests.support.service.pools import Api
 from tests.support.service.power_loss import LOSSES, record

@@ -29,8 +29,8 @@ def _serve(settings, die_at, before, log):
     os.dup2(output, 1)
     os.dup2(output, 2)
     faulthandler.register(signal.SIGUSR1)  # a process that hangs tells where
-    from pairup.service.operations.settings import Settings
     from pairup.service.server import serve
+    from pairup.service.settings import Settings
     from tests.support.service.faults import die_at_commit
 
     if die_at:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import uvicorn
 
 from pairup.service.app import create_app
-from pairup.service.operations.settings import Settings
+from pairup.service.settings import Settings
 
 
 @contextmanager

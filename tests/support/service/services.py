@@ -4,11 +4,11 @@ from contextlib import ExitStack, contextmanager
 
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.snapshot import read_snapshot
-from pairup.service.operations.settings import Settings
-from pairup.service.operations.verify import verify
+from pairup.service.maintenance.verify import verify
+from pairup.service.pools.idempotency import KeyedRequest
+from pairup.service.pools.service import Service
+from pairup.service.settings import Settings
 from pairup.service.store import Store
-from pairup.service.use_cases.idempotency import KeyedRequest
-from pairup.service.use_cases.service import Service
 from tests.support.service.clock import SettableClock
 
 

@@ -17,16 +17,16 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from pairup.service.domain.past_games import PastGames
+from pairup.service.domain.imports import PastGames
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.snapshot import read_snapshot
-from pairup.service.operations.archive import archive, drop_archives
-from pairup.service.operations.verify import verify
-from pairup.service.problem_details import RefusalError
+from pairup.service.maintenance.archive import archive, drop_archives
+from pairup.service.maintenance.verify import verify
+from pairup.service.pools import players
+from pairup.service.pools.idempotency import KeyedRequest
+from pairup.service.pools.reports import SentReport
+from pairup.service.problems import RefusalError
 from pairup.service.store.archive_files import read_archive
-from pairup.service.use_cases import player_changes
-from pairup.service.use_cases.idempotency import KeyedRequest
-from pairup.service.use_cases.report_handling import SentReport
 from tests.support.service.older_states import OlderState
 from tests.support.service.services import TickingClock, memory_of, open_service
 
@@ -247,7 +247,7 @@ class Machine(RuleBasedStateMachine):
         first = _once(lambda: self._put(1 - who, its, wishes, key))
 
         def decide(work):
-            done = player_changes.put_players(work, ghost, _MAX_PLAYERS)
+            done = players.put_players(work, ghost, _MAX_PLAYERS)
             first()
             return done
 
@@ -271,7 +271,7 @@ class Machine(RuleBasedStateMachine):
             if len(tries) <= times:
                 seconds = 20 + next(self.ghosts) / 1_000  # another one each time
                 self.services[1 - who].configure_pool(pool, {"lifetime_s": seconds})
-            return player_changes.put_players(work, wishes, _MAX_PLAYERS)
+            return players.put_players(work, wishes, _MAX_PLAYERS)
 
         self.services[who].pools.change_once(pool, decide, None)
         self.model.pools[pool].put(wishes)
@@ -301,7 +301,7 @@ class Machine(RuleBasedStateMachine):
         ghost, how = f"ghost-{next(self.ghosts)}", draw(st.sampled_from([MemoryError, _DiedError]))
 
         def decide(work):
-            player_changes.put_players(work, [(ghost, "waiting")], _MAX_PLAYERS)
+            players.put_players(work, [(ghost, "waiting")], _MAX_PLAYERS)
             raise how
 
         with suppress(how):

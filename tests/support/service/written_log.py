@@ -8,11 +8,9 @@ import random
 import sqlite3
 
 from pairup.service.domain import events
-from pairup.service.domain.clock import SECOND
-from pairup.service.domain.events import START, Recorded
-from pairup.service.domain.game_record import MatchingRecord, project
-from pairup.service.domain.ids import new_secret
-from pairup.service.domain.pool_rules import Rules
+from pairup.service.domain.events import SECOND, START, Recorded
+from pairup.service.domain.games import MatchingRecord, new_secret, project
+from pairup.service.domain.rules import Rules
 from pairup.service.domain.version import current_version
 from pairup.service.store import Store
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.json_schema import models_json_schema
 
 from pairup.service.api.schemas.fields import PATTERN_RULES
-from pairup.service.problem_details import RefusalError
+from pairup.service.problems import RefusalError
 
 M = TypeVar("M", bound=BaseModel)
 _JSON, _NOT_JSON = "application/json", "not_json"

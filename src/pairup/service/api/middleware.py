@@ -11,9 +11,9 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pairup.service.api.responses import send_refusal
-from pairup.service.operations.metrics import Metrics
-from pairup.service.operations.settings import Settings
-from pairup.service.problem_details import RefusalError
+from pairup.service.observability.metrics import Metrics
+from pairup.service.problems import RefusalError
+from pairup.service.settings import Settings
 
 _METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
 _REQUEST_ID = re.compile(r"^[A-Za-z0-9_.-]{1,64}$")

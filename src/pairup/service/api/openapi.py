@@ -13,9 +13,9 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
-from pairup.service.api.dependencies import KEY_SCHEME
-from pairup.service.api.routes import games, health, imports, insight, matchings, players, pools
-from pairup.service.problem_details import MEDIA_TYPE
+from pairup.service.api.door import KEY_SCHEME
+from pairup.service.api.routes import games, health, imports, insight, pools
+from pairup.service.problems import MEDIA_TYPE
 
 _ABOUT = """Learns who to pair with whom, live.
 
@@ -23,15 +23,15 @@ A backend says which players wait, asks for the next games, and reports which we
 refusal is a problem (RFC 9457) with a stable `type`; every POST takes an `Idempotency-Key`. A page
 of a list has `next`, which is null on the last one. Moments are in UTC.
 """
-_TAGS = {
-    pools: "Pools of players, and their rules.",
-    players: "Players of a pool, who wait or are away.",
-    matchings: "Proposals of the next games.",
-    games: "Games, and reports of what became of them.",
-    imports: "Games of the past, and saved learners, from which a pool starts.",
-    insight: "What a pool learnt, what it counted, and its log.",
-    health: "The state of the service itself.",
-}
+_ROUTERS = (
+    (pools.router, "Pools of players, and their rules."),
+    (pools.players_router, "Players of a pool, who wait or are away."),
+    (games.matchings_router, "Proposals of the next games."),
+    (games.router, "Games, and reports of what became of them."),
+    (imports.router, "Games of the past, and saved learners, from which a pool starts."),
+    (insight.router, "What a pool learnt, what it counted, and its log."),
+    (health.router, "The state of the service itself."),
+)
 
 
 def make_api(needs_keys: bool, **options: Any) -> FastAPI:
@@ -41,16 +41,14 @@ def make_api(needs_keys: bool, **options: Any) -> FastAPI:
         version=version("pairup"),
         description=_ABOUT,
         license_info={"name": "MIT", "identifier": "MIT"},
-        openapi_tags=[
-            {"name": module.router.tags[0], "description": about} for module, about in _TAGS.items()
-        ],
+        openapi_tags=[{"name": router.tags[0], "description": about} for router, about in _ROUTERS],
         docs_url="/docs",
         redoc_url=None,
         generate_unique_id_function=lambda route: route.name,
         **options,
     )
-    for module in _TAGS:
-        api.include_router(module.router)
+    for router, _ in _ROUTERS:
+        api.include_router(router)
     # FastAPI wants this method replaced, which mypy does not take as a plain assignment.
     setattr(api, "openapi", lambda: _complete(api, needs_keys))  # noqa: B010
     return api

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from fastapi import Query
 
-from pairup.service.problem_details import RefusalError
+from pairup.service.problems import RefusalError
 
 Limit = Annotated[
     int | None,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pairup.service.analytics.comparison import wilson_interval
 from pairup.service.api.schemas.insight import BucketView, Course, EstimatesView, StatsView
+from pairup.service.domain.counters import wilson_interval
 
 MAX_RATES = 1_000  # players whose rates the page shows
 _MAX_MAPPED = 200  # players of the heat map

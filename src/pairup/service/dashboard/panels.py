@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from pairup.service.api.schemas.insight import StatsView
 from pairup.service.dashboard import sentences
-from pairup.service.domain.clock import SECOND, Moment, format_moment
 from pairup.service.domain.event_views import Name
-from pairup.service.domain.game_record import GameRecord
+from pairup.service.domain.events import SECOND, Moment, format_moment
+from pairup.service.domain.games import GameRecord
 from pairup.service.domain.pool import Pool
-from pairup.service.domain.pool_rules import Rules
-from pairup.service.use_cases import views
+from pairup.service.domain.rules import Rules
+from pairup.service.pools import views
 
 MAX_GAMES = 60  # games of the current matching that the page lists
 MAX_COUPLES = 60  # couples that the page lists

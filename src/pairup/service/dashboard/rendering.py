@@ -1,4 +1,4 @@
-"""Rendering of pages: templates, headers, and tags of pages that the browser already has."""
+"""Rendering of pages: templates, headers, assets, and tags of pages that the browser has."""
 
 from __future__ import annotations
 
@@ -9,9 +9,50 @@ from typing import Any
 
 from fastapi import Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.routing import Match, Mount
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
 
-from pairup.service.api.dependencies import Caller
-from pairup.service.dashboard import assets, sentences
+from pairup.service.api.door import Caller
+from pairup.service.dashboard import sentences
+
+_ASSETS = "/dashboard"
+_ASSET_HEADERS = {
+    # The address has the version, so that a browser asks again only after an upgrade.
+    "Cache-Control": "public, max-age=31536000, immutable",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+class _Immutable(StaticFiles):
+    def file_response(self, *args: Any, **options: Any) -> Response:
+        """Send a file that a browser may keep."""
+        response = super().file_response(*args, **options)
+        response.headers.update(_ASSET_HEADERS)
+        return response
+
+
+class _NamedMount(Mount):
+    """A mount that the metrics know by its path, as they know a route."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        match, found = super().matches(scope)
+        return match, {**found, "route": self}
+
+
+def mount_assets() -> Mount:
+    """Return the mount that sends the assets, compressed where the browser allows it."""
+    files = _Immutable(
+        packages=[("pairup.service.dashboard", "static"), ("plotly", "package_data")]
+    )
+    return _NamedMount(_ASSETS, GZipMiddleware(files, compresslevel=6))
+
+
+def asset_address(name: str, package: str = "pairup") -> str:
+    """Return the address of an asset, with the version of the package that it is from."""
+    return f"{_ASSETS}/{name}?v={version(package)}"
+
 
 _HEADERS = {
     "Content-Security-Policy": (
@@ -81,5 +122,5 @@ def _templates() -> Environment:
     made.filters["share"] = lambda value: "–" if value is None else f"{value:.1%}"
     made.filters["points"] = sentences.in_points
     made.filters["count"] = lambda value: f"{value:,}"
-    made.globals |= {"asset": assets.address, "sentences": sentences, "version": version("pairup")}
+    made.globals |= {"asset": asset_address, "sentences": sentences, "version": version("pairup")}
     return made

@@ -9,7 +9,7 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from pairup.service.api.dependencies import Caller, CurrentCaller
+from pairup.service.api.door import Caller, CurrentCaller
 from pairup.service.api.paging import Cursor, decode_cursor, encode_cursor
 from pairup.service.api.schemas.insight import EstimatesView, StatsView
 from pairup.service.dashboard import panels
@@ -17,11 +17,11 @@ from pairup.service.dashboard.charts import MAX_RATES, chart_data, course_points
 from pairup.service.dashboard.rendering import is_known, page, poll_interval_ms, tag_of, unchanged
 from pairup.service.domain.names import POOL_NAME
 from pairup.service.domain.pool import Pool
-from pairup.service.domain.pool_rules import Rules
-from pairup.service.problem_details import RefusalError
+from pairup.service.domain.rules import Rules
+from pairup.service.pools import views
+from pairup.service.pools.cache import UnreadablePoolError, unknown_pool
+from pairup.service.problems import RefusalError
 from pairup.service.store import Transaction
-from pairup.service.use_cases import views
-from pairup.service.use_cases.pool_cache import UnreadablePoolError, unknown_pool
 
 router = APIRouter(include_in_schema=False)
 _MAX_POOLS = 24  # per page: each is read in full

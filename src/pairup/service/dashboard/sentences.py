@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pairup.service.analytics.comparison import MIN_GAMES
 from pairup.service.api.schemas.insight import StatsView
-from pairup.service.domain.pool_rules import Rules
+from pairup.service.domain.counters import MIN_GAMES
+from pairup.service.domain.rules import Rules
 
 
 def in_points(difference: float) -> str:

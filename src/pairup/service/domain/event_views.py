@@ -9,8 +9,8 @@ from types import UnionType
 from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from pairup.service.domain import events
-from pairup.service.domain.clock import Moment, format_moment
-from pairup.service.domain.ids import GameKey, Ids
+from pairup.service.domain.events import Moment, format_moment
+from pairup.service.domain.games import GameKey, Ids
 
 
 class RawEvent(NamedTuple):

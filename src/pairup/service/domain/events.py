@@ -1,28 +1,86 @@
-"""Events: everything that can happen to a pool, as data.
+"""Events: everything that can happen to a pool, as data, with their dates and words.
 
 The log of a pool's events is the truth; its state is a fold over them (see `pool`). An event holds
 whatever was decided when it happened, so that a replay needs no clock, no chance and no setting of
 the service. Players are numbers: their names stand in a table of their own, so that a name can be
 erased while the log stays as it is.
+
+In one file because it is the list of everything that can happen, with the words that tell of it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import time
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, NamedTuple, TypedDict
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Protocol, TypedDict
+
+from typing_extensions import TypeAliasType
 
 from pairup.errors import ServiceError
-from pairup.service.domain.clock import Moment
-from pairup.service.domain.states import (
-    Answer,
-    CancelCause,
-    Outcome,
-    PlayerWish,
-    ReleaseCause,
-    Unreported,
+
+# Exact, and the same in every database.
+Moment = Annotated[int, "microseconds since 1970, UTC"]
+SECOND = 1_000_000
+
+
+class Clock(Protocol):
+    """Something that tells the time of day."""
+
+    def now(self) -> Moment:
+        """Return the time of day."""
+
+
+class WallClock:
+    """The clock of this machine."""
+
+    def now(self) -> Moment:
+        """Return the time of day."""
+        return time.time_ns() // 1_000
+
+
+@lru_cache(1_024)  # a matching shows the same moment for each of its games
+def format_moment(moment: Moment) -> str:
+    """Write a moment as RFC 3339 does.
+
+    Examples
+    --------
+    >>> format_moment(1_767_225_602_500_000)
+    '2026-01-01T00:00:02.500000Z'
+    """
+    seconds, rest = divmod(moment, SECOND)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:06d}Z"
+
+
+# The closed sets of words in events, records and answers. Each has a name of its own, which the
+# OpenAPI description shows too.
+PlayerStatus = TypeAliasType("PlayerStatus", Literal["waiting", "proposed", "playing", "away"])
+# What a player can ask for; the other states follow from games.
+PlayerWish = TypeAliasType("PlayerWish", Literal["waiting", "away"])
+# ... and in a batch.
+BatchWish = TypeAliasType("BatchWish", Literal["waiting", "away", "left"])
+PlayerResult = TypeAliasType("PlayerResult", Literal["joined", "moved", "unchanged", "left"])
+GameState = TypeAliasType(
+    "GameState", Literal["proposed", "played", "cancelled", "released", "expired"]
 )
+Outcome = TypeAliasType("Outcome", Literal["played", "cancelled"])
+Answer = TypeAliasType("Answer", Literal["accepted", "declined", "timed_out", "unknown"])
+ReportResult = TypeAliasType("ReportResult", Literal["learnt", "noted", "late", "repeated"])
+CancelCause = TypeAliasType("CancelCause", Literal["declined", "timed_out", "unstated"])
+ReleaseCause = TypeAliasType("ReleaseCause", Literal["released", "left", "deleted"])
+# Why a game was not played, in an answer.
+Cause = TypeAliasType(
+    "Cause",
+    Literal["declined", "timed_out", "unstated", "released", "left", "deleted", "unreported"],
+)
+# What becomes of players in a request for a proposal who are not there.
+UnknownPlayers = TypeAliasType("UnknownPlayers", Literal["refuse", "skip"])
+Unreported = TypeAliasType("Unreported", Literal["discard", "cancelled"])
+AfterGame = TypeAliasType("AfterGame", Literal["waiting", "playing"])
+
 
 MAX_NAMED_GAMES = 100  # in an event about reports that changed no game
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pairup.service.domain.ids import GameKey
+from pairup.service.domain.games import GameKey, OpenGame
 from pairup.service.domain.names import ERASED
-from pairup.service.domain.open_games import OpenGame
 
 WAITING, AWAY, PLAYING, PROPOSED = "waiting", "away", "playing", "proposed"
 

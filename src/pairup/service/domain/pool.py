@@ -19,18 +19,13 @@ from pairup.errors import PairupError, ServiceError
 from pairup.learning import Learner
 from pairup.matching import Matching
 from pairup.service.domain import events
-from pairup.service.domain.clock import SECOND, Moment
 from pairup.service.domain.counters import Counters, count
-from pairup.service.domain.events import START, Head, Recorded, Version, dumps
-from pairup.service.domain.forecast import forecast_pairings
-from pairup.service.domain.game_record import columns
-from pairup.service.domain.ids import GameKey, Ids
-from pairup.service.domain.import_progress import ImportProgress
-from pairup.service.domain.open_games import OpenGame, OpenGames, open_matching
-from pairup.service.domain.past_games import PastGames
+from pairup.service.domain.estimates import forecast_pairings
+from pairup.service.domain.events import SECOND, START, Head, Moment, Recorded, Version, dumps
+from pairup.service.domain.games import GameKey, Ids, OpenGame, OpenGames, columns, open_matching
+from pairup.service.domain.imports import ImportProgress, PastGames, loaded
 from pairup.service.domain.players import AWAY, WAITING, PlayerNames, Players
-from pairup.service.domain.pool_rules import Rules
-from pairup.service.domain.saved_learner import loaded
+from pairup.service.domain.rules import Rules
 from pairup.service.domain.version import current_version
 
 _FORMAT = 7

@@ -15,9 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from pairup.service.domain.clock import Moment
 from pairup.service.domain.event_views import RawEvent
-from pairup.service.domain.events import dumps
+from pairup.service.domain.events import Moment, dumps
 from pairup.service.store.failures import StoreDamagedError, StoreUnavailableError
 
 _FORMAT = 1

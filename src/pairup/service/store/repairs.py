@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import delete, select, update
 
-from pairup.service.domain.clock import Moment
+from pairup.service.domain.events import Moment
 from pairup.service.store import tables
 from pairup.service.store.transaction import PoolRow, Transaction
 

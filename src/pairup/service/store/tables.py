@@ -63,7 +63,7 @@ events = sa.Table(
     _key("seq"),
     sa.Column("at", sa.BigInteger, nullable=False),
     sa.Column("kind", sa.String(32), nullable=False),
-    sa.Column("body", sa.LargeBinary, nullable=False),  # see event_bodies
+    sa.Column("body", sa.LargeBinary, nullable=False),  # see event_log
     sqlite_with_rowid=False,
 )
 

@@ -26,15 +26,12 @@ from sqlalchemy import (
     update,
 )
 
-from pairup.service.domain.clock import Moment
 from pairup.service.domain.event_views import players_in, show_event
-from pairup.service.domain.events import START, Head, dumps
-from pairup.service.domain.game_record import GameRecord, MatchingRecord
-from pairup.service.domain.ids import GameKey, Ids
+from pairup.service.domain.events import START, Head, Moment, dumps
+from pairup.service.domain.games import GameKey, GameRecord, Ids, MatchingRecord
 from pairup.service.domain.players import PlayerNames
 from pairup.service.store import tables
-from pairup.service.store.event_bodies import decode_body, encode_body, is_intact
-from pairup.service.store.event_log import EventLog
+from pairup.service.store.event_log import EventLog, decode_body, encode_body, is_intact
 from pairup.service.store.failures import StoreDamagedError
 
 T = TypeVar("T")

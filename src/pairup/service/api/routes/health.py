@@ -11,12 +11,12 @@ from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 
 from pairup.errors import ServiceError
-from pairup.service.api.dependencies import Caller, CurrentCaller
+from pairup.service.api.door import Caller, CurrentCaller
 from pairup.service.api.responses import refusals, send
 from pairup.service.api.schemas.problems import HealthView
-from pairup.service.operations.metrics import CONTENT_TYPE
-from pairup.service.problem_details import PROBLEM_TYPES, RefusalError
-from pairup.service.use_cases.service import Service
+from pairup.service.observability.metrics import CONTENT_TYPE
+from pairup.service.pools.service import Service
+from pairup.service.problems import PROBLEM_TYPES, RefusalError
 
 router = APIRouter(tags=["health"])
 _TEXT: dict[str, Any] = {"content": {"text/plain": {"schema": {"type": "string"}}}}

@@ -7,13 +7,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Response
 
 from pairup.service.api.bodies import json_body
-from pairup.service.api.dependencies import CurrentCaller, PoolAdmin, PoolWriter
+from pairup.service.api.door import CurrentCaller, PoolAdmin, PoolWriter
 from pairup.service.api.paging import check_length
 from pairup.service.api.responses import refusals, send
 from pairup.service.api.schemas.fields import PoolName
 from pairup.service.api.schemas.imports import ImportedRows, ImportId, ImportView, Row
 from pairup.service.api.schemas.pools import PoolView
-from pairup.service.domain.past_games import PastGames
+from pairup.service.domain.imports import PastGames
 
 router = APIRouter(prefix="/v1/pools/{pool}", tags=["imports"])
 BYTES = "application/octet-stream"

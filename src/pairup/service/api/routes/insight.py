@@ -14,13 +14,13 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from starlette.datastructures import State
 
-from pairup.service.api.dependencies import Caller, CurrentCaller
+from pairup.service.api.door import Caller, CurrentCaller
 from pairup.service.api.paging import Limit, page_size
 from pairup.service.api.responses import refusals, send
 from pairup.service.api.schemas.events import EventPage
 from pairup.service.api.schemas.fields import MAX_INTEGER, PoolName
 from pairup.service.api.schemas.insight import EstimatesView, StatsView
-from pairup.service.problem_details import RefusalError
+from pairup.service.problems import RefusalError
 
 router = APIRouter(prefix="/v1/pools/{pool}", tags=["insight"])
 After = Annotated[

@@ -1,20 +1,40 @@
-"""Routes of pools."""
+"""Routes of pools and of their players."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Path, Query, Response
 
 from pairup.service.api.bodies import json_body
-from pairup.service.api.dependencies import Caller, CurrentCaller, PoolAdmin, SentKey, door
-from pairup.service.api.paging import Cursor, Limit, decode_cursor, encode_cursor, page_size
+from pairup.service.api.door import Caller, CurrentCaller, PoolAdmin, PoolWriter, SentKey, door
+from pairup.service.api.paging import (
+    Cursor,
+    Limit,
+    check_length,
+    decode_cursor,
+    encode_cursor,
+    page_size,
+)
 from pairup.service.api.responses import refusals, send, send_reply
-from pairup.service.api.schemas.fields import PoolName
-from pairup.service.api.schemas.pools import DigestView, NewPool, PoolPage, PoolView, RulesChange
-from pairup.service.use_cases import views
+from pairup.service.api.schemas.fields import PoolName, SentPlayer
+from pairup.service.api.schemas.pools import (
+    DigestView,
+    NewPool,
+    PlayerBatch,
+    PlayerChange,
+    PlayerPage,
+    PlayerResults,
+    PlayerView,
+    PoolPage,
+    PoolView,
+    RulesChange,
+)
+from pairup.service.domain.events import PlayerStatus
+from pairup.service.pools import views
 
 router = APIRouter(prefix="/v1/pools", tags=["pools"])
+players_router = APIRouter(prefix="/v1/pools/{pool}/players", tags=["players"])
 # Which pool it is, only the body says.
 PoolCreator = Annotated[Caller, door(lambda caller: caller.require_anywhere("admin"))]
 _LINKS = {
@@ -81,4 +101,100 @@ def delete_pool(caller: CurrentCaller, pool: PoolName) -> Response:
     """Delete a pool: its name is free again, open games are released; its log stays stored."""
     caller.require("admin", pool)
     caller.service.delete_pool(pool)
+    return Response(status_code=204)
+
+
+PlayerPath = Annotated[SentPlayer, Path(description="Player; a slash may be sent as %2F or as /.")]
+_JOINED = {"model": PlayerView, "description": "The player joined."}
+StatusFilter = Annotated[
+    PlayerStatus | None, Query(alias="status", description="Status of the players to list.")
+]
+Forget = Annotated[
+    bool | None,
+    Query(
+        description="Whether the player's record is forgotten; by default unless the pool's rule "
+        "`keep_records` says otherwise."
+    ),
+]
+Erase = Annotated[
+    bool, Query(description="Whether the player's name is erased, and the record forgotten.")
+]
+
+
+@players_router.get("", response_model=PlayerPage, responses=refusals(404))
+def list_players(
+    caller: CurrentCaller,
+    pool: PoolName,
+    cursor: Cursor = None,
+    limit: Limit = None,
+    status: StatusFilter = None,
+) -> Response:
+    """List the players of a pool, by name."""
+    caller.require("read", pool)
+    size = page_size(limit, caller.service.settings.max_page_items)
+    players, more = caller.service.list_players(pool, status, decode_cursor(cursor), size)
+    following = encode_cursor(players[-1]["player"]) if more else None
+    return send({"players": players, "next": following})
+
+
+@players_router.post(
+    "",
+    response_model=PlayerResults,
+    responses=refusals(404, 409),
+    openapi_extra=json_body(PlayerBatch),
+)
+def put_players(caller: PoolWriter, key: SentKey, pool: PoolName) -> Response:
+    """Let several players join, wait, be away or leave; each is answered as if it were sent alone.
+
+    Those who leave do so first, and make room for others.
+    """
+    maximum = caller.service.settings.max_player_changes
+    body = caller.read(PlayerBatch, max_parts=3 * maximum)
+    check_length("players", body.players, maximum, "max_player_changes")
+    wanted = [(each.player, each.status) for each in body.players]
+    return send_reply(caller.service.put_players(pool, wanted, caller.keyed(key)))
+
+
+@players_router.get("/{player:path}", response_model=PlayerView, responses=refusals(404))
+def get_player(caller: CurrentCaller, pool: PoolName, player: PlayerPath) -> Response:
+    """Show a player."""
+    caller.require("read", pool)
+    return send(caller.service.show_player(pool, player))
+
+
+@players_router.put(
+    "/{player:path}",
+    response_model=PlayerView,
+    responses={201: _JOINED, **refusals(404, 409)},
+    openapi_extra=json_body(PlayerChange, required=False),
+)
+def put_player(caller: PoolWriter, pool: PoolName, player: PlayerPath) -> Response:
+    """Let a player join, wait again or be away.
+
+    A game that is proposed to the player stays proposed.
+    """
+    status = caller.read(PlayerChange, default=PlayerChange()).status
+    view, joined = caller.service.put_player(pool, player, status)
+    return send(view, 201 if joined else 200)
+
+
+@players_router.delete("/{player:path}", status_code=204, responses=refusals(404, 409))
+def remove_player(
+    caller: CurrentCaller,
+    pool: PoolName,
+    player: PlayerPath,
+    forget: Forget = None,
+    erase: Erase = False,
+) -> Response:
+    """Let a player leave, and forget what was learnt about them; an open game is released.
+
+    With `forget=false`, or by the pool's rule `keep_records`, their record is kept until they join
+    again; `forget=true` forgets the record of a player who left before, too. `erase=true` also
+    erases their name wherever it is stored. To remove a player again changes nothing.
+    """
+    caller.require("write", pool)
+    if erase:
+        caller.service.erase_player(pool, player)
+    else:
+        caller.service.remove_player(pool, player, forget)
     return Response(status_code=204)

@@ -24,7 +24,7 @@ from typing_extensions import TypeAliasType
 
 from pairup.service.api.schemas.fields import GameId, MatchingId, PlayerId, Time
 from pairup.service.domain import events
-from pairup.service.domain.clock import Moment
+from pairup.service.domain.events import Moment
 
 # What callers see of what is stored.
 _SENT: dict[Any, Any] = {

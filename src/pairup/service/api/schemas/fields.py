@@ -13,7 +13,7 @@ from pydantic import (
     StringConstraints,
 )
 
-from pairup.service.domain.ids import GAME_ID, MATCHING_ID
+from pairup.service.domain.games import GAME_ID, MATCHING_ID
 from pairup.service.domain.names import MAX_NAME, POOL_NAME, PRINTABLE, normalized_name
 
 PATTERN_RULES = {  # the patterns in words

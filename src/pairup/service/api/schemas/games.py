@@ -20,8 +20,7 @@ from pairup.service.api.schemas.fields import (
     Time,
 )
 from pairup.service.api.schemas.problems import ProblemView
-from pairup.service.domain.names import PRINTABLE
-from pairup.service.domain.states import (
+from pairup.service.domain.events import (
     Answer,
     Cause,
     GameState,
@@ -29,6 +28,7 @@ from pairup.service.domain.states import (
     ReportResult,
     UnknownPlayers,
 )
+from pairup.service.domain.names import PRINTABLE
 
 
 class GameView(BaseModel):

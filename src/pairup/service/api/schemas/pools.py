@@ -17,7 +17,7 @@ from pairup.service.api.schemas.fields import (
     Time,
 )
 from pairup.service.api.schemas.problems import ProblemView
-from pairup.service.domain.states import (
+from pairup.service.domain.events import (
     AfterGame,
     BatchWish,
     PlayerResult,

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypeAliasType
 
-from pairup.service.problem_details import PROBLEM_TYPES
+from pairup.service.problems import PROBLEM_TYPES
 
 _TYPES: dict[str, Any] = {"enum": [each.path for each in PROBLEM_TYPES.values()]}
 # A client must read types that a newer service has: the enumeration is in the description only.

@@ -1,7 +1,0 @@
-"""Simulated players of a service: they join, answer, leave, are late and contradict themselves."""
-
-from pairup.client.simulated_players.crowd import Crowd, expected_games, parse_law
-from pairup.client.simulated_players.habits import Habits, Pace
-from pairup.client.simulated_players.simulation import PlayedRound, Simulation
-
-__all__ = ["Crowd", "Habits", "Pace", "PlayedRound", "Simulation", "expected_games", "parse_law"]

@@ -1,1 +1,0 @@
-"""Numbers for people: what was learnt of players, and how well couples do."""

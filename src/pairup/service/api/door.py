@@ -1,0 +1,233 @@
+"""Dependencies of routes: who sends a request, what they may do, and its idempotency key.
+
+The door comes before the body: a route with a body takes its caller from `door`, which decides by
+key, rate and scope before anything of the body is read. The size was looked at before that, by the
+middleware.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from functools import cached_property
+from typing import Annotated, Any, TypeVar, cast
+
+from fastapi import Depends, Header, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from starlette.requests import ClientDisconnect
+
+from pairup.service import api_keys
+from pairup.service.api.bodies import invalid_request, read_json
+from pairup.service.api.schemas.fields import GameId, MatchingId
+from pairup.service.api_keys import ANYONE, Principal
+from pairup.service.pools.idempotency import KeyedRequest
+from pairup.service.pools.service import Service
+from pairup.service.problems import RefusalError
+
+M = TypeVar("M", bound=BaseModel)
+KEY_SCHEME = "apiKey"
+_bearer = HTTPBearer(
+    scheme_name=KEY_SCHEME,
+    auto_error=False,
+    description="An API key, made by `pairup keys create`; on loopback it may not be needed.",
+)
+_LOCAL = re.compile(r"^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$")
+_PROXY_HEADERS = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
+_SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+_IDS: dict[str, TypeAdapter[str]] = {
+    "game": TypeAdapter(GameId),
+    "matching": TypeAdapter(MatchingId),
+}
+
+
+def check_local(request: Request) -> None:
+    """Refuse, where no keys are needed, a request that other machines or sites may have caused."""
+    headers = request.headers
+    host = headers.get("host", "")
+    # Otherwise a page from elsewhere could let its name point here, and send what it likes.
+    if not _LOCAL.match(host):
+        raise RefusalError(
+            "unknown-host",
+            f"without API keys the service answers to localhost only, got Host {host!r}: "
+            "ask http://localhost, or require keys",
+        )
+    for name in _PROXY_HEADERS:
+        if name in headers:
+            raise RefusalError(
+                "forwarded",
+                f"without API keys the service answers this machine only, and {name!r} says that a "
+                "proxy passed the request on: require keys, PAIRUP_KEYS=required",
+            )
+    origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+    own = origin is None or origin.partition("://")[2] == host
+    if request.method not in _SAFE_METHODS and not (own and site in ("none", "same-origin")):
+        raise RefusalError(
+            "foreign-page",
+            f"a page of {origin or 'another site'} sent {request.method}: without API keys only "
+            "pages of this service may, require keys for others",
+        )
+
+
+class Caller:
+    """The sender of a request, and the service that it is sent to."""
+
+    body = b""  # read by a door only
+
+    def __init__(self, request: Request, key: str | None) -> None:
+        self.service = cast(Service, request.app.state.service)
+        self.request, self._key = request, key
+        self._pool: str | None = None
+
+    def reauthenticated(self) -> Caller:
+        """Return the same caller, whose key is looked up again."""
+        return Caller(self.request, self._key)
+
+    @cached_property
+    def principal(self) -> Principal:
+        """The owner of the API key, or a refusal."""
+        limits = self.service.limits
+        if not self.service.settings.needs_keys:
+            check_local(self.request)
+            limits.admit(self._address)
+            return ANYONE
+        known = api_keys.find(self.service.store, self._key) if self._key else None
+        limits.admit(known.id if known else self._address)
+        if known is None:
+            what = "this one is unknown or revoked" if self._key else "none was sent"
+            raise RefusalError(
+                "key-needed",
+                f"an API key is needed, {what}: send `Authorization: Bearer KEY`, with a key from "
+                "`pairup keys create`",
+                headers={"WWW-Authenticate": "Bearer"},
+            )
+        return known
+
+    @property
+    def account(self) -> str:
+        """Whose requests and events are counted: those of a key, or of an address."""
+        return self._address if self.principal is ANYONE else self.principal.id
+
+    @property
+    def _address(self) -> str:
+        client = self.request.client
+        return f"address {client.host if client else '-'}"
+
+    def keyed(self, sent_key: str | None) -> KeyedRequest | None:
+        """Describe the request by its idempotency key and its digest, None without a key."""
+        if sent_key is None:
+            return None
+        content = f"{self.request.method} {self.request.url.path}\n".encode() + self.body
+        return KeyedRequest(self.principal.id, sent_key, hashlib.sha256(content).hexdigest())
+
+    def read(self, model: type[M], **options: Any) -> M:
+        """Return the body as a model, or refuse it; the options are those of `read_json`."""
+        return read_json(self.body, self.request.headers.get("content-type", ""), model, **options)
+
+    def require(self, scope: str, pool: str) -> None:
+        """Refuse a caller who may not do in a pool what needs `scope`."""
+        if not self.principal.may(scope, pool):
+            raise RefusalError(
+                "scope-needed",
+                f"the API key {self.principal.id} does not allow {scope!r} in pool {pool!r}: make "
+                f"one with `pairup keys create --scope {pool}:{scope}`",
+            )
+
+    def require_anywhere(self, scope: str) -> None:
+        """Refuse a caller who may do what needs `scope` in no pool at all."""
+        if scope not in self.principal.scopes.values():
+            raise RefusalError(
+                "scope-needed",
+                f"the API key {self.principal.id} allows {scope!r} in no pool: make one with "
+                f"`pairup keys create --scope NAME:{scope}`",
+            )
+
+    def find_pool(self, scope: str, id: str, unknown: Callable[[str], RefusalError]) -> str:
+        """Return the pool of a thing, in which the caller may do what needs `scope`, or refuse.
+
+        A caller who may not read that pool is not told whether the thing exists.
+        """
+        principal = self.principal  # or a refusal, before anything is looked up
+        if self._pool is None:  # otherwise found at the door
+            self._pool = self.service.pool_of(id)
+        if self._pool is None or not principal.may("read", self._pool):
+            raise unknown(id)
+        self.require(scope, self._pool)
+        return self._pool
+
+    def id_in_path(self, name: str) -> str:
+        """Return an id in the address of the request, or refuse what cannot be one."""
+        self.principal  # noqa: B018 # or a refusal: strangers are not told what an id looks like
+        try:
+            return _IDS[name].validate_python(self.request.path_params[name])
+        except ValidationError as error:
+            found = [{**each, "loc": ("path", name)} for each in error.errors(include_url=False)]
+            raise invalid_request(found) from None
+
+
+_Bearer = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
+
+
+async def _caller(request: Request, bearer: _Bearer) -> Caller:
+    # It awaits nothing, but would cost a thread if it were not asynchronous.
+    return Caller(request, bearer.credentials if bearer else None)
+
+
+CurrentCaller = Annotated[Caller, Depends(_caller)]
+
+
+def door(check: Callable[[Caller], object]) -> Any:
+    """Make a dependency that admits the caller of a route, and then reads the body.
+
+    Where keys are needed, `check` refuses callers whose key does not allow this. Nothing is read of
+    the body of a caller who is refused.
+    """
+
+    def decide(caller: Caller) -> str:
+        account = caller.account  # or a refusal, before anything else is looked at
+        check(caller)
+        return account
+
+    async def enter(caller: CurrentCaller) -> Caller:
+        if caller.service.settings.needs_keys:  # they are in the database, hence a thread
+            account = await run_in_threadpool(decide, caller)
+        else:
+            account = caller.account
+        caller.service.limits.charge(account)  # in this context, which is not the thread's
+        try:
+            caller.body = await caller.request.body()
+        except ClientDisconnect:
+            raise RefusalError("malformed-request", "the body broke off: send it again") from None
+        return caller
+
+    return Depends(enter)
+
+
+def _allows(scope: str) -> Any:
+    return door(lambda caller: caller.require(scope, caller.request.path_params["pool"]))
+
+
+PoolWriter = Annotated[Caller, _allows("write")]
+PoolAdmin = Annotated[Caller, _allows("admin")]
+
+
+_KeyHeader = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=255,
+        pattern=r"^[\x21-\x7e]+$",
+        description="Key of the request: sent again with it, the request gets its first answer.",
+        examples=["3f1d2c7a-order-1042"],
+    ),
+]
+
+
+async def _sent_key(idempotency_key: _KeyHeader = None) -> str | None:
+    return idempotency_key
+
+
+SentKey = Annotated[str | None, Depends(_sent_key)]

@@ -1,0 +1,141 @@
+"""Estimates: rates of players with intervals, chances of games, and what pairings would give."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairup.learning import Learner
+from pairup.service.domain.counters import Forecast, Z
+
+
+def forecast_pairings(learner: Learner, met: Mapping[Any, int], players: Sequence[Any]) -> Forecast:
+    """Estimate what random pairing of `players` would give, and the best matching.
+
+    Nothing is known where the policy has no rates of its own: to fit them at every proposal would
+    cost more than the proposal. `met` has the number of learnt outcomes of each player.
+    """
+    own = learner.rates(players)
+    if len(own) < 2:
+        return Forecast()
+    rates = np.array([each.rate for each in own])
+    outcomes = np.array([met[each.player] for each in own])
+    deviations = np.array([each.deviation for each in own])
+    random, slopes = mean_of_couples(rates)
+    spread = slopes * np.maximum(deviations, min_deviation(rates, outcomes))
+    # Estimates start at 1/2 and are still drawn there, all of them alike: as by two outcomes more.
+    pull = slopes @ (2 * (rates - 0.5) / np.maximum(outcomes, 1))
+    deviation = math.hypot(float(np.sqrt((spread**2).sum())), float(pull))
+    return Forecast(random, deviation, best_pairing(rates))
+
+
+def mean_of_couples(rates: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    """Return the mean chance of all couples, and its slopes by the players' rates."""
+    total, couples = rates.sum(), len(rates) * (len(rates) - 1)
+    mean = max(0.0, float((total**2 - (rates**2).sum()) / couples))
+    return mean, 2 * (total - rates) / couples
+
+
+def best_pairing(rates: NDArray[np.float64]) -> float:
+    """Return the mean chance in the best matching of players with these rates, two or more.
+
+    Neighbours in the order of the rates, the best first; an odd player, the last one, waits.
+
+    Examples
+    --------
+    >>> best_pairing(np.array([0.5, 1.0, 0.2, 0.4, 1.0]))
+    0.6
+    """
+    ordered = np.sort(rates)[::-1][: len(rates) // 2 * 2]
+    return float((ordered[::2] * ordered[1::2]).mean())
+
+
+def min_deviation(rates: Any, met: Any) -> Any:
+    """Return the deviation of rates that so many answers show: of one rate, or of an array."""
+    share = (rates * met + 1) / (met + 2)
+    return np.sqrt(share * (1 - share) / (met + 3))
+
+
+_STEPS = 60
+
+
+@dataclass(frozen=True)
+class RateEstimate:
+    """A player's estimated acceptance rate, with a deviation."""
+
+    player: Any
+    rate: float
+    deviation: float
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The ends of its 95% interval."""
+        margin = Z * self.deviation
+        return max(0.0, self.rate - margin), min(1.0, self.rate + margin)
+
+
+def estimate_rates(learner: Learner, met: Mapping[Any, int]) -> list[RateEstimate]:
+    """List every player's estimated acceptance rate, the best first.
+
+    These are the policy's own estimates if it has any, with deviations no smaller than the number
+    of outcomes allows. Otherwise they are the rates whose products fit the couples' shares best by
+    moments: each player played as often as the partners' rates let expect. A player without learnt
+    outcomes, which `met` counts, has rate 1/2 and the deviation of a uniform draw.
+    """
+    own = learner.rates()
+    if own:
+        # As wide as if all outcomes had shown the player's answer, or wider: a policy may estimate
+        # deviations from few draws, and after a single one it sees no spread at all.
+        least = [float(min_deviation(np.float64(rate), met[name])) for name, rate, _ in own]
+        return [
+            RateEstimate(each.player, each.rate, max(each.deviation, low))
+            for each, low in zip(own, least, strict=True)
+        ]
+    players: list[Any] = list(learner.players)
+    place = {player: x for x, player in enumerate(players)}
+    tries, games = np.zeros((2, len(players), len(players)))
+    for (one, other), proposed, played in learner.estimates():
+        x, y = place[one], place[other]
+        tries[x, y] = tries[y, x] = proposed
+        games[x, y] = games[y, x] = played
+    rates, deviations = _fit(tries, games)
+    found = map(RateEstimate, players, rates.tolist(), deviations.tolist())
+    return sorted(found, key=lambda each: -each.rate)
+
+
+def _fit(
+    tries: NDArray[np.float64], games: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return rates r with sum_j games[i, j] = r[i] sum_j tries[i, j] r[j], and deviations."""
+    met, played = tries.sum(axis=1), games.sum(axis=1)
+    rates = np.full(len(met), 0.5)
+    for _ in range(_STEPS):
+        expected = tries @ rates
+        fitted = np.divide(played, expected, out=np.full(len(met), 0.5), where=expected > 0)
+        # Half way and in logarithms: with whole steps, two players who only meet swap endlessly.
+        rates = np.sqrt(np.maximum(rates, 1e-9) * np.clip(fitted, 0.0, 1.0))
+    partners = np.divide(tries @ rates, met, out=np.ones(len(met)), where=met > 0)
+    share = (played + 1) / (met + 2)
+    spread = np.sqrt(share * (1 - share) / (met + 3)) / np.maximum(partners, 0.05)
+    unmet = met == 0
+    rates[unmet] = 0.5
+    return rates, np.where(unmet, math.sqrt(1 / 12), np.minimum(spread, math.sqrt(1 / 12)))
+
+
+def estimate_random_pairing(rates: Sequence[RateEstimate]) -> dict[str, float] | None:
+    """Estimate the chance that a couple drawn at random plays, with its 95% interval.
+
+    It is the mean of r[i] r[j] over all couples, a polynomial of the rates; its deviation follows
+    to first order from theirs, taken as independent.
+    """
+    if len(rates) < 2:
+        return None
+    mean, slopes = mean_of_couples(np.array([each.rate for each in rates]))
+    deviations = np.array([each.deviation for each in rates])
+    spread = Z * float(np.sqrt(((slopes * deviations) ** 2).sum()))
+    return {"estimate": mean, "low": max(0.0, mean - spread), "high": min(1.0, mean + spread)}

@@ -1,0 +1,1 @@
+"""Maintenance of a database: verification, repair, backups, archives and exports."""

@@ -1,0 +1,335 @@
+"""Verification: everything that is stored beside the log follows from it.
+
+Records as the log says they must be are on a temporary disk: a log may be longer than memory.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pairup.errors import ServiceError
+from pairup.service.domain.events import Moment, Proposed, Recorded, dumps
+from pairup.service.domain.games import (
+    OPEN,
+    GameKey,
+    GameRecord,
+    MatchingRecord,
+    changed_games,
+    project,
+)
+from pairup.service.domain.pool import Pool
+from pairup.service.domain.snapshot import (
+    DamagedSnapshotError,
+    SnapshotError,
+    open_snapshot,
+    read_snapshot,
+)
+from pairup.service.domain.version import current_version
+from pairup.service.store import PoolRow, Store, Transaction
+from pairup.service.store.event_log import SnapshotRow
+
+Part = Literal["log", "pool", "names", "matchings", "games", "snapshot", "answer"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is stored and does not follow from the log."""
+
+    part: Part
+    what: str
+    seq: int = 0  # of the event or the snapshot
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The result for a pool, or for the idempotent answers."""
+
+    pool: str
+    number: int  # 0: no pool
+    events: int
+    games: int
+    digest: str  # of the state, as it is served
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def error(self) -> str:
+        """What was found; empty if all is sound."""
+        return "; ".join(finding.what for finding in self.findings)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the result as a row of a table."""
+        shown = {name: getattr(self, name) for name in ("pool", "events", "games", "digest")}
+        return shown | {"verdict": self.error or "sound"}
+
+
+def verify(store: Store) -> list[Verification]:
+    """Replay the log of every pool, deleted or not, and compare what is stored beside it.
+
+    Each pool is read as of one moment, so that it may be served meanwhile. What an earlier or a
+    later version of pairup wrote is compared as far as it states facts.
+    """
+    with store.reading() as transaction:
+        numbers = transaction.pool_numbers()
+    found = []
+    for number in numbers:
+        with store.reading(still=True) as transaction:
+            found.append(verify_pool(transaction.any_pool(number), transaction))
+    damaged = tuple(_damaged_answers(store))
+    if damaged:
+        found.append(Verification("(idempotent answers)", 0, 0, 0, "", damaged))
+    return found
+
+
+def verify_pool(row: PoolRow, transaction: Transaction) -> Verification:
+    """Replay the log of a pool, and compare what is stored beside it."""
+    with expecting_records() as records:
+        return Audit(row, transaction, records).run()
+
+
+class Audit:
+    """A replay of the log of a pool, and what differs from it.
+
+    `records`, empty at first, has the pool's records in the end.
+    """
+
+    def __init__(self, row: PoolRow, transaction: Transaction, records: ExpectedRecords) -> None:
+        self.row, self.transaction, self.records = row, transaction, records
+        self.pool = Pool(row.number, row.secret)
+        self.created_at: Moment | None = None
+        self.deleted_at: Moment | None = None
+        self._findings: list[Finding] = []
+
+    def run(self) -> Verification:
+        """Verify the pool."""
+        row = self.row
+        name = row.name if row.deleted_at is None else f"{row.name} (deleted, {row.number})"
+        try:
+            self.replay()
+        except ServiceError as damage:
+            finding = Finding("log", str(damage), self.pool.seq)
+            return Verification(name, row.number, row.seq, 0, "", (finding,))
+        found, games = tuple(self.compare()), self.records.count_games()
+        return Verification(name, row.number, self.pool.seq, games, self.pool.digest, found)
+
+    def replay(self) -> None:
+        """Apply all events; after those that have a snapshot, look at it."""
+        snapshots = {each.head.seq: each for each in self.transaction.snapshots(self.row.number)}
+        self._begin([each for each in snapshots.values() if each.base])
+        last = self.pool.seq  # what is readable of the log, if an event cannot be applied
+        try:
+            for recorded in self.transaction.events(self.row.number, self.pool.seq):
+                self._apply(recorded)
+                last = recorded.seq
+                if recorded.seq in snapshots:
+                    self._compare_snapshot(recorded.at, snapshots.pop(recorded.seq))
+        except ServiceError:
+            self.pool.head = self.pool.head._replace(seq=last)
+            raise
+        if self.pool.seq != self.row.seq:
+            raise ServiceError(f"the log ends with event {self.pool.seq} instead of {self.row.seq}")
+        for each in snapshots.values():
+            if each.head.seq > self.pool.seq:
+                what = f"a snapshot is of event {each.head.seq}, which has not happened"
+                self._findings.append(Finding("snapshot", what, each.head.seq))
+        self.records.finish()
+
+    def _begin(self, bases: list[SnapshotRow]) -> None:
+        """Begin with an empty pool, or with the snapshot before which the log was dropped."""
+        for base in bases:
+            self.pool = read_snapshot(self.row.number, base.head, base.body)
+            self.created_at = self.row.created_at
+            self.deleted_at = self.row.deleted_at if self.pool.deleted else None
+            self.records.begin(self.pool)
+
+    def _apply(self, recorded: Recorded) -> None:
+        if recorded.at < self.pool.at:
+            what = f"event {recorded.seq} is dated before event {recorded.seq - 1}"
+            self._findings.append(Finding("log", what, recorded.seq - 1))
+        self.pool.replay(recorded)
+        self.records.add(recorded)
+        if recorded.seq == 1:
+            self.created_at = recorded.at
+        if recorded.event.kind == "deleted":
+            self.deleted_at = recorded.at
+
+    def _compare_snapshot(self, at: Moment, snapshot: SnapshotRow) -> None:
+        seq, what = self.pool.seq, f"the snapshot after event {self.pool.seq} differs from the log"
+        number, head, body = self.row.number, snapshot.head, snapshot.body
+        try:
+            header, durable, _ = open_snapshot(number, head, body)
+            same_version = header["version"] == current_version(self.pool.learner.policy)
+            if same_version:
+                read_snapshot(number, head, body)
+        except DamagedSnapshotError as error:
+            self._findings.append(Finding("snapshot", str(error), seq))
+            return
+        except SnapshotError:
+            return  # of another version, which is not used
+        expected = self.pool.to_bytes()
+        if not same_version:  # the facts; how the learner's evidence is written may have changed
+            durable, expected = durable.partition(b"\n")[0], expected.partition(b"\n")[0]
+        if durable != expected or (head, snapshot.at) != (self.pool.head, at):
+            self._findings.append(Finding("snapshot", what, seq))
+
+    @property
+    def expected_row(self) -> PoolRow:
+        """The row of the pool as it must be."""
+        pool, created_at = self.pool, self.created_at or 0
+        due_at = None if self.deleted_at else pool.games.due_at
+        known = (self.row.number, self.row.secret, pool.name, created_at, self.deleted_at)
+        return PoolRow(*known, *pool.head, due_at)
+
+    def compare(self) -> Iterator[Finding]:
+        """Yield what differs from the log, after all of it was applied."""
+        yield from self._findings
+        if self.row.chain != self.pool.head.chain:
+            what = "the events are not those that were written: one was replaced or edited"
+            yield Finding("pool", what)
+        elif self.row != self.expected_row:
+            yield Finding("pool", "the name or the dates of the pool differ from the log")
+        count, last = self.transaction.count_names(self.row.number)
+        if (count, last) != (self.pool.players.last,) * 2:
+            what = f"names are stored of {count} players up to {last}"
+            yield Finding("names", f"{what}, the log has {self.pool.players.last}")
+        for part in ("matchings", "games"):
+            if self._differing(part):
+                yield Finding(part, f"the records of {part} differ from the log")
+
+    def _differing(self, table: Literal["matchings", "games"]) -> bool:
+        differing = 0
+        for record in getattr(self.transaction, f"stored_{table}")(self.row.number):
+            differing += record is None or self.records.differs(record)
+        before = self.transaction.archived_before(self.row.number)
+        return differing > 0 or self.records.any_missing(table, before)
+
+
+def _damaged_answers(store: Store) -> Iterator[Finding]:
+    with store.reading() as transaction:
+        for _, key in transaction.damaged_answers():
+            yield Finding("answer", f"the answer stored for the key {key!r} is damaged")
+
+
+_UNKNOWN = GameRecord(GameKey(0, 0), (0, 0), None, 0)  # a game from before the log begins
+
+
+class ExpectedRecords:
+    """The records of a pool, brought up event by event. Open games are kept in memory.
+
+    Of a log whose beginning was dropped, the records of games that had ended by then are not known.
+    """
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+        self._games: dict[GameKey, GameRecord] = {}
+        self.since: Moment = 0  # key of the last matching from before the log begins
+        database.execute("CREATE TABLE matchings (key PRIMARY KEY, record, seen)")
+        database.execute("CREATE TABLE games (key, place, record, seen, PRIMARY KEY (key, place))")
+
+    def begin(self, pool: Pool) -> None:
+        """Begin with a pool as it was before the first event of the log."""
+        self.since = pool.matching
+        self._games = {key: game.record for key, game in pool.games.items()}
+
+    def add(self, recorded: Recorded) -> None:
+        """Bring the records up to the next event."""
+        changed = changed_games(recorded.event)
+        for key in changed:
+            if key not in self._games:
+                self._games[key] = self._closed_game(key)
+        project(self._games, recorded)
+        if isinstance(recorded.event, Proposed):
+            self._write(MatchingRecord.of(recorded.event))
+        for key in dict.fromkeys(changed):
+            if self._games[key].state != OPEN:
+                self._write(self._games.pop(key))
+        for key in [key for key in changed if self._is_unknown(key)]:
+            del self._games[key]
+
+    def _is_unknown(self, key: GameKey) -> bool:
+        return key in self._games and self._games[key].key == _UNKNOWN.key
+
+    def finish(self) -> None:
+        """Write the games that are open in the end."""
+        for game in self._games.values():
+            self._write(game)
+
+    def differs(self, record: GameRecord | MatchingRecord) -> bool:
+        """Whether a stored record is not what it must be; one that is, has been seen."""
+        table, key, condition = _place(record)
+        query = f"SELECT record FROM {table} WHERE {condition}"
+        found = self._database.execute(query, key).fetchone()
+        if found is None:
+            return key[0] > self.since
+        self._database.execute(f"UPDATE {table} SET seen = 1 WHERE {condition}", key)
+        return bool(found[0] != dumps(record))
+
+    def any_missing(self, table: str, before: Moment | None) -> bool:
+        """Whether a record was not seen, and is not one that was archived before a moment."""
+        closed = "key" if table == "matchings" else "record ->> 10"
+        kept = f"coalesce({closed}, :before) >= :before"
+        query = f"SELECT 1 FROM {table} WHERE seen = 0 AND {kept if before else 1} LIMIT 1"
+        return self._database.execute(query, {"before": before}).fetchone() is not None
+
+    def count_games(self) -> int:
+        """Return how many records of games there must be."""
+        (count,) = self._database.execute("SELECT count(*) FROM games").fetchone()
+        return int(count)
+
+    def matchings(self) -> Iterator[tuple[MatchingRecord, list[GameRecord]]]:
+        """Yield all matchings in the order in which they were proposed, with their games."""
+        games = "SELECT record FROM games WHERE key = ? ORDER BY place"
+        for (text,) in self._database.execute("SELECT record FROM matchings ORDER BY key"):
+            matching = MatchingRecord(*json.loads(text))
+            rows = self._database.execute(games, (matching.key,)).fetchall()
+            yield matching, [_game(text) for (text,) in rows]
+
+    def carried_games(self) -> Iterator[GameRecord]:
+        """Yield the games that were open where the log begins."""
+        query = "SELECT record FROM games WHERE key <= ?"
+        for (text,) in self._database.execute(query, (self.since,)):
+            yield _game(text)
+
+    def _closed_game(self, key: GameKey) -> GameRecord:
+        query = "SELECT record FROM games WHERE key = ? AND place = ?"
+        found = self._database.execute(query, key).fetchone()
+        if found is None:
+            if key.matching <= self.since:
+                return _UNKNOWN
+            raise KeyError(key)
+        return _game(found[0])
+
+    def _write(self, record: GameRecord | MatchingRecord) -> None:
+        """Write a record, in place of an earlier one."""
+        table, key, _ = _place(record)
+        if key != _UNKNOWN.key:
+            places = ", ".join("?" * (len(key) + 1))
+            query = f"INSERT OR REPLACE INTO {table} VALUES ({places}, 0)"
+            self._database.execute(query, (*key, dumps(record)))
+
+
+def _place(record: GameRecord | MatchingRecord) -> tuple[str, tuple[int, ...], str]:
+    """Return the table of a record, its key, and the condition by which it is found."""
+    if isinstance(record, GameRecord):
+        return "games", tuple(record.key), "key = ? AND place = ?"
+    return "matchings", (record.key,), "key = ?"
+
+
+@contextmanager
+def expecting_records() -> Iterator[ExpectedRecords]:
+    """Keep expected records while the block runs, in a file that nobody else sees."""
+    with closing(sqlite3.connect("", isolation_level=None)) as database:
+        database.execute("PRAGMA journal_mode = OFF")
+        yield ExpectedRecords(database)
+
+
+def _game(text: str) -> GameRecord:
+    stored: list[Any] = json.loads(text)
+    made = GameRecord(*stored)
+    answers: Any = tuple(made.answers)
+    one, other = made.players
+    return made._replace(key=GameKey(*made.key), players=(one, other), answers=answers)

@@ -1,0 +1,1 @@
+"""Observability: logs of what happens, and metrics of how often and how fast."""

@@ -1,1 +1,0 @@
-"""Operations: settings, logs, metrics, keys, warm-up, and the server itself."""

@@ -1,0 +1,301 @@
+"""Access to pools: the one path on which each request reads or changes one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache, partial
+from typing import Any, TypeVar
+
+import structlog
+
+from pairup.errors import ServiceError
+from pairup.service.domain import events
+from pairup.service.domain.events import Clock, Head
+from pairup.service.domain.games import new_secret
+from pairup.service.domain.pool import Pool
+from pairup.service.domain.rules import Rules
+from pairup.service.domain.version import current_version
+from pairup.service.observability.metrics import Metrics
+from pairup.service.pools import views
+from pairup.service.pools.cache import CachedPool, PoolCache, UnreadablePoolError
+from pairup.service.pools.idempotency import AnswerQuota, KeyedRequest, Reply
+from pairup.service.pools.unit_of_work import UnitOfWork
+from pairup.service.problems import RefusalError
+from pairup.service.rate_limits import RateLimits
+from pairup.service.settings import Settings
+from pairup.service.store import PoolRow, Store, Transaction
+from pairup.service.store.failures import StoreConflictError, StoreFullError
+
+T = TypeVar("T")
+Command = Callable[[UnitOfWork], T]
+Query = Callable[[Pool, Transaction], T]
+_TRIES = (False, False, True)  # whether each of them locks the pool
+log = structlog.get_logger()
+
+
+class _StalePoolError(Exception):
+    """A pool in memory was deleted, here or by another process."""
+
+
+class PoolAccess:
+    """Reads and changes of pools, which are called by name.
+
+    A change holds the pool's lock in this process. It is decided on the pool in memory, and
+    committed if the log still ends as that pool knows it; otherwise another process was faster, and
+    it is decided again. The last try locks the pool for other processes too, before it decides. A
+    pool that is ahead of its log, because a change of it was not committed, leaves the memory.
+    """
+
+    def __init__(
+        self, settings: Settings, store: Store, clock: Clock, metrics: Metrics, limits: RateLimits
+    ) -> None:
+        self._settings, self._store, self._clock = settings, store, clock
+        self._metrics, self._limits = metrics, limits
+        self.answers = AnswerQuota(settings, metrics)
+        self.cache = PoolCache(settings, store, metrics)
+
+    def create(self, name: str, rules: Rules, request: KeyedRequest | None) -> Reply:
+        """Create a pool."""
+        self._limits.check_events()
+        for _ in _TRIES:
+            with suppress(StoreConflictError):  # the same name or key, at the same moment
+                return self._create(name, rules, request)
+        raise _busy(name)
+
+    def _create(self, name: str, rules: Rules, request: KeyedRequest | None) -> Reply:
+        with self._store.writing() as transaction:
+            taken = transaction.pool_named(name)
+            # After the look at the name: the same request may have been committed in between.
+            if request and (stored := request.stored_reply(transaction)):
+                return stored
+            self.answers.check(request)
+            self._check_free(name, taken, transaction)
+            now, secret = self._clock.now(), new_secret()
+            pool = Pool(transaction.add_pool(name, secret, now), secret)
+            work = UnitOfWork(pool, lambda: transaction, now)
+            version = current_version(rules.make_policy())
+            work.add(events.Created(name, rules.as_json(), version))
+            reply = Reply(views.pool(pool))
+            work.flush(transaction, request, reply)
+        self._count(work, request)
+        return reply
+
+    def _check_free(self, name: str, taken: PoolRow | None, transaction: Transaction) -> None:
+        if taken:
+            raise RefusalError(
+                "pool-exists",
+                f"a pool is called {name!r} already: use it, or choose another name",
+            )
+        if transaction.count_pools() >= self._settings.max_pools:
+            self._metrics.limits.labels("max_pools").inc()
+            raise RefusalError(
+                "too-many-pools",
+                f"there are {self._settings.max_pools} pools, the most that the setting "
+                "max_pools allows: delete one, or raise it",
+            )
+
+    def change(self, name: str, command: Command[T], request: KeyedRequest | None = None) -> T:
+        """Let a command change a pool.
+
+        What had happened before it refused, for example a game that expired, has happened: it is
+        committed, and then the refusal is raised. With a `request` the command returns its reply,
+        which is stored, and which a request that is sent again gets.
+        """
+        self._limits.check_events()
+        return self._try(name, command, request)
+
+    def change_once(
+        self, name: str, command: Command[dict[str, Any]], request: KeyedRequest | None
+    ) -> Reply:
+        """Let a command change a pool, unless the same request has done so before."""
+        return self.change(name, lambda work: Reply(command(work)), request)
+
+    def _try(
+        self,
+        name: str,
+        command: Command[T],
+        request: KeyedRequest | None = None,
+        keep: bool = True,
+    ) -> T:
+        """Let a command change a pool, which is kept in memory or not, and again if need be."""
+        deadline = self._deadline()
+        for locks in _TRIES:
+            cached = self.cache.find(name, keep)
+            try:
+                with self.cache.hold(cached, deadline):
+                    made: T = self._change(cached, command, request, deadline, locks)
+                    return made
+            except UnreadablePoolError:
+                self.cache.keep(cached)  # remembers that it cannot be read
+                raise
+            except StoreConflictError:
+                cached.alone = False
+            except _StalePoolError:
+                continue  # by its name, it is found again if it was created again
+        raise _busy(name)
+
+    def _deadline(self) -> float:
+        return time.monotonic() + self._settings.wait_s
+
+    def _change(
+        self,
+        cached: CachedPool,
+        command: Command[Any],
+        request: KeyedRequest | None,
+        deadline: float,
+        locks: bool,
+    ) -> Any:
+        """Load, decide, append to the log if it ends as expected, commit, and then show it."""
+        self._store.check_room()
+        with ExitStack() as opened:
+            read = self._opener(opened, deadline, writes=locks)
+            if request and (stored := request.stored_reply(read())):
+                return stored
+            pool, look = cached.pool, read
+            if pool is None or locks or not cached.alone:
+                pool = cached.bring_up_to(self._row(read(), cached, locks), read())
+            else:  # what is read beside the pool must be of the same moment
+                look = cache(partial(self._check_head, read, cached, pool.head))
+            with cached.ahead(pool) as committed:
+                self.answers.check(request)
+                work = UnitOfWork(pool, look, self._clock.now())
+                result, refusal = _decided(work, command)
+                kept = None if refusal else request  # a refusal is not stored
+                if work.writes or kept:
+                    work.prepare(cached, self._settings.snapshot_every)
+                    if not locks:
+                        opened.close()  # nothing stays open while the writer is waited for
+                        read = self._opener(opened, deadline, writes=True)
+                if not work.log:
+                    self._check_head(read, cached, pool.head)
+                if work.writes or kept:
+                    head = work.flush(read(), kept, result)
+                opened.close()
+                committed(pool.head if not work.log else head)
+        self._count(work, kept)
+        if pool.deleted:
+            self.cache.drop(cached)
+        if refusal is not None:
+            raise refusal
+        return result
+
+    def _check_head(
+        self, read: Callable[[], Transaction], cached: CachedPool, head: Head
+    ) -> Transaction:
+        """Give up where the log of a pool in memory ends otherwise than that pool knows it."""
+        transaction = read()
+        if self._row(transaction, cached).head != head:
+            raise StoreConflictError(f"pool {cached.name!r} was changed by another process")
+        return transaction
+
+    def _opener(
+        self, opened: ExitStack, deadline: float, writes: bool
+    ) -> Callable[[], Transaction]:
+        """Return a function that opens a transaction when it is first called."""
+        if writes:
+            return cache(lambda: opened.enter_context(self._store.writing(deadline=deadline)))
+        return cache(lambda: opened.enter_context(self._store.reading()))
+
+    def _count(self, work: UnitOfWork, kept: KeyedRequest | None) -> None:
+        """Count what was committed."""
+        self._metrics.count_events(work.pool.name, work.log)
+        self._limits.count_events(sum(recorded.event.items for recorded in work.log))
+        if kept:
+            self.answers.add(kept.owner, work.answer_bytes)
+
+    def read(self, name: str, query: Query[T]) -> T:
+        """Look at a pool as it is now; on a full disk, before games that are due expire."""
+        full, deadline = False, self._deadline()
+        for _ in _TRIES:
+            cached = self.cache.find(name)
+            with (
+                self.cache.hold(cached, deadline),
+                suppress(_StalePoolError),
+                self._current(cached) as (pool, transaction),
+            ):
+                if full or not pool.games.due(self._clock.now()):
+                    return query(pool, transaction)
+            try:
+                self._try(name, _change_nothing)
+            except StoreFullError:
+                full = True
+        raise _busy(name)
+
+    @contextmanager
+    def _current(self, cached: CachedPool) -> Iterator[tuple[Pool, Transaction]]:
+        """Bring a pool in memory, whose lock is held, up to its log."""
+        with self._store.reading() as transaction:
+            row = self._row(transaction, cached)
+            yield cached.bring_up_to(row, transaction), transaction
+
+    def delete_unread(self, name: str) -> None:
+        """Delete a pool that cannot be read: its log, such as it is, stays stored."""
+        cached, deadline = self.cache.find(name), self._deadline()
+        writing = self._store.writing(deadline=deadline)
+        with self.cache.hold(cached, deadline), writing as transaction:
+            row = self._row(transaction, cached, lock=True)
+            seq, at = transaction.last_event(row.number)
+            number, at = max(seq, row.seq) + 1, max(at, self._clock.now())
+            deleted = events.Recorded.of(number, at, events.Deleted())
+            transaction.append(row.number, [deleted], row.head)
+        self._metrics.count_events(name, [deleted])
+        self.cache.drop(cached)
+
+    def _row(self, transaction: Transaction, cached: CachedPool, lock: bool = False) -> PoolRow:
+        row = transaction.pool(cached.number, lock)
+        if row is None or row.name != cached.name:  # a number can be given again after a restore
+            self.cache.drop(cached)
+            raise _StalePoolError
+        return row
+
+    def expire_games(self) -> None:
+        """Let games expire that are due, of pools in memory or not."""
+        with self._store.reading() as transaction:
+            due = transaction.due_pools(self._clock.now())
+        for name in due:
+            try:
+                self._try(name, _change_nothing, keep=False)
+            except (RefusalError, ServiceError) as error:  # deleted, unreadable, a store in trouble
+                log.warning("sweep", pool=name, why=str(error))
+
+    def glance(self, cached: CachedPool, query: Callable[[Pool], None]) -> None:
+        """Look at a pool in memory as it is now, unless a request has it."""
+        if cached.pool is None or not cached.lock.acquire(blocking=False):
+            return
+        try:
+            with suppress(_StalePoolError), self._current(cached) as (pool, _):
+                query(pool)
+        finally:
+            cached.lock.release()
+
+    def save(self, cached: CachedPool) -> None:
+        """Save a pool in memory that has changed since it was saved, unless its log has gone on."""
+        with cached.lock:
+            pool = cached.pool
+            snapshot = None if pool is None else cached.make_snapshot(pool)
+            if pool is None or snapshot is None:
+                return
+            with self._store.writing(into_reserve=True) as transaction:
+                row = transaction.pool(cached.number, lock=True)
+                if row is not None and row.head == pool.head:
+                    transaction.add_snapshot(pool.number, pool.head, pool.at, snapshot)
+
+
+def _decided(work: UnitOfWork, command: Command[Any]) -> tuple[Any, RefusalError | None]:
+    """Let a command decide; returns what it returns, and its refusal if it refuses."""
+    try:
+        return command(work), None
+    except RefusalError as refusal:
+        return None, refusal
+
+
+def _change_nothing(work: UnitOfWork) -> None:
+    """Change nothing but what the clock does: games that are due have expired."""
+
+
+def _busy(name: str) -> RefusalError:
+    return RefusalError(
+        "busy", f"pool {name!r} was changed by others at the same moment, three times: try again"
+    )

@@ -1,0 +1,129 @@
+"""Idempotency keys: a request that is sent twice is done once."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from pairup.service.domain.events import Moment, dumps
+from pairup.service.domain.names import ERASED
+from pairup.service.observability.metrics import Metrics
+from pairup.service.problems import RefusalError
+from pairup.service.settings import Settings
+from pairup.service.store import Transaction
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The answer to a request that may be sent again."""
+
+    view: dict[str, Any]
+    replayed: bool = False
+
+    @cached_property
+    def text(self) -> str:
+        """The same as JSON."""
+        return dumps(self.view)
+
+
+class AnswerQuota:
+    """How many answers, and how many bytes of them, are kept for each owner.
+
+    What this process adds is counted as it happens; what others add, and what is forgotten, when
+    the answers in the store are counted again.
+    """
+
+    def __init__(self, settings: Settings, metrics: Metrics) -> None:
+        self._max_answers, self._max_bytes = settings.max_answers, settings.max_answers_bytes
+        self._metrics = metrics
+        self._kept: dict[str, tuple[int, int]] = {}
+        self._lock = threading.Lock()
+
+    def recount(self, kept: Mapping[str, tuple[int, int]]) -> None:
+        """Replace what is known by what was found in the store."""
+        with self._lock:
+            self._kept = dict(kept)
+
+    def add(self, owner: str, size: int) -> None:
+        """Count an answer that was kept."""
+        with self._lock:
+            answers, total = self._kept.get(owner, (0, 0))
+            self._kept[owner] = (answers + 1, total + size)
+
+    def full(self, owner: str) -> bool:
+        """Whether no more answers are kept for an owner."""
+        answers, size = self._kept.get(owner, (0, 0))
+        return answers >= self._max_answers or size >= self._max_bytes
+
+    @property
+    def any_full(self) -> bool:
+        """Whether it is worth while to count again soon."""
+        return any(self.full(owner) for owner in list(self._kept))
+
+    def check(self, request: KeyedRequest | None) -> None:
+        """Refuse a request whose answer cannot be kept."""
+        if request and self.full(request.owner):
+            self._metrics.limits.labels("max_answers").inc()
+            raise RefusalError(
+                "too-many-answers",
+                f"at most {self._max_answers} answers and {self._max_bytes} bytes are kept for the "
+                "idempotency keys of one API key: use fewer keys, wait until old answers are "
+                "forgotten, or raise the settings max_answers and max_answers_bytes",
+                headers={"Retry-After": "60"},
+            )
+
+
+@dataclass(frozen=True)
+class KeyedRequest:
+    """A request with an idempotency key."""
+
+    owner: str  # of the API key: the keys of other owners are their own
+    key: str
+    digest: str  # of its method, path and body
+
+    def stored_reply(self, transaction: Transaction) -> Reply | None:
+        """Find the first answer; refuse a key that another request was sent with."""
+        answer = transaction.answer(self.owner, self.key)
+        if answer is None:
+            return None
+        digest, body = answer
+        if digest != self.digest:
+            raise RefusalError(
+                "key-reused",
+                f"the idempotency key {self.key!r} was sent before with another request: send the "
+                "very same request again, or give this one a key of its own",
+            )
+        return Reply(json.loads(body), replayed=True)
+
+    def keep(self, transaction: Transaction, pool: int, reply: Reply, at: Moment) -> int:
+        """Store the answer together with what the request changed; returns the bytes it takes."""
+        return transaction.keep_answer(self.owner, self.key, pool, self.digest, reply.text, at)
+
+
+def without_name(answer: str, name: str) -> str:
+    r"""Return an answer as JSON in which a player has no name any more, not even in a message.
+
+    Examples
+    --------
+    >>> without_name('{"results":[{"player":"ann"}],"answers":{"ann":"declined"}}', "ann")
+    '{"results":[{"player":"erased:"}],"answers":{"erased:":"declined"}}'
+    >>> without_name('{"detail":"player \'ann\' is named twice"}', "ann")
+    '{"detail":"player \'erased:\' is named twice"}'
+    """
+    if not any(dumps(each)[1:-1] in answer for each in (name, repr(name))):
+        return answer
+    return dumps(_replaced(json.loads(answer), name))
+
+
+def _replaced(value: Any, name: str) -> Any:
+    if isinstance(value, dict):
+        return {_replaced(key, name): _replaced(each, name) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_replaced(each, name) for each in value]
+    if isinstance(value, str) and value != name:
+        return value.replace(repr(name), repr(ERASED))  # as messages quote it
+    return ERASED if value == name else value

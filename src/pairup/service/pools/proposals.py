@@ -1,0 +1,145 @@
+"""Proposals: matchings are proposed, and taken back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from pairup.service.domain import events
+from pairup.service.domain.events import Moment, UnknownPlayers, format_moment
+from pairup.service.domain.pool import Pool
+from pairup.service.pools import views
+from pairup.service.pools.unit_of_work import UnitOfWork
+from pairup.service.problems import RefusalError
+from pairup.service.store import Transaction
+
+
+def propose(
+    work: UnitOfWork,
+    available: list[str] | None,
+    apart: Sequence[Sequence[str]],
+    unknown: UnknownPlayers = "refuse",
+) -> dict[str, Any]:
+    """Propose a matching of the players who wait, or of those `available`.
+
+    Players who are not in the pool, or who are available but not waiting, are refused or skipped.
+    """
+    pool, skipped = work.pool, dict[str, None]()
+    if unknown == "skip":
+        available, apart, skipped = _without_absent(pool, available, apart)
+    chosen = None if available is None else _check_available(pool, available)
+    couples = [_check_couple(pool, *couple) for couple in apart]
+    players = pool.players.waiting if chosen is None else chosen
+    if len(players) < 2:
+        raise RefusalError(
+            "too-few-players",
+            f"{len(players)} of the {len(pool.players)} players of pool {pool.name!r} are waiting, "
+            "a game takes two: try again when someone has joined or a game has ended",
+            {"waiting": len(players), "players": pool.players.counts(), "skipped": list(skipped)},
+        )
+    return _show(work, work.propose(chosen, couples)) | {"skipped": list(skipped)}
+
+
+def _without_absent(
+    pool: Pool, available: list[str] | None, apart: Sequence[Sequence[str]]
+) -> tuple[list[str] | None, list[Sequence[str]], dict[str, None]]:
+    """Leave out players who are not there, and return them too, each once."""
+    present, waiting = pool.players.wishes, pool.players.waiting
+    skipped = {name: None for name in available or () if pool.names.number(name) not in waiting}
+    absent = {
+        name: None for couple in apart for name in couple if pool.names.number(name) not in present
+    }
+    some = None if available is None else [name for name in available if name not in skipped]
+    return some, [each for each in apart if not absent.keys() & set(each)], skipped | absent
+
+
+def release(work: UnitOfWork, matching: str) -> dict[str, Any]:
+    """Take back the games of a matching that are still open."""
+    key = work.pool.ids.find_matching(matching)
+    if key is None:
+        raise unknown_matching(matching)
+    if key in work.pool.games.matchings:
+        opened = [list(game) for game in work.pool.games.matchings[key].games]
+        work.add(events.Released(opened, "released"))
+    return _show(work, key)
+
+
+def _show(work: UnitOfWork, key: Moment) -> dict[str, Any]:
+    """Show a matching with its games as this request leaves them."""
+    found = work.matching(key)
+    if found is None:
+        id = work.pool.ids.matching(key)
+        check_not_archived(id, key, work.archived_before)
+        raise unknown_matching(id)
+    return views.matching(work.pool, *found, work.name)
+
+
+def show_matching(pool: Pool, transaction: Transaction, matching: str) -> dict[str, Any]:
+    """Show a matching with what became of its games."""
+    key = pool.ids.find_matching(matching)
+    record = None if key is None else transaction.matching(pool.number, key)
+    if key is None or record is None:
+        check_not_archived(matching, key, transaction.archived_before(pool.number))
+        raise unknown_matching(matching)
+    games = transaction.games_of(pool.number, key)
+    players = [*record.waiting, *(each for game in games for each in game.players)]
+    return views.matching(pool, record, games, views.namer(pool, transaction, players))
+
+
+def unknown_matching(matching: str) -> RefusalError:
+    """Make the refusal of a matching that does not exist."""
+    return RefusalError(
+        "no-such-matching",
+        f"no matching has the id {matching!r}: send the id that POST .../matchings answered",
+    )
+
+
+def check_not_archived(id: str, proposed_at: Moment | None, before: Moment | None) -> None:
+    """Refuse the id of a thing that is not stored, if it is from before what was archived."""
+    if proposed_at is not None and before is not None and proposed_at < before:
+        raise RefusalError(
+            "archived",
+            f"{id!r} is not stored any more: games that were closed before "
+            f"{format_moment(before)} are in an archive, and reports of them are not taken",
+        )
+
+
+def find_player(pool: Pool, player: str) -> int:
+    """Return the number of a player, or refuse one who is not in the pool."""
+    number = pool.names.number(player)
+    if number is None or number not in pool.players:
+        raise RefusalError(
+            "no-such-player",
+            f"player {player!r} is not in pool {pool.name!r}: let them join first, with PUT",
+        )
+    return number
+
+
+def _check_couple(pool: Pool, one: str, other: str) -> list[int]:
+    if one == other:
+        raise RefusalError(
+            "invalid-request",
+            f"player {one!r} is to be kept apart from itself: a couple is two players",
+        )
+    return sorted((find_player(pool, one), find_player(pool, other)))
+
+
+def _check_available(pool: Pool, available: list[str]) -> list[int]:
+    if len(set(available)) < len(available):
+        ((twice, _),) = Counter(available).most_common(1)
+        raise RefusalError(
+            "invalid-request", f"player {twice!r} is available twice: name each player once"
+        )
+    numbers = {player: find_player(pool, player) for player in available}
+    waiting, status = pool.players.waiting, pool.players.status
+    others = {player: status(each) for player, each in numbers.items() if each not in waiting}
+    if others:
+        raise RefusalError(
+            "players-not-waiting",
+            f"{len(others)} of the players available are not waiting, such as "
+            f"{next(iter(others))!r}: leave them out, skip them with `unknown`, or leave out "
+            "`available` to take all who are waiting",
+            {"players": others},
+        )
+    return list(numbers.values())

@@ -1,0 +1,424 @@
+"""Service: one method for each use case, which routes, the dashboard and tests call.
+
+In one file because it is the list of everything that a caller can ask of the service; the work is
+done in the modules beside it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any, TypeVar
+
+import structlog
+
+from pairup.errors import PairupError, ServiceError
+from pairup.service.domain import events
+from pairup.service.domain.events import (
+    SECOND,
+    BatchWish,
+    Clock,
+    PlayerWish,
+    UnknownPlayers,
+    WallClock,
+)
+from pairup.service.domain.games import pool_of
+from pairup.service.domain.imports import PastGames
+from pairup.service.domain.pool import Pool
+from pairup.service.domain.rules import Rules
+from pairup.service.observability.metrics import Metrics
+from pairup.service.pools import imports, players, proposals, reports, views
+from pairup.service.pools.access import PoolAccess
+from pairup.service.pools.cache import UnreadablePoolError, unknown_pool
+from pairup.service.pools.idempotency import KeyedRequest, Reply
+from pairup.service.pools.reports import SentReport
+from pairup.service.pools.unit_of_work import UnitOfWork
+from pairup.service.pools.warmup import warm_up
+from pairup.service.problems import RefusalError
+from pairup.service.rate_limits import RateLimits
+from pairup.service.settings import Settings
+from pairup.service.store import PoolRow, Store, Transaction
+from pairup.service.store.failures import StoreFullError
+
+T = TypeVar("T")
+View = dict[str, Any]
+_RECOUNT_S = 3600.0  # seconds until idempotent answers are counted again
+log = structlog.get_logger()
+
+
+class Service:
+    """All pools of a store, which `close` closes.
+
+    Pools are called by name. Views are what answers show, as `api.schemas` describes it. A use case
+    that takes a `KeyedRequest` is done once, however often the request is sent.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        store: Store,
+        clock: Clock | None = None,
+        metrics: Metrics | None = None,
+    ) -> None:
+        self.settings, self.store = settings, store
+        self.clock = clock or WallClock()
+        self.metrics = metrics or Metrics(settings.max_metric_pools)
+        self.limits = RateLimits(settings, self.metrics)
+        self.pools = PoolAccess(settings, store, self.clock, self.metrics, self.limits)
+        self._read_only = False
+        self._to_empty = False  # whether erased names may remain in the write-ahead log
+        self._recount_at = 0.0  # by the monotonic clock
+
+    # Pools
+
+    def create_pool(
+        self, name: str, rules: dict[str, Any], request: KeyedRequest | None = None
+    ) -> Reply:
+        """Create a pool with some rules, the others by default."""
+        try:
+            complete = Rules.of(rules)
+            complete.check_options()
+            policy = complete.make_policy()
+        except PairupError as error:
+            raise RefusalError("invalid-request", str(error)) from None
+        warm_up(policy)
+        return self.pools.create(name, complete, request)
+
+    def configure_pool(self, name: str, rules: dict[str, Any]) -> View:
+        """Change rules of a pool; a new policy is told what is known of the couples."""
+
+        def configure(work: UnitOfWork) -> View:
+            if changes := _changes(work.pool, rules):
+                work.add(events.Configured(changes))
+            return views.pool(work.pool)
+
+        def policy_after(pool: Pool, _: Transaction) -> Any:
+            return pool.rules.with_changes(_changes(pool, rules)).make_policy()
+
+        if {"policy", "options"} & rules.keys():  # compiled before the pool is locked for it
+            warm_up(self.read(name, policy_after))
+        return self.pools.change(name, configure)
+
+    def delete_pool(self, name: str) -> None:
+        """Delete a pool: its name is free again, open games are released; its log stays stored.
+
+        To delete it again changes nothing.
+        """
+
+        def delete(work: UnitOfWork) -> None:
+            if work.pool.games:
+                opened = [list(game) for game in work.pool.games]
+                work.add(events.Released(opened, "deleted"))
+            work.add(events.Deleted())
+
+        try:
+            self.pools.change(name, delete)
+        except UnreadablePoolError:
+            self.pools.delete_unread(name)
+        except RefusalError as refusal:
+            with self.store.reading() as transaction:
+                if refusal.slug != "no-such-pool" or not transaction.was_deleted(name):
+                    raise
+
+    def show_pool(self, name: str) -> View:
+        """Show a pool."""
+        return self.read(name, lambda pool, _: views.pool(pool))
+
+    def show_digest(self, name: str) -> View:
+        """Show a digest of the whole state of a pool."""
+        return self.read(name, lambda pool, _: {"seq": pool.seq, "digest": pool.digest})
+
+    def list_pools(
+        self, may_read: Callable[[str], bool], after: str, limit: int
+    ) -> tuple[list[PoolRow], bool]:
+        """List pools that may be read, by name; returns also whether there are more."""
+        found = list[PoolRow]()
+        with self.store.reading() as transaction:
+            while len(found) <= limit:
+                rows = transaction.pools(after, limit + 1)
+                found += [row for row in rows if may_read(row.name)]
+                if len(rows) <= limit:
+                    break
+                after = rows[-1].name
+        return found[:limit], len(found) > limit
+
+    def pool_number(self, name: str) -> int:
+        """Return the number of the pool of this name, or refuse."""
+        with self.store.reading() as transaction:
+            row = transaction.pool_named(name)
+        if row is None:
+            raise unknown_pool(name)
+        return row.number
+
+    def pool_of(self, id: str) -> str | None:
+        """Return the name of the pool that the id of a matching or a game names, if there is one.
+
+        The pool need not have such a matching or game.
+        """
+        number = pool_of(id)
+        with self.store.reading() as transaction:
+            row = None if number is None else transaction.pool(number)
+        return row.name if row else None
+
+    # Players
+
+    def put_player(self, pool: str, player: str, status: PlayerWish) -> tuple[View, bool]:
+        """Let a player join, wait or be away; returns the player, and whether they joined."""
+        most = self.settings.max_players
+        command = partial(players.put_player, player=player, status=status, max_players=most)
+        return self.pools.change(pool, command)
+
+    def put_players(
+        self,
+        pool: str,
+        wanted: Sequence[tuple[str, BatchWish]],
+        request: KeyedRequest | None = None,
+    ) -> Reply:
+        """Let players join, wait, be away or leave; each is answered as if it were sent alone."""
+        most = self.settings.max_players
+        command = partial(players.put_players, wanted=wanted, max_players=most)
+        return self.pools.change_once(pool, command, request)
+
+    def remove_player(self, pool: str, player: str, forget: bool | None = None) -> None:
+        """Let a player leave; what was learnt about them is forgotten, or kept for a return."""
+        command = partial(players.remove_player, player=player, forget=forget)
+        self.pools.change(pool, command)
+
+    def erase_player(self, pool: str, player: str) -> None:
+        """Let a player leave, forget what was learnt about them, and erase what they are called.
+
+        The log stays as it is, and no longer says who it was about.
+        """
+        self.pools.change(pool, partial(players.erase_player, player=player))
+        self._empty_log()
+
+    def _empty_log(self) -> None:
+        """Let no name that was erased remain beside the database; while others read, later."""
+        try:
+            self._to_empty = not self.store.empty_write_ahead_log()
+        except ServiceError:  # others have the database: the player is erased nevertheless
+            self._to_empty = True
+
+    def show_player(self, pool: str, player: str) -> View:
+        """Show a player."""
+
+        def show(found: Pool, _: Transaction) -> View:
+            return views.player(found, proposals.find_player(found, player))
+
+        return self.read(pool, show)
+
+    def list_players(
+        self, pool: str, status: str | None, after: str, limit: int
+    ) -> tuple[list[View], bool]:
+        """List players by name, those after a name; returns also whether there are more."""
+
+        def show(found: Pool, _: Transaction) -> tuple[list[View], bool]:
+            players, names = found.players, found.names
+            wanted = (each for each in players if status in (None, players.status(each)))
+            named = sorted((names[each], each) for each in wanted if names[each] > after)
+            return [views.player(found, each) for _, each in named[:limit]], len(named) > limit
+
+        return self.read(pool, show)
+
+    # Matchings
+
+    def propose(
+        self,
+        pool: str,
+        available: list[str] | None = None,
+        apart: Sequence[list[str]] = (),
+        unknown: UnknownPlayers = "refuse",
+        request: KeyedRequest | None = None,
+    ) -> Reply:
+        """Propose a matching of the players who wait, or of those `available`."""
+        began = time.perf_counter()
+        command = partial(proposals.propose, available=available, apart=apart, unknown=unknown)
+        reply = self.pools.change_once(pool, command, request)
+        if not reply.replayed:
+            self.metrics.pools.time_proposal(pool, time.perf_counter() - began)
+        return reply
+
+    def release(self, pool: str, matching: str, request: KeyedRequest | None = None) -> Reply:
+        """Take back the games of a matching that are still open: nothing is learnt from them."""
+        command = partial(proposals.release, matching=matching)
+        return self.pools.change_once(pool, command, request)
+
+    def show_matching(self, pool: str, matching: str) -> View:
+        """Show a matching with what became of its games."""
+        return self.read(pool, partial(proposals.show_matching, matching=matching))
+
+    # Games
+
+    def report_outcome(self, pool: str, report: SentReport) -> View:
+        """Take in a report of a game."""
+        return self.pools.change(pool, partial(reports.report_outcome, sent=report))
+
+    def report_outcomes(
+        self, pool: str, given: Sequence[SentReport], request: KeyedRequest | None = None
+    ) -> Reply:
+        """Take in reports of several games; each is answered as if it had been sent alone."""
+        command = partial(reports.report_outcomes, reports=given)
+        return self.pools.change_once(pool, command, request)
+
+    def show_game(self, pool: str, game: str) -> View:
+        """Show a game."""
+        return self.read(pool, partial(reports.show_game, game=game))
+
+    # Imports
+
+    def import_games(self, pool: str, source: str, first: int, rows: int, games: PastGames) -> View:
+        """Learn the next games of a source; those that were learnt before change nothing."""
+        imports.check_rows(rows, games)
+        command = partial(imports.import_games, source=source, first=first, rows=rows, games=games)
+        return self.pools.change(pool, partial(command, max_players=self.settings.max_players))
+
+    def show_import(self, pool: str, source: str) -> View:
+        """Show how far an import has come."""
+
+        def show(found: Pool, _: Transaction) -> View:
+            if source not in found.imports:
+                raise imports.unknown_import(found, source)
+            return views.import_progress(found, source)
+
+        return self.read(pool, show)
+
+    def save_learner(self, pool: str) -> bytes:
+        """Return the learner of a pool as `Learner.to_bytes` saves it."""
+        return self.read(pool, lambda found, _: imports.save_learner(found))
+
+    def load_learner(self, pool: str, data: bytes) -> View:
+        """Let a saved learner take the place of the pool's."""
+        most = self.settings.max_players
+        learner = imports.read_learner(data, most)
+
+        def load(work: UnitOfWork) -> View:
+            imports.load_learner(work, learner, most)
+            return views.pool(work.pool)
+
+        return self.pools.change(pool, load)
+
+    # Insight
+
+    def estimates(self, pool: str, max_couples: int) -> View:
+        """Show what the learner estimates."""
+        return self.read(pool, lambda found, _: views.estimates(found, max_couples))
+
+    def stats(self, pool: str, max_games: int) -> View:
+        """Show what the pool counted, and how it fares against random pairing."""
+        return self.read(pool, lambda found, _: views.stats(found, max_games))
+
+    def events(self, pool: str, after: int, limit: int) -> View:
+        """Show a page of the log, also of a pool that cannot be read."""
+        with suppress(UnreadablePoolError):
+            self.read(pool, lambda *_: None)  # games that are due expire first
+        return self.follow(self.pool_number(pool), after, limit)
+
+    def follow(self, number: int, after: int, limit: int) -> View:
+        """Show a page of the log of a pool that may have been deleted meanwhile.
+
+        Refused where event `after` has not happened, also because the log was replaced.
+        """
+        with self.store.reading() as transaction:
+            row = transaction.any_pool(number)
+            if after > row.seq:
+                raise RefusalError(
+                    "invalid-request",
+                    f"event {after} has not happened, the last one is {row.seq}: go on from there, "
+                    "and if you have seen it, a copy of the database was restored",
+                    {"last": row.seq},
+                )
+            return views.events(row, transaction, after, limit)
+
+    def read(self, pool: str, query: Callable[[Pool, Transaction], T]) -> T:
+        """Look at a pool as it is now, in one transaction."""
+        return self.pools.read(pool, query)
+
+    def show_metrics(self, may_read: Callable[[str], bool]) -> bytes:
+        """Show the metrics; of single pools, those that exist and may be read."""
+
+        def may_show(pool: str) -> bool:
+            if not may_read(pool):
+                return False
+            with suppress(ServiceError), self.store.reading() as transaction:
+                if transaction.pool_named(pool) is None:
+                    self.metrics.pools.labels.forget(pool)
+                    return False
+            return True
+
+        return self.metrics.expose(may_show)
+
+    # What is done without a request
+
+    def warm_up(self, stopping: Callable[[], bool] = lambda: False) -> None:
+        """Compile the policies and read the pools that the first requests will need."""
+        warm_up(Rules().make_policy())
+        with self.store.reading() as transaction:
+            rows = transaction.pools("", self.settings.cached_pools)
+        for row in rows:
+            if stopping():
+                return
+            try:
+                warm_up(self.read(row.name, lambda pool, _: pool.rules.make_policy()))
+            except (RefusalError, ServiceError) as error:  # the others can still be served
+                log.warning("pool not read", pool=row.name, why=str(error))
+
+    def expire_games(self) -> None:
+        """Let games expire that are due, in all pools, unless nothing can be stored."""
+        if not self.read_only():
+            self.pools.expire_games()
+
+    def measure_pools(self) -> None:
+        """Bring the gauges of the pools in memory up to date."""
+        metrics, cached = self.metrics.pools, {each.name: each for each in self.pools.cache}
+        for name in metrics.labels:
+            if name not in cached:
+                metrics.hide(name)
+                continue
+            with suppress(RefusalError, ServiceError):  # of which each request tells
+                self.pools.glance(cached[name], metrics.show)
+
+    def forget_answers(self) -> None:
+        """Forget idempotent answers that are older than the settings say, and erased names."""
+        if self._to_empty:
+            self._empty_log()
+        now, kept = self.clock.now(), round(self.settings.keep_answers_s * SECOND)
+        more = True
+        while more:  # some at a time, so that others can write in between
+            with self.store.writing(into_reserve=True) as transaction:
+                more = transaction.drop_answers(now - kept, now + kept)
+        if self.pools.answers.any_full or time.monotonic() > self._recount_at:
+            self._recount_at = time.monotonic() + _RECOUNT_S
+            with self.store.reading() as transaction:
+                self.pools.answers.recount(transaction.count_answers())
+
+    def read_only(self) -> str:
+        """Say why nothing can be stored now; an empty text if it can."""
+        why = ""
+        try:
+            self.store.check_room()
+        except StoreFullError as error:
+            why = error.public
+        if bool(why) != self._read_only:
+            self._read_only = bool(why)
+            self.metrics.read_only.set(self._read_only)
+            log.warning("read-only" if why else "writable again", why=why)
+        return why
+
+    def close(self) -> None:
+        """Save every pool in memory, so that the next start is fast, and close the store."""
+        for cached in self.pools.cache:
+            try:
+                self.pools.save(cached)
+            except ServiceError as error:  # the log has it all: only the next start is slower
+                log.warning("snapshot not written", pool=cached.name, why=str(error))
+        self.store.close()
+
+
+def _changes(pool: Pool, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Pick the rules that differ from those of the pool, or refuse rules that cannot be."""
+    try:
+        return pool.rules.changes(wanted, len(pool.players))
+    except PairupError as error:
+        raise RefusalError("invalid-request", str(error)) from error

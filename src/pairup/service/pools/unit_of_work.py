@@ -1,0 +1,185 @@
+"""Unit of work: what one request changes, event by event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property, partial
+from typing import Any
+
+from pairup.service.domain.events import (
+    Continued,
+    Erased,
+    Event,
+    Expired,
+    Head,
+    Moment,
+    Proposed,
+    Recorded,
+)
+from pairup.service.domain.games import GameKey, GameRecord, MatchingRecord, changed_games, project
+from pairup.service.domain.pool import Pool
+from pairup.service.domain.version import current_version
+from pairup.service.pools.cache import CachedPool
+from pairup.service.pools.idempotency import KeyedRequest, without_name
+from pairup.service.store import Transaction
+from pairup.service.store.event_log import encode_events
+
+
+class UnitOfWork:
+    """The events of one request, applied to the pool at once and written by `flush`.
+
+    Time never runs backwards in a log, whatever the clocks of several machines say: events are
+    dated no earlier than those before them. When games expire is decided by the clock alone:
+    otherwise one clock that was ahead would keep games open until the others have caught up. Games
+    that are due expire first. The pool is changed in place, ahead of its log: if the events cannot
+    be committed, it must be thrown away. What is not in memory is read by the transaction that
+    `read` returns, which may be opened for it.
+    """
+
+    def __init__(self, pool: Pool, read: Callable[[], Transaction], now: Moment) -> None:
+        self.pool, self.now = pool, now
+        self.log: list[Recorded] = []
+        self._at, self._head = max(now, pool.at), pool.head
+        self._read = read
+        self._stored: dict[GameKey, GameRecord] = {}
+        self._changed: dict[GameKey, GameRecord] = {}
+        self._proposed: dict[Moment, MatchingRecord] = {}
+        self._names: dict[int, str] = {}  # of players who have left
+        self._new_names: dict[int, str] = {}
+        self._erased: dict[str, list[int]] = {}
+        self._bodies: list[bytes] | None = None
+        self._snapshot: bytes | None = None
+        self.answer_bytes = 0  # of the reply that is kept
+        if due := pool.games.due(now):
+            self.add(Expired([list(key) for key in due], pool.rules.unreported))
+
+    def add(self, event: Event, new_players: Mapping[str, int] | None = None) -> None:
+        """Let an event happen, in which new players may have got their numbers."""
+        version = current_version(self.pool.learner.policy)
+        if self.pool.seq and self.pool.version != version:
+            self._record(Continued(version))  # before the first event of this version of pairup
+        self._record(event)
+        if new_players:
+            named = {number: name for name, number in new_players.items()}
+            self.pool.names.update(named)
+            self._new_names |= named
+
+    def _record(self, event: Event) -> None:
+        recorded = Recorded.of(self.pool.seq + 1, self._at, event)
+        for key in changed_games(event):  # first, because the pool forgets games that end
+            if record := self.game(key):
+                self._changed[key] = record
+        self.pool.apply(recorded)
+        self.log.append(recorded)
+        project(self._changed, recorded)
+
+    # Matchings and games
+
+    def propose(self, available: list[int] | None, apart: list[list[int]]) -> Moment:
+        """Let the pool propose; returns the key of the matching."""
+        expires_at = self.pool.rules.expiry(self.now)
+        event: Proposed = self.pool.propose(self._at, expires_at, available, apart)
+        self.add(event)
+        self._proposed[event.matching] = MatchingRecord.of(event)
+        return event.matching
+
+    def load_games(self, keys: Iterable[GameKey]) -> None:
+        """Read the records of games that are not in memory, all at once, and whose they were."""
+        if wanted := [key for key in keys if key not in self.pool.games]:
+            self._stored |= self._read().games(self.pool.number, wanted)
+            self.load_names(player for game in self._stored.values() for player in game.players)
+
+    def game(self, key: GameKey) -> GameRecord | None:
+        """Return the record of a game as it is now, None if there is none."""
+        record = self._changed.get(key) or self._stored.get(key)
+        if record is None and key in self.pool.games:
+            record = self._stored[key] = self.pool.games[key].record
+        return record
+
+    @cached_property
+    def archived_before(self) -> Moment | None:
+        """The moment before which games of the pool were archived, None if none were."""
+        return self._read().archived_before(self.pool.number)
+
+    def matching(self, key: Moment) -> tuple[MatchingRecord, list[GameRecord]] | None:
+        """Return a matching with its games as they are now, None if the pool has no such one."""
+        if key in self._proposed:
+            return self._proposed[key], self._games_of(key)
+        record = self._read().matching(self.pool.number, key)
+        if record is None:
+            return None
+        stored = self._read().games_of(self.pool.number, key)
+        games = [self._changed.get(game.key, game) for game in stored]
+        self.load_names([*record.waiting, *(each for game in games for each in game.players)])
+        return record, games
+
+    def _games_of(self, matching: Moment) -> list[GameRecord]:
+        return [game for game in self._changed.values() if game.key.matching == matching]
+
+    # Players
+
+    def number_of(self, name: str) -> int | None:
+        """Return the number of a player who is in the pool, or whose record is kept."""
+        return self.pool.names.number(name)
+
+    def new_numbers(self, names: Iterable[str]) -> dict[str, int]:
+        """Choose numbers for players who have none; `add` gives them."""
+        first = self.pool.players.last + 1
+        new = dict.fromkeys(name for name in names if self.number_of(name) is None)
+        return {name: first + place for place, name in enumerate(new)}
+
+    def load_names(self, players: Iterable[int]) -> None:
+        """Read what players are called who have left."""
+        names, known = self.pool.names, self._names
+        if wanted := {each for each in players if each not in names and each not in known}:
+            self._names |= self._read().names(self.pool.number, wanted)
+
+    def name(self, player: int) -> str:
+        """Return what a player is called whose name is in memory or was read."""
+        return self._names.get(player) or self.pool.names[player]
+
+    def erase(self, name: str) -> None:
+        """Erase a name, of players who have left and in the answers that are kept."""
+        numbers = self._read().numbers_of(self.pool.number, name)
+        if numbers:
+            self.add(Erased(numbers))
+        self._erased[name] = numbers  # answers also name players who were never there, but skipped
+
+    # The end
+
+    @property
+    def writes(self) -> bool:
+        """Whether there is something to write."""
+        return bool(self.log or self._erased)
+
+    def prepare(self, cached: CachedPool, snapshot_every: int) -> None:
+        """Make what will be written, before other writers have to wait for it."""
+        self._bodies = encode_events(self.log)
+        self._snapshot = cached.make_snapshot(self.pool, snapshot_every) if self.log else None
+
+    def flush(
+        self, transaction: Transaction, request: KeyedRequest | None = None, reply: Any = None
+    ) -> Head:
+        """Write the events, what follows from them, the reply to a request, and the snapshot.
+
+        Returns the head of the log after them.
+        """
+        number, due_at = self.pool.number, self.pool.games.due_at
+        head = transaction.append(number, self.log, self._head, due_at, self._bodies)
+        if request:
+            self.answer_bytes = request.keep(transaction, number, reply, self.now)
+        if self._snapshot is not None:
+            transaction.add_snapshot(number, head, self.pool.at, self._snapshot)
+        self._flush_players(transaction)
+        for key, matching in self._proposed.items():
+            transaction.add_matching(number, matching, self._games_of(key))
+        old = (each for each in self._changed.values() if each.key.matching not in self._proposed)
+        transaction.update_games(number, old)
+        return head
+
+    def _flush_players(self, transaction: Transaction) -> None:
+        number = self.pool.number
+        transaction.add_names(number, self._new_names.items())
+        for name, numbers in self._erased.items():
+            transaction.erase_names(number, numbers)
+            transaction.edit_answers(number, partial(without_name, name=name))
