@@ -200,19 +200,29 @@ def erase(
     """Erase a player: they leave, what was learnt about them is forgotten, and so is their name.
 
     The log, its archives and later backups no longer say who it was; earlier backups do. The
-    service may run meanwhile. To erase a name that is not stored changes nothing.
+    service may run meanwhile. Pools of that name that were deleted are searched too. To erase a
+    name that is not stored changes nothing.
 
     Example: pairup erase ann --pool chess --database pools.db
     """
     with serving(), open_store(database) as store:
+        from pairup.service.domain.names import normalized_name
         from pairup.service.pools.service import Service
         from pairup.service.problems import RefusalError
         from pairup.service.settings import read_settings
 
+        service = Service(read_settings(database=database), store)
         try:
-            Service(read_settings(database=database), store).erase_player(pool, player)
-        except RefusalError as refusal:
+            name = normalized_name(player)
+            found = service.erase_player(pool, name)
+        except (RefusalError, ValueError) as refusal:
             raise ServiceError(str(refusal)) from None
+        if not service.empty_log():
+            raise ServiceError(
+                f"player {name!r} was erased, but while others read the database, the name may be "
+                "in its write-ahead log: erase the player again in a moment"
+            )
+    typer.echo(f"erased {name!r}" if found else f"nobody was called {name!r} in pool {pool!r}")
 
 
 @keys_app.command("create")

@@ -51,6 +51,7 @@ _TYPES = (
     ("learner-unfit", 409, "The saved learner does not fit the pool"),
     ("busy", 409, "Another request changed the same thing"),
     ("archived", 410, "This was moved to an archive"),
+    ("answer-erased", 410, "The answer to this request was erased"),
     ("too-large", 413, "The request is too large"),
     ("invalid-request", 422, "The request breaks a rule"),
     ("key-reused", 422, "The idempotency key belongs to another request"),

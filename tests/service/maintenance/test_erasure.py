@@ -4,22 +4,31 @@ import gzip
 import json
 import sqlite3
 import zlib
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager, suppress
 
 import pytest
 from sqlalchemy import select
 from typer.testing import CliRunner
 
-from pairup import RankOneThompson
+from pairup import RankOneThompson, Unimodal
 from pairup.cli import app
+from pairup.errors import ServiceError
 from pairup.service.domain.imports import loaded
 from pairup.service.domain.snapshot import read_snapshot
 from pairup.service.maintenance.archive import archive
 from pairup.service.maintenance.backup import back_up, restore
+from pairup.service.pools.idempotency import KeyedRequest
 from pairup.service.store import Store, tables
 from pairup.service.store.event_log import decode_body
 from tests.support.service.pools import Api
-from tests.support.service.services import TickingClock, check_agreement, check_stored
+from tests.support.service.services import (
+    TickingClock,
+    check_agreement,
+    check_stored,
+    keyed,
+    players_of,
+    services,
+)
 
 NAME = "Wolfeschlegelsteinhausenbergerdorff"
 PIECES = [NAME[start : start + 8].encode() for start in range(len(NAME) - 7)]
@@ -270,15 +279,185 @@ def test_an_erased_player_who_joins_again_is_another_one(life):
     check_stored(api.service.store)
 
 
-def test_a_request_that_is_sent_again_gets_its_answer_without_the_name(life):
+def test_a_request_that_is_sent_again_is_told_that_its_answer_was_erased(life):
+    """It is not carried out again, and nothing tells whom it was about."""
     api = life.api
     body, key = {"players": [{"player": NAME, "status": "away"}]}, {"Idempotency-Key": "again"}
     api("POST", PLAYERS, 200, json=body, headers=key)
     api("DELETE", f"{PLAYERS}/{NAME}?erase=true", 204)
-    again = api("POST", PLAYERS, 200, json=body, headers=key)
-    assert again.json()["results"] == [{"player": "erased:", "result": "moved"}]
-    assert again.headers["idempotent-replay"] == "true"
+    before = api.kinds()
+    again = api("POST", PLAYERS, 410, json=body, headers=key)
+    assert again.json()["type"] == "/problems/answer-erased"
+    assert naming([again.text]) == []
+    assert api.kinds() == before
     api("GET", f"{PLAYERS}/{NAME}", 404)
+
+
+def test_answers_that_do_not_name_the_player_stay_as_they_are(life):
+    """Also where parts of words, or of other names, are the same."""
+    api, name = life.api, "joi"
+    api.join(name)
+    body = {"players": [{"player": "joiner", "status": "away"}]}
+    key = {"Idempotency-Key": "other"}
+    kept = api("POST", PLAYERS, 200, json=body, headers=key)
+    assert kept.json()["results"][0]["result"] == "joined"
+    api("DELETE", f"{PLAYERS}/{name}?erase=true", 204)
+    again = api("POST", PLAYERS, 200, json=body, headers=key)
+    assert again.text == kept.text
+    assert again.headers["idempotent-replay"] == "true"
+
+
+@pytest.mark.parametrize("word", ["id", "players", "joined", "result"])
+def test_a_player_may_be_called_like_a_word_of_an_answer(life, word):
+    """An answer is erased as a whole: none is left with other words than were sent."""
+    api, key = life.api, {"Idempotency-Key": "odd"}
+    api.join(word)
+    sent = {"available": ["ann", "bob"], "unknown": "skip"}
+    for game in life.games:
+        api("PUT", f"/v1/games/{game['id']}/outcome", json={"outcome": "cancelled"})
+    kept = api("POST", "/v1/pools/chess/matchings", 201, json=sent, headers=key)
+    api("DELETE", f"{PLAYERS}/{word}?erase=true", 204)
+    again = api("POST", "/v1/pools/chess/matchings", json=sent, headers=key)
+    assert again.status_code == 410 or again.text == kept.text
+
+
+def test_many_answers_are_searched_without_keeping_writers_out(life, monkeypatch):
+    api, written = life.api, []
+    for number in range(250):  # more than two pages
+        body = {"players": [{"player": f"player-{number}", "status": "away"}]}
+        api("POST", PLAYERS, 200, json=body, headers={"Idempotency-Key": f"many-{number}"})
+    body = {"players": [{"player": NAME, "status": "away"}]}
+    api("POST", PLAYERS, 200, json=body, headers={"Idempotency-Key": "z"})
+    writing = api.service.store.writing
+
+    @contextmanager
+    def watched(*given, **options):
+        with writing(*given, **options) as transaction:
+            monkeypatch.setattr(transaction, "answers_about", written.append, raising=True)
+            yield transaction
+
+    monkeypatch.setattr(api.service.store, "writing", watched)
+    api("DELETE", f"{PLAYERS}/{NAME}?erase=true", 204)
+    assert not written
+    assert naming(stored(api.service.store)) == []
+    assert len(naming(stored(api.service.store), "player-2")) >= 50
+
+
+def test_an_answer_that_is_kept_at_the_same_moment_is_erased_too(database, monkeypatch):
+    """By another process; the request adds no event, so the log is the same after it."""
+    keep, tried = KeyedRequest.keep, []
+    with services(database, wait_s=1.0) as (one, other):
+        one.create_pool("chess", {})
+        one.put_player("chess", NAME, "waiting")
+        other.show_pool("chess")
+
+        def keep_late(*given):
+            if not tried:
+                tried.append(one)
+                with suppress(ServiceError):  # that others are writing
+                    one.erase_player("chess", NAME)
+            return keep(*given)
+
+        monkeypatch.setattr(KeyedRequest, "keep", keep_late)
+        other.put_players("chess", [(NAME, "waiting")], keyed("key"))
+        erased = NAME not in players_of(one, "chess")
+        if not erased:
+            one.erase_player("chess", NAME)
+        assert tried
+        assert naming(stored(one.store)) == []
+
+
+def test_a_name_may_be_spelt_in_two_ways_on_the_command_line(database):
+    api = Api(database)
+    try:
+        api.pool(players=["Zo\u00eb", "ann"])
+        command = ["erase", "Zoe\u0308", "--pool", "chess", "--database", api.database]
+        done = CliRunner().invoke(app, command)
+        assert (done.exit_code, done.output) == (0, "erased 'Zo\u00eb'\n")
+        assert api.json("GET", PLAYERS)["players"][0]["player"] == "ann"
+        again = CliRunner().invoke(app, command)
+        assert (again.exit_code, again.output) == (
+            0,
+            "nobody was called 'Zo\u00eb' in pool 'chess'\n",
+        )
+    finally:
+        api.stop()
+
+
+@pytest.mark.parametrize("created_again", [False, True])
+def test_players_of_a_deleted_pool_can_be_erased(life, created_again):
+    api = life.api
+    api("DELETE", "/v1/pools/chess", 204)
+    if created_again:
+        api.pool(players=["bob"])
+    done = CliRunner().invoke(app, ["erase", NAME, "--pool", "chess", "--database", api.database])
+    assert (done.exit_code, done.output) == (0, f"erased {NAME!r}\n")
+    assert naming(stored(api.service.store)) == []
+    check_stored(api.service.store)
+
+
+def test_a_player_can_be_erased_whom_a_loaded_learner_remembers(database):
+    with services(database, count=1) as (service,):
+        service.create_pool("chess", {"policy": "unimodal"})
+        for player in ("ann", "bob", "cyd"):
+            service.put_player("chess", player, "waiting")
+        learner = Unimodal().learner(["ann", "bob", "cyd", "dan"])
+        learner.learn([("ann", "bob")], played=[True])
+        for player in ("ann", "dan"):
+            learner.leave(player, forget=False)
+        service.load_learner("chess", learner.to_bytes())
+        check_agreement(service, "chess")
+        for player in ("ann", "dan"):
+            assert service.erase_player("chess", player)
+        assert players_of(service, "chess") == {"bob", "cyd"}
+        check_agreement(service, "chess")
+        check_stored(service.store)
+
+
+def test_while_others_read_the_command_line_says_that_a_name_remains(lone_life, tmp_path):
+    command = ["erase", NAME, "--pool", "chess", "--database", lone_life.api.database]
+    with closing(sqlite3.connect(tmp_path / "pools.db", isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM events").fetchall()
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 2
+        assert "write-ahead log" in done.output
+        reader.execute("ROLLBACK")
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0
+    assert not [piece for piece in PIECES if piece in content(tmp_path)]
+
+
+def test_names_leave_the_write_ahead_log_after_a_crash(lone_life, tmp_path):
+    api = lone_life.api
+    with closing(sqlite3.connect(tmp_path / "pools.db", isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM events").fetchall()
+        api("DELETE", f"{PLAYERS}/{NAME}?erase=true", 204)
+        assert any(piece in content(tmp_path) for piece in PIECES)
+        reader.execute("ROLLBACK")
+        api.restart(crash=True)
+        api.service.forget_answers()
+        assert not [piece for piece in PIECES if piece in content(tmp_path)]
+
+
+def test_an_erasure_succeeds_while_all_connections_are_in_use(lone_life, monkeypatch):
+    """Only the write-ahead log is emptied later."""
+    store, service = lone_life.api.service.store, lone_life.api.service
+    monkeypatch.setattr(store._engine.pool, "_timeout", 0.1)
+    empty = store.empty_write_ahead_log
+
+    def empty_late():
+        with ExitStack() as opened:
+            for _ in range(15):
+                opened.enter_context(store.reading()).pools("", 1)
+            return empty()
+
+    monkeypatch.setattr(store, "empty_write_ahead_log", empty_late)
+    assert service.erase_player("chess", NAME)
+    assert naming(stored(store)) == []
+    monkeypatch.undo()
+    assert service.empty_log()
 
 
 def test_the_name_in_another_pool_stays(life):

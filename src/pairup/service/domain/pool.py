@@ -315,10 +315,10 @@ class Pool:
     def _loaded(self, event: events.Loaded) -> None:
         self.learner = loaded(event)
         known: dict[Any, None] = dict.fromkeys(self.learner.players)
-        kept: dict[Any, int] = dict.fromkeys(self.learner.kept, 0)
         for player in self.players:
             if player not in known:
-                self.learner.join(player)
+                self.learner.join(player)  # also one whom it has kept, and who is here
+        kept: dict[Any, int] = dict.fromkeys(self.learner.kept, 0)
         for player in self.players.kept:
             if player not in known and player not in kept:
                 self.names.drop(player)

@@ -163,14 +163,14 @@ class PoolAccess:
                 work = UnitOfWork(pool, look, self._clock.now())
                 result, refusal = _decided(work, command)
                 kept = None if refusal else request  # a refusal is not stored
-                if work.writes or kept:
+                if work.log or kept:
                     work.prepare(cached, self._settings.snapshot_every)
                     if not locks:
                         opened.close()  # nothing stays open while the writer is waited for
                         read = self._opener(opened, deadline, writes=True)
-                if not work.log:
-                    self._check_head(read, cached, pool.head)
-                if work.writes or kept:
+                if not work.log:  # a reply that is kept must not be later than what it says
+                    self._check_head(read, cached, pool.head, lock=kept is not None)
+                if work.log or kept:
                     head = work.flush(read(), kept, result)
                 opened.close()
                 committed(pool.head if not work.log else head)
@@ -182,11 +182,11 @@ class PoolAccess:
         return result
 
     def _check_head(
-        self, read: Callable[[], Transaction], cached: CachedPool, head: Head
+        self, read: Callable[[], Transaction], cached: CachedPool, head: Head, lock: bool = False
     ) -> Transaction:
         """Give up where the log of a pool in memory ends otherwise than that pool knows it."""
         transaction = read()
-        if self._row(transaction, cached).head != head:
+        if self._row(transaction, cached, lock).head != head:
             raise StoreConflictError(f"pool {cached.name!r} was changed by another process")
         return transaction
 

@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Any
 
 from pairup.service.domain.events import Moment, dumps
-from pairup.service.domain.names import ERASED
 from pairup.service.observability.metrics import Metrics
 from pairup.service.problems import RefusalError
 from pairup.service.settings import Settings
@@ -97,6 +96,12 @@ class KeyedRequest:
                 f"the idempotency key {self.key!r} was sent before with another request: send the "
                 "very same request again, or give this one a key of its own",
             )
+        if not body:
+            raise RefusalError(
+                "answer-erased",
+                f"the request with the idempotency key {self.key!r} was carried out, and its "
+                "answer was erased with the name of a player: look at the pool instead",
+            )
         return Reply(json.loads(body), replayed=True)
 
     def keep(self, transaction: Transaction, pool: int, reply: Reply, at: Moment) -> int:
@@ -104,26 +109,26 @@ class KeyedRequest:
         return transaction.keep_answer(self.owner, self.key, pool, self.digest, reply.text, at)
 
 
-def without_name(answer: str, name: str) -> str:
-    r"""Return an answer as JSON in which a player has no name any more, not even in a message.
+def names_player(answer: str, name: str) -> bool:
+    r"""Return whether an answer as JSON names a player, also as a key or in a message.
 
     Examples
     --------
-    >>> without_name('{"results":[{"player":"ann"}],"answers":{"ann":"declined"}}', "ann")
-    '{"results":[{"player":"erased:"}],"answers":{"erased:":"declined"}}'
-    >>> without_name('{"detail":"player \'ann\' is named twice"}', "ann")
-    '{"detail":"player \'erased:\' is named twice"}'
+    >>> names_player('{"results":[{"player":"ann"}]}', "ann")
+    True
+    >>> names_player('{"detail":"player \'ann\' is named twice"}', "ann")
+    True
+    >>> names_player('{"results":[{"player":"joanna"}]}', "ann")
+    False
     """
     if not any(dumps(each)[1:-1] in answer for each in (name, repr(name))):
-        return answer
-    return dumps(_replaced(json.loads(answer), name))
+        return False  # at once: most do not
+    return _names(json.loads(answer), name)
 
 
-def _replaced(value: Any, name: str) -> Any:
+def _names(value: Any, name: str) -> bool:
     if isinstance(value, dict):
-        return {_replaced(key, name): _replaced(each, name) for key, each in value.items()}
+        return any(_names(each, name) for pair in value.items() for each in pair)
     if isinstance(value, list):
-        return [_replaced(each, name) for each in value]
-    if isinstance(value, str) and value != name:
-        return value.replace(repr(name), repr(ERASED))  # as messages quote it
-    return ERASED if value == name else value
+        return any(_names(each, name) for each in value)
+    return isinstance(value, str) and (value == name or repr(name) in value)  # as messages quote it

@@ -55,10 +55,13 @@ def remove_player(work: UnitOfWork, player: str, forget: bool | None = None) -> 
         work.add(events.Forgotten([number], pool.rates([number])))
 
 
-def erase_player(work: UnitOfWork, player: str) -> None:
-    """Let a player leave, forget what was learnt about them, and erase what they are called."""
+def erase_player(work: UnitOfWork, player: str) -> bool:
+    """Let a player leave, forget what was learnt about them, and erase what they are called.
+
+    Returns whether a player was called so.
+    """
     remove_player(work, player, forget=True)
-    work.erase(player)
+    return work.erase(player)
 
 
 def leave(work: UnitOfWork, players: list[int], forget: bool) -> None:

@@ -32,7 +32,7 @@ from pairup.service.observability.metrics import Metrics
 from pairup.service.pools import imports, players, proposals, reports, views
 from pairup.service.pools.access import PoolAccess
 from pairup.service.pools.cache import UnreadablePoolError, unknown_pool
-from pairup.service.pools.idempotency import KeyedRequest, Reply
+from pairup.service.pools.idempotency import KeyedRequest, Reply, names_player
 from pairup.service.pools.reports import SentReport
 from pairup.service.pools.unit_of_work import UnitOfWork
 from pairup.service.pools.warmup import warm_up
@@ -68,7 +68,7 @@ class Service:
         self.limits = RateLimits(settings, self.metrics)
         self.pools = PoolAccess(settings, store, self.clock, self.metrics, self.limits)
         self._read_only = False
-        self._to_empty = False  # whether erased names may remain in the write-ahead log
+        self._to_empty = True  # whether erased names may remain in the write-ahead log
         self._recount_at = 0.0  # by the monotonic clock
 
     # Pools
@@ -119,7 +119,7 @@ class Service:
             self.pools.delete_unread(name)
         except RefusalError as refusal:
             with self.store.reading() as transaction:
-                if refusal.slug != "no-such-pool" or not transaction.was_deleted(name):
+                if refusal.slug != "no-such-pool" or not transaction.deleted_pools(name):
                     raise
 
     def show_pool(self, name: str) -> View:
@@ -186,20 +186,57 @@ class Service:
         command = partial(players.remove_player, player=player, forget=forget)
         self.pools.change(pool, command)
 
-    def erase_player(self, pool: str, player: str) -> None:
+    def erase_player(self, pool: str, player: str) -> bool:
         """Let a player leave, forget what was learnt about them, and erase what they are called.
 
-        The log stays as it is, and no longer says who it was about.
+        Also in pools of that name that were deleted. Logs stay as they are, and no longer say who
+        they were about. Answers that name the player are erased after the name, so that none is
+        kept meanwhile. Returns whether a player was called so.
         """
-        self.pools.change(pool, partial(players.erase_player, player=player))
-        self._empty_log()
+        with self.store.reading() as transaction:
+            numbers = transaction.deleted_pools(pool)
+            named = {each: transaction.numbers_of(each, player) for each in numbers}
+        found = [self._erase_name(each, called) for each, called in named.items() if called]
+        try:
+            found += [self.pools.change(pool, partial(players.erase_player, player=player))]
+            numbers += [self.pool_number(pool)]
+        except RefusalError as refusal:
+            if refusal.slug != "no-such-pool" or not numbers:
+                raise
+        for number in numbers:
+            self._erase_answers(number, player)
+        self.empty_log()
+        return any(found)
 
-    def _empty_log(self) -> None:
-        """Let no name that was erased remain beside the database; while others read, later."""
+    def _erase_name(self, number: int, called: list[int]) -> bool:
+        """Erase what players of a deleted pool were called, whose log goes on no more."""
+        with self.store.writing() as transaction:
+            transaction.erase_names(number, called)
+        return True
+
+    def _erase_answers(self, number: int, player: str) -> None:
+        """Erase the answers that name a player, some at a time, so that nobody waits for it."""
+        last = "", ""
+        while True:
+            with self.store.reading() as transaction:
+                answers = transaction.answers_about(number, last)
+            if not answers:
+                return
+            last = list(answers)[-1]
+            if named := [each for each, text in answers.items() if names_player(text, player)]:
+                with self.store.writing() as transaction:
+                    transaction.empty_answers(named)
+
+    def empty_log(self) -> bool:
+        """Let no name that was erased remain beside the database.
+
+        Returns whether that is so: while others read, it is tried again later.
+        """
         try:
             self._to_empty = not self.store.empty_write_ahead_log()
         except ServiceError:  # others have the database: the player is erased nevertheless
             self._to_empty = True
+        return not self._to_empty
 
     def show_player(self, pool: str, player: str) -> View:
         """Show a player."""
@@ -382,7 +419,7 @@ class Service:
     def forget_answers(self) -> None:
         """Forget idempotent answers that are older than the settings say, and erased names."""
         if self._to_empty:
-            self._empty_log()
+            self.empty_log()
         now, kept = self.clock.now(), round(self.settings.keep_answers_s * SECOND)
         more = True
         while more:  # some at a time, so that others can write in between

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from pairup.service.domain.events import (
@@ -20,7 +20,7 @@ from pairup.service.domain.games import GameKey, GameRecord, MatchingRecord, cha
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.version import current_version
 from pairup.service.pools.cache import CachedPool
-from pairup.service.pools.idempotency import KeyedRequest, without_name
+from pairup.service.pools.idempotency import KeyedRequest
 from pairup.service.store import Transaction
 from pairup.service.store.event_log import encode_events
 
@@ -46,7 +46,7 @@ class UnitOfWork:
         self._proposed: dict[Moment, MatchingRecord] = {}
         self._names: dict[int, str] = {}  # of players who have left
         self._new_names: dict[int, str] = {}
-        self._erased: dict[str, list[int]] = {}
+        self._erased: list[int] = []
         self._bodies: list[bytes] | None = None
         self._snapshot: bytes | None = None
         self.answer_bytes = 0  # of the reply that is kept
@@ -138,19 +138,14 @@ class UnitOfWork:
         """Return what a player is called whose name is in memory or was read."""
         return self._names.get(player) or self.pool.names[player]
 
-    def erase(self, name: str) -> None:
-        """Erase a name, of players who have left and in the answers that are kept."""
-        numbers = self._read().numbers_of(self.pool.number, name)
-        if numbers:
+    def erase(self, name: str) -> bool:
+        """Erase a name, of all players who were called so and have left; whether there were any."""
+        if numbers := self._read().numbers_of(self.pool.number, name):
             self.add(Erased(numbers))
-        self._erased[name] = numbers  # answers also name players who were never there, but skipped
+            self._erased += numbers
+        return bool(numbers)
 
     # The end
-
-    @property
-    def writes(self) -> bool:
-        """Whether there is something to write."""
-        return bool(self.log or self._erased)
 
     def prepare(self, cached: CachedPool, snapshot_every: int) -> None:
         """Make what will be written, before other writers have to wait for it."""
@@ -180,6 +175,4 @@ class UnitOfWork:
     def _flush_players(self, transaction: Transaction) -> None:
         number = self.pool.number
         transaction.add_names(number, self._new_names.items())
-        for name, numbers in self._erased.items():
-            transaction.erase_names(number, numbers)
-            transaction.edit_answers(number, partial(without_name, name=name))
+        transaction.erase_names(number, self._erased)

@@ -200,10 +200,9 @@ class Store:
         """Run statements of SQLite that cannot be part of a transaction; returns their rows."""
         if self.many_writers:
             return []
-        # Outside of a transaction, which SQLAlchemy would begin.
-        connecting = closing(self._engine.raw_connection())
         turn = self._turn_until(time.monotonic() + self._wait_s)
-        with turn, self._translating_errors(), connecting as connection:
+        # Outside of a transaction, which SQLAlchemy would begin.
+        with turn, self._translating_errors(), closing(self._engine.raw_connection()) as connection:
             cursor = connection.cursor()
             return [cursor.execute(statement).fetchone() for statement in statements]
 

@@ -102,11 +102,11 @@ class Transaction(EventLog):
         row = self._run(query, (wanted,)).first()
         return None if row is None else PoolRow._make(row)
 
-    def was_deleted(self, name: str) -> bool:
-        """Whether a pool of this name existed and was deleted."""
+    def deleted_pools(self, name: str) -> list[int]:
+        """List the numbers of the pools of this name that were deleted."""
         table = tables.pools.c
         query = select(table.number).where(table.name == name, table.deleted_at.is_not(None))
-        return self._execute(query.limit(1)).first() is not None
+        return list(self._execute(query.order_by(table.number)).scalars())
 
     def lock_pool(self, number: int) -> PoolRow:
         """Keep other writers of a pool, deleted or not, out until the end."""
@@ -306,16 +306,28 @@ class Transaction(EventLog):
         self._run(_ADD_ANSWER, (owner, key, pool, digest, stored, at))
         return len(stored)
 
-    def edit_answers(self, pool: int, edit: Callable[[str], str]) -> None:
-        """Change the bodies of all answers that are kept for requests about a pool."""
+    def answers_about(
+        self, pool: int, after: tuple[str, str], limit: int = 100
+    ) -> dict[tuple[str, str], str]:
+        """Return a page of the answers to requests about a pool, by owner and key.
+
+        Those that are damaged are left out: nothing can be read in them.
+        """
         table = tables.answers.c
-        query = select(table.owner, table.key, table.body).where(table.pool == pool)
-        for owner, key, stored in self._execute(query).all():
-            before = decode_body(stored) if is_intact(stored) else ""
-            if (after := edit(before)) != before:
-                mine = table.owner == owner, table.key == key
-                made = update(tables.answers).where(*mine).values(body=encode_body(after))
-                self._execute(made)
+        place = tuple_(table.owner, table.key)
+        query = select(table.owner, table.key, table.body).where(table.pool == pool, place > after)
+        rows = self._execute(query.order_by(table.owner, table.key).limit(limit)).all()
+        return {
+            (row.owner, row.key): decode_body(row.body) if is_intact(row.body) else ""
+            for row in rows
+        }
+
+    def empty_answers(self, places: Iterable[tuple[str, str]]) -> None:
+        """Erase what some answers say, by owner and key; that they were given stays known."""
+        table, empty = tables.answers.c, encode_body("")
+        for owner, key in places:
+            mine = table.owner == owner, table.key == key
+            self._execute(update(tables.answers).where(*mine).values(body=empty))
 
     def write_nothing(self) -> None:
         """Write something that leaves the database as it is, to see whether that can be done."""
