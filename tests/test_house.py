@@ -17,6 +17,7 @@ MAX_LINES = 500  # of a file, unless its docstring gives the reason
 TEXTS = [
     *SOURCES,
     *sorted((ROOT / "benchmarks").glob("*.py")),
+    *sorted((ROOT / "scripts").rglob("*.py")),
     *sorted((ROOT / "src").rglob("*.html")),
     *sorted((ROOT / "docs").rglob("*.md")),
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "Makefile")),
@@ -91,12 +92,10 @@ def _docstring(file):
     return " ".join(found[1].split()) if found else ""
 
 
-def test_benchmarks_that_pages_name_exist():
-    named = {
-        name
-        for file in TEXTS
-        for name in re.findall(r"python -m benchmarks[. ]([a-z_]+)", file.read_text())
-    }
-    missing = [each for each in named if not (ROOT / "benchmarks" / f"{each}.py").exists()]
+@pytest.mark.parametrize("package", ["benchmarks", "scripts.figures"])
+def test_commands_that_pages_name_exist(package):
+    command = rf"python\s+-m\s+{re.escape(package)}[. ]([a-z_]+)"
+    named = {name for file in TEXTS for name in re.findall(command, file.read_text())}
+    folder = ROOT / package.replace(".", "/")
     assert named
-    assert missing == []
+    assert named - {file.stem for file in folder.glob("*.py")} == set()

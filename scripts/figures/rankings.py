@@ -49,14 +49,19 @@ def short(number):
     return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
 
 
+def mean_and_deviation(run):
+    """Write the mean regret after the last round, and its standard deviation."""
+    lost = run.regret[:, -1]
+    return f"{short(lost.mean())} ± {short(lost.std(ddof=1))}"
+
+
 def show(runs):
     """Print the regret after the last round as a table in Markdown, and what rank one saves."""
     settings = list(runs["GRAB"])
     print("\n| policy | " + " | ".join(settings) + " |")
     print("| --- |" + " ---: |" * len(settings))
     for label, each in runs.items():
-        lost = [each[setting].regret[:, -1] for setting in settings]
-        cells = (f"{short(regret.mean())} ± {short(regret.std(ddof=1))}" for regret in lost)
+        cells = (mean_and_deviation(each[setting]) for setting in settings)
         print(f"| {label} | " + " | ".join(cells) + " |")
     shares = []
     for setting in settings:

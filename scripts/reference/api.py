@@ -1,35 +1,24 @@
-"""The pages of the Python API: which modules each one shows.
+"""The pages of the Python API: which public names each one shows.
 
-mkdocstrings fills them in from the docstrings when the site is built. Modules are named one by one,
-so that a class which a package exports again is shown once, where it is defined. Of a policy only
-the class is shown, without the state and the compiled steps that stand beside it.
+A page has a table of its names, each with the first line of its docstring. mkdocstrings adds the
+rest when the site is built, for each name where it is defined.
 """
 
+import importlib
+import inspect
 from collections.abc import Iterator
-from pathlib import Path
-from typing import NamedTuple
+from types import GenericAlias
+from typing import Any, NamedTuple
 
-import pairup
-from pairup import policies
-from scripts.reference.markdown import NOTICE
-
-SOURCES = Path(pairup.__file__).parent
+from scripts.reference.markdown import NOTICE, table
 
 
 class ApiPage(NamedTuple):
-    """A page about some modules, or about all modules of some packages."""
+    """A page about the public names of some modules."""
 
     title: str
     introduction: str
     modules: tuple[str, ...]
-    classes: tuple[str, ...] = ()
-
-
-_POLICIES = tuple(
-    f"{each.__module__}.{each.__name__}"
-    for each in (getattr(policies, name) for name in policies.__all__)
-    if isinstance(each, type) and each is not policies.Policy
-)
 
 
 PAGES = {
@@ -38,13 +27,7 @@ PAGES = {
         "The subject itself: acceptance rates, matchings, and the best matching of a problem or\n"
         "of any weights.",
         (
-            "problem/problem",
-            "problem/families",
-            "problem/gaps",
-            "problem/weights",
-            "problem/meeting_graph",
-            "problem/declaration",
-            "problem/rates",
+            "problem",
             "matching",
             "best_matching",
         ),
@@ -53,19 +36,16 @@ PAGES = {
         "Policies",
         "One frozen dataclass per policy. What each does and when to use it:\n"
         "[policies](../../explanation/policies.md).",
-        (
-            "policies/contract",
-            "policies/registry",
-            "policies/couple_policies",
-            "policies/couple_counts",
-        ),
-        _POLICIES,
+        ("policies",),
     ),
     "extending": ApiPage(
         "Extending",
         "What a policy of your own builds on, and the contract that it fulfils. How to write one:\n"
         "[add a policy](../../how-to/add-a-policy.md).",
-        ("extending", "testing"),
+        (
+            "extending",
+            "testing",
+        ),
     ),
     "learning": ApiPage(
         "Live learning",
@@ -83,31 +63,62 @@ PAGES = {
         "Simulation",
         "A policy plays a problem, in compiled code or as a [Gymnasium\n"
         "environment](../../how-to/use-the-gymnasium-environment.md).",
-        ("simulation",),
+        (
+            "simulation",
+            "simulation.environment",
+        ),
     ),
     "experiments": ApiPage(
         "Experiments",
         "From a TOML file, described in [experiment file](../experiment-file.md), to a folder of\n"
         "results, described in [results](../results.md).",
-        ("experiments",),
+        (
+            "experiments.experiment: Experiment Entry",
+            "experiments.experiment_file",
+            "experiments.runner",
+            "experiments.executors: dask_executor",
+            "experiments.results: Results HorizonCheck",
+            "experiments.storage: load_results read_results read_experiment read_runs",
+        ),
     ),
     "analysis": ApiPage(
         "Analysis",
         "Statistics of results, without drawing. How they are computed: [statistics and\n"
         "claims](../statistics.md).",
-        ("analysis", "intervals"),
+        (
+            "analysis.analysis",
+            "analysis.means",
+            "analysis.ratios",
+            "analysis.comparisons",
+            "analysis.standings",
+            "analysis.instances",
+            "analysis.tails",
+            "analysis.claims",
+            "intervals",
+        ),
     ),
     "reporting": ApiPage(
         "Reporting",
         "Figures, tables and the report page. How to use them: [make a\n"
         "report](../../how-to/make-a-report.md).",
-        ("reporting",),
+        (
+            "reporting.page",
+            "reporting.figures",
+            "reporting.line_plots",
+            "reporting.tail_plot",
+            "reporting.limit_bars",
+        ),
     ),
     "client": ApiPage(
         "Client",
-        "Clients of the service, simulated players, and the schemas of requests and answers. How\n"
-        "to use them: [use the client](../../how-to/use-the-client.md).",
-        ("client", "service/api/schemas"),
+        "Clients of the service, imports of past games, and simulated players. How to use them:\n"
+        "[use the client](../../how-to/use-the-client.md). What requests and answers hold:\n"
+        "[schemas](../rest.md#schemas).",
+        (
+            "client",
+            "client.history",
+            "client.demo",
+        ),
     ),
     "errors": ApiPage(
         "Errors",
@@ -121,16 +132,50 @@ PAGES = {
 def page(name: str) -> str:
     """Return the text of a page."""
     about = PAGES[name]
-    modules = [found for each in about.modules for found in _modules(each)]
-    shown = (f"::: {each}" for each in (*modules, *about.classes))
-    parts = [f"# {about.title}", NOTICE, about.introduction, *shown]
-    return "\n\n".join(parts) + "\n"
+    found = [each for module in about.modules for each in _public(module)]
+    rows = [(each.link(), each.summary()) for each in found]
+    details = [f"::: {each.place}" for each in found if each.described()]
+    listed = table(("name", "what it is"), rows).rstrip()
+    return "\n\n".join([f"# {about.title}", NOTICE, about.introduction, listed, *details]) + "\n"
 
 
-def _modules(place: str) -> Iterator[str]:
-    """Name the module at a place in the sources, or all modules of the package there."""
-    path = SOURCES / place
-    files = sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
-    for file in files:
-        if not file.name.startswith("_"):
-            yield ".".join(("pairup", *file.relative_to(SOURCES).with_suffix("").parts))
+class PublicName(NamedTuple):
+    """A name that other programs may use, and where it is shown."""
+
+    place: str
+    thing: Any
+
+    def described(self) -> bool:
+        """Whether it has a docstring of its own, unlike constants and types for annotations."""
+        return inspect.ismodule(self.thing) or (
+            callable(self.thing) and not isinstance(self.thing, GenericAlias)
+        )
+
+    def summary(self) -> str:
+        """Return the first line of its docstring, or what it is."""
+        if self.described():
+            return inspect.getdoc(self.thing).splitlines()[0]
+        value = self.thing
+        return f"Constant, {value!r}." if isinstance(value, int | float) else "Type of annotations."
+
+    def link(self) -> str:
+        """Return its name, as a link to its description on the page."""
+        name = f"`{self.place.rpartition('.')[2]}`"
+        return f"[{name}](#{self.place})" if self.described() else name
+
+
+def _public(module: str) -> Iterator[PublicName]:
+    """Yield the names of a module: those given behind it, those in `__all__`, or all it defines.
+
+    Names are shown where they are defined, those for policies where they are to be imported from.
+    """
+    module, _, chosen = module.partition(": ")
+    path = f"pairup.{module}"
+    names = vars(importlib.import_module(path))
+    listed = chosen.split() or names.get("__all__")
+    for name in listed or [each for each in names if not each.startswith("_")]:
+        thing = names[name]
+        defined = getattr(thing, "__module__", None)
+        if listed or defined == path:
+            kept = module == "extending" or not str(defined).startswith("pairup.")
+            yield PublicName(f"{path if kept else defined}.{name}", thing)

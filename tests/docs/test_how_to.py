@@ -3,8 +3,9 @@
 import sys
 
 import pytest
+from pairup.service.domain.pool_rules import Rules
 
-from pairup import load_results
+from pairup import SAM, Learner, Problem, bounds, get_policy, load_results
 from tests.support.docs.pages import blocks, read
 from tests.support.docs.reader import Reader
 
@@ -79,9 +80,25 @@ def test_a_policy_in_40_lines_is_simulated_checked_raced_run_saved_and_loaded(
     assert set(results["policy"]) == {"SAM", "sorted means"}  # read where the code is not
 
 
+def test_the_learner_of_the_guide_fits_a_pool_with_default_rules(tmp_path, monkeypatch):
+    *_, save = blocks("how-to/start-from-history.md", "python")
+    monkeypatch.chdir(tmp_path)
+    exec(save.text, names := {})
+    saved = Learner.from_bytes((tmp_path / "chess.learner").read_bytes())
+    assert saved.policy == names["policy"] == Rules().make_policy()
+
+
 def test_the_limit_is_what_the_page_says(tmp_path):
     reader = Reader(tmp_path)
     reader.follow("explanation/limit.md")
     bound, page = reader.names["bound"], read("explanation/limit.md")
     assert f"# {bound.constant:.10f}"[:9] in page
     assert f"c ln T: {bound.regret(1_000_000):.10f}"[:13] in page
+
+
+def test_the_factors_of_the_theorems_are_what_the_page_says():
+    problem = Problem.around(0.5, 4, 0.1)
+    policies = [get_policy("unimodal", compare="matchings"), get_policy("unimodal"), SAM()]
+    first, second, third = (bounds.theorem(problem, each).constant for each in policies)
+    page = " ".join(read("explanation/limit.md").split())
+    assert f"{first:,.0f}, {second:,.0f} and {third:,.0f} on `around(0.5, 4, 0.1)`" in page

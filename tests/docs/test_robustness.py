@@ -5,7 +5,9 @@ import pytest
 
 from pairup import Problem, Uniform
 from scripts.figures import robustness
-from tests.support.paths import DOCS
+from tests.support.docs.tables import digest, table
+
+PAGE = "explanation/robustness.md"
 
 
 def test_without_noise_couples_are_products():
@@ -36,16 +38,34 @@ def test_rates_drift_within_their_bounds():
     assert all(np.allclose(piece.rates, robustness.PLAIN.rates) for piece in still.pieces)
 
 
-def test_the_tables_of_the_page_have_the_scripts_rows(capsys):
-    page = (DOCS / "explanation" / "robustness.md").read_text("utf-8")
-    for title, values in (
-        ("noise", robustness.NOISES),
-        ("changes", robustness.CHANGES),
-        ("step", robustness.DRIFTS),
-    ):
-        assert f"| {title} | " + " | ".join(f"{value:g}" for value in values) + " |" in page
-    for label in robustness.POLICIES:
-        assert page.count(f"\n| {label} | ") == 3
+@pytest.mark.parametrize(
+    ("title", "values", "numbers"),
+    [
+        ("noise", robustness.NOISES, "d0c814288d07"),
+        ("changes", robustness.CHANGES, "94ce57d7c602"),
+        ("step", robustness.DRIFTS, "00c324b5f2df"),
+    ],
+)
+def test_a_table_has_the_rows_of_the_script_and_the_numbers_of_its_last_run(title, values, numbers):
+    rows = table(PAGE, title)
+    assert list(rows) == list(robustness.POLICIES)
+    for cells in rows.values():
+        assert list(cells) == [f"{value:g}" for value in values]
+    assert digest(rows) == numbers, "take over what python -m scripts.figures.robustness prints"
+
+
+@pytest.mark.parametrize(
+    ("title", "make", "value", "label"),
+    [
+        ("noise", robustness.noisy_products, 0.1, "Rank one"),
+        ("changes", robustness.changing_rates, 1, "V2 KL"),
+        ("step", robustness.drifting_rates, 0.02, "ε-greedy"),
+    ],
+)
+def test_a_cell_of_each_table_is_what_the_script_prints(title, make, value, label, capsys):
+    swept = robustness.sweep(make, (value,), {label: robustness.POLICIES[label]})
+    robustness.show(title, (value,), swept)
+    assert f"| {label} | {table(PAGE, title)[label][f'{value:g}']} |" in capsys.readouterr().out
 
 
 def test_a_sweep_averages_replications_and_keeps_instances():

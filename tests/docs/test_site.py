@@ -131,12 +131,30 @@ def test_every_package_has_a_page_in_the_reference_of_the_api():
     assert found - {"py"} == documented | LAYERS_WITHOUT_A_PAGE
 
 
-@pytest.mark.parametrize("path", sorted(DOCS.rglob("*.md")), ids=lambda path: path.stem)
+def written_by_hand(path):
+    """Say whether a page is written neither from the code nor from a notebook."""
+    made = path.relative_to(DOCS).as_posix().removeprefix("reference/") in PAGES
+    return not made and not path.with_suffix(".ipynb").exists()
+
+
+def prose(path):
+    return re.sub(r"```.*?```", "", path.read_text("utf-8"), flags=re.S).splitlines()
+
+
+@pytest.mark.parametrize(
+    "path", list(filter(written_by_hand, sorted(DOCS.rglob("*.md")))), ids=lambda path: path.stem
+)
 def test_lines_wrap_at_100_characters(path):
-    """Except for tables, code, and pages that are written from the code or from notebooks."""
-    if path.relative_to(DOCS).as_posix().removeprefix("reference/") in PAGES:
-        return
-    if path.with_suffix(".ipynb").exists():
-        return
-    for line in re.sub(r"```.*?```", "", path.read_text("utf-8"), flags=re.S).splitlines():
-        assert len(line) <= 100 or line.startswith("|"), line
+    """Except for tables and code."""
+    long = [line for line in prose(path) if len(line) > 100 and not line.startswith("|")]
+    assert long == []
+
+
+@pytest.mark.parametrize("path", sorted(DOCS.rglob("*.md")), ids=lambda path: path.stem)
+def test_every_row_belongs_to_a_table_with_a_head_and_as_many_cells(path):
+    """A blank line ends a table: rows after it would be shown as text."""
+    table = re.compile(r"(?:^\|.*\n)+", re.M)
+    for rows in table.findall("\n".join(prose(path)) + "\n"):
+        head, line, *others = (re.sub(r"\\\||`[^`]*`", "", row) for row in rows.splitlines())
+        assert re.fullmatch(r"\|(?: ?:?-+:? ?\|)+", line), rows
+        assert {row.count("|") for row in (head, *others)} == {line.count("|")}, rows

@@ -401,7 +401,7 @@ def mixed(figure="", problems=MIXED):
     return f"{head}{problems}\n{policies}\n{figure and '[[figure]]'}\n{figure}"
 
 
-def test_several_families(tmp_path):
+def test_each_table_of_problems_is_swept_by_itself_and_rates_are_numbered_through(tmp_path):
     experiment = load(tmp_path, mixed())
     assert [(posed.family, posed.problem.name) for posed in experiment.problems] == [
         ("from_zero", "from_zero(2, 0.1)"),

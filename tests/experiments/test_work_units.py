@@ -1,26 +1,47 @@
 import threading
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pytest
 
 from pairup import Problem, SimulationError, Uniform, Unimodal
 from pairup.experiments.work_units import compute_unit, split_horizon_check, split_into_units
 from tests.support.experiments.races import race
 
+RATES = [0.9, 0.8, 0.7, 0.6]
+CHAIN = [(0, 1), (1, 2), (2, 3)]
 
-def test_a_key_changes_with_all_that_determines_the_numbers(monkeypatch):
+
+def worth_of_the_first_game(worth):
+    games = np.ones((4, 4))
+    games[0, 1] = games[1, 0] = worth
+    return games
+
+
+def test_a_key_changes_with_all_that_determines_the_numbers():
     unit = split_into_units(race())[0]
     other = split_into_units(race())[-1]
+    problems = [
+        other.problem,
+        Problem.from_matrix(unit.problem.couple_rates),
+        Problem.piecewise([0, 5], [unit.problem] * 2),
+        Problem.piecewise([0, 6], [unit.problem] * 2),
+        Problem(RATES),
+        Problem(RATES, allowed=CHAIN),
+        Problem(RATES, allowed=CHAIN[:2]),
+        Problem(RATES, worth=worth_of_the_first_game(2)),
+        Problem(RATES, worth=worth_of_the_first_game(3)),
+        Problem.two_sided(RATES[:2], RATES[2:]),
+        Problem.two_sided(RATES[:3], RATES[3:]),
+        Problem.two_sided(RATES[:2], RATES[2:], draws="common"),
+    ]
     changed = [
         replace(unit, rounds=unit.rounds + 1),
         replace(unit, checkpoints=unit.checkpoints[1:]),
         replace(unit, seed=8),
         replace(unit, replications=range(1, 8)),
         replace(unit, policy=Unimodal(index="kl", clock="round")),
-        replace(unit, problem=other.problem),
-        replace(unit, problem=Problem.from_matrix(unit.problem.couple_rates)),
-        replace(unit, problem=Problem.piecewise([0, 5], [unit.problem] * 2)),
-        replace(unit, problem=Problem.piecewise([0, 6], [unit.problem] * 2)),
+        *(replace(unit, problem=each) for each in problems),
         replace(unit, code="other"),
     ]
     assert len({unit.key, *(each.key for each in changed)}) == len(changed) + 1

@@ -13,5 +13,5 @@ CASES = [
 
 
 @pytest.mark.parametrize(("variant", "rule"), CASES)
-def test_contract(variant, rule):
+def test_a_registered_policy_keeps_a_rule_of_the_contract(variant, rule):
     rule(variant)

@@ -21,7 +21,7 @@ def run():
     )
 
 
-def test_mean(run):
+def test_the_mean_is_taken_over_replications_at_each_checkpoint(run):
     assert run.mean().tolist() == [2.0, 4.0]
     assert run.mean("games").tolist() == [5.0, 9.0]
 

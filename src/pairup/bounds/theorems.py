@@ -26,8 +26,10 @@ def theorem(problem: Problem, policy: Policy) -> Theorem:
     - Theorem 2 of the paper, ``Unimodal("players")``: the sum of 8 Delta / player_gap^2.
     - The theorem of SAM's authors: 640 L (ln L + 2) / (least Delta), for L couples.
 
-    The first two are asymptotic and proved for the KL index; terms that grow slower than ln T are
-    left out, and so is SAM's L^3. With an odd number of players the phantom counts as one.
+    The first two are asymptotic and stated for the KL index: with ``index="ucb"`` the factor is the
+    same and nothing is proved. The paper proves Theorem 1 from lemmas whose proofs it defers, and
+    does not prove Theorem 2. Terms that grow slower than ln T are left out, and so is SAM's L^3.
+    With an odd number of players the phantom counts as one.
 
     Raises
     ------

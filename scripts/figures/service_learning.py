@@ -1,8 +1,8 @@
 """How a pool learns: simulated players who come and go, through `pairup serve` itself.
 
-    python -m benchmarks.service_learning --out docs/images/service-learning.png
-    python -m benchmarks.service_learning drift
-    python -m benchmarks.service_learning import
+    python -m scripts.figures.service_learning --out docs/images/service-learning.png
+    python -m scripts.figures.service_learning drift
+    python -m scripts.figures.service_learning import
 
 It starts a service on a free port with a database that is discarded. In each round every player who
 waits is proposed a game, each answers by its rate, and some leave for good and are replaced by
@@ -23,10 +23,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import PercentFormatter
 
-from benchmarks import learning_drift, learning_import
-from benchmarks.served_pools import by_column, served, share_of_way
 from pairup import Problem
 from pairup.client.demo import Crowd, Habits, Pace, Simulation, parse_law
+from scripts.figures import learning_drift, learning_import
+from scripts.figures.served_pools import by_column, served, share_of_way
 
 WINDOW = 20  # rounds of the running mean of the games played
 # What a pool is told, and its rules: whether reports have answers, and what a time-out counts as.
@@ -38,15 +38,18 @@ _TOLD = {
 
 
 def main():
+    """Measure what is asked for: churn, a drift, or an import."""
     options = _options()
-    law = parse_law(options.law)
+    distribution = parse_law(options.distribution)
     if options.what != "churn":
-        {"drift": learning_drift, "import": learning_import}[options.what].show(options, law)
+        {"drift": learning_drift, "import": learning_import}[options.what].show(
+            options, distribution
+        )
         return
     series = {}
     for label, (answers, rules) in _TOLD.items():
         began = time.perf_counter()
-        rounds = _rounds(options, law, Habits(churn=options.churn, answers=answers), rules)
+        rounds = _rounds(options, distribution, Habits(churn=options.churn, answers=answers), rules)
         series[label] = np.array(rounds, dtype=float)
         print(f"reported {label}: {_summary(series[label])}", flush=True)
         print(f"  {options.rounds / (time.perf_counter() - began):.1f} rounds per second")
@@ -58,7 +61,7 @@ def _options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", nargs="?", choices=("churn", "drift", "import"), default="churn")
     parser.add_argument("--players", type=int, help="200, or 2000 for import")
-    parser.add_argument("--law", default="beta:2,3")
+    parser.add_argument("--distribution", default="beta:2,3")
     parser.add_argument("--churn", type=float, default=0.01)
     parser.add_argument("--rounds", type=int, default=400)
     parser.add_argument("--period", type=int, default=4, help="rounds between two draws")
@@ -75,10 +78,10 @@ def _options():
     return options
 
 
-def _rounds(options, law, habits, rules):
+def _rounds(options, distribution, habits, rules):
     with served() as client:
-        rates = Problem.random(options.players, options.seed, law).rates
-        crowd = Crowd(rates.tolist(), law, options.seed)
+        rates = Problem.random(options.players, options.seed, distribution).rates
+        crowd = Crowd(rates.tolist(), distribution, options.seed)
         drawing = {"period": options.period, "prior": options.prior}
         client.create_pool("learning", lifetime_s=600, options=drawing, **rules)
         simulation = Simulation(client, "learning", crowd, habits, Pace())
@@ -119,9 +122,9 @@ def _draw(series, options):
     shares.plot(rounds, first["random"] / first["games"], ":", color="#555", label="random pairing")
     shares.set(ylabel="share of games played", xlim=(1, len(rounds)))
     shares.set_title(
-        f"{options.players} players, rates {options.law}, {options.churn:.0%} of them replaced in "
-        f"each round\nthick: of the games proposed, by the true rates; thin: played, mean of "
-        f"{WINDOW} rounds",
+        f"{options.players} players, rates {options.distribution}, {options.churn:.0%} of them "
+        f"replaced in each round\nthick: of the games proposed, by the true rates; thin: played, "
+        f"mean of {WINDOW} rounds",
         fontsize=10,
     )
     shares.yaxis.set_major_formatter(PercentFormatter(1, 0))

@@ -1,6 +1,6 @@
 """Drift: half of the rates change at once, and a pool follows if what it learnt fades.
 
-    python -m benchmarks.service_learning drift
+    python -m scripts.figures.service_learning drift
 
 Two pools, with a half-life by the rule `memory_s` and without one, play the same crowd. In the
 middle of the run half of the players get another rate. Rounds have a fixed pace, as the half-life
@@ -9,29 +9,29 @@ is a time.
 
 import itertools
 
-from benchmarks.served_pools import served, share_of_way
 from pairup import Problem
 from pairup.client.demo import Crowd, Habits, Pace, Simulation
+from scripts.figures.served_pools import served, share_of_way
 
 _LEVEL = 0.8  # of the share of the way before the change
 _WINDOW = 20  # rounds of a mean
 
 
-def show(options, law):
+def show(options, distribution):
     """Print how far each pool goes before the change and after it."""
     memory_s = options.half_life * options.pace
     for answers in (True, False):
         told = "answers of each player" if answers else "outcomes of couples"
         for memory in (memory_s, None):
-            rounds = _rounds(options, law, Habits(answers=answers), memory)
+            rounds = _rounds(options, distribution, Habits(answers=answers), memory)
             fades = f"half-life {options.half_life} rounds" if memory else "no memory rule"
             print(f"told the {told}, {fades}: {_summary(rounds, options.half_life)}", flush=True)
 
 
-def _rounds(options, law, habits, memory_s):
+def _rounds(options, distribution, habits, memory_s):
     with served() as client:
-        rates = Problem.random(options.players, options.seed, law).rates
-        crowd = Crowd(rates.tolist(), law, options.seed)
+        rates = Problem.random(options.players, options.seed, distribution).rates
+        crowd = Crowd(rates.tolist(), distribution, options.seed)
         client.create_pool("drift", lifetime_s=600, memory_s=memory_s)
         playing = iter(Simulation(client, "drift", crowd, habits, Pace(round_s=options.pace)))
         before = list(itertools.islice(playing, options.rounds // 2))

@@ -1,6 +1,6 @@
 """How RankOneThompson learns while players come and go: share of the way to the best matching.
 
-    python -m benchmarks.churn
+    python -m scripts.figures.churn
 
 In each round all players are coupled and answer by their rates, and some are replaced by players of
 whom nothing is known. The share of the way from random pairing to the best matching, over the
@@ -14,29 +14,35 @@ import numpy as np
 
 from pairup import RankOneThompson
 
-LAWS = {"beta:2,3": (2.0, 3.0), "beta:8,2": (8.0, 2.0)}
+DISTRIBUTIONS = {"beta:2,3": (2.0, 3.0), "beta:8,2": (8.0, 2.0)}
 POLICIES = {
     "uniform prior, evidence lost": (RankOneThompson(period=4), False),
     "uniform prior, evidence kept": (RankOneThompson(period=4), True),
     "learned prior, evidence kept": (RankOneThompson(period=4, prior="learned"), True),
+    "the same, period=2": (RankOneThompson(period=2, prior="learned"), True),
 }
 
 
 def main():
+    """Print the table."""
     options = _options()
     print("| | " + " | ".join(_columns()) + " |")
     print("|" + " --- |" * (1 + len(_columns())))
     for label, (policy, keeps) in POLICIES.items():
         shares = [
-            share_of_the_way(policy, law, told, keeps, options)
+            share_of_the_way(policy, distribution, told, keeps, options)
             for told in (False, True)
-            for law in LAWS.values()
+            for distribution in DISTRIBUTIONS.values()
         ]
         print(f"| {label} | " + " | ".join(f"{share:.0%}" for share in shares) + " |", flush=True)
 
 
 def _columns():
-    return [f"{law}, {kind}" for kind in ("couples", "answers") for law in LAWS]
+    return [
+        f"{distribution}, {kind}"
+        for kind in ("couples", "answers")
+        for distribution in DISTRIBUTIONS
+    ]
 
 
 def _options():
@@ -48,19 +54,19 @@ def _options():
     return parser.parse_args()
 
 
-def share_of_the_way(policy, law, told, keeps, options):
+def share_of_the_way(policy, distribution, told, keeps, options):
     """Share of the way from random pairing to the best matching, over all replications."""
     chosen, random, best = sum(
-        _replication(policy, law, told, keeps, options, seed)
+        _replication(policy, distribution, told, keeps, options, seed)
         for seed in range(options.replications)
     )
     return (chosen - random) / (best - random)
 
 
-def _replication(policy, law, told, keeps, options, seed):
+def _replication(policy, distribution, told, keeps, options, seed):
     rng, players = np.random.default_rng(seed), options.players
     learner = policy.learner(range(players), seed)
-    rates = dict(enumerate(rng.beta(*law, players)))
+    rates = dict(enumerate(rng.beta(*distribution, players)))
     names, total = itertools.count(players), np.zeros(3)
     for round in range(options.rounds):
         matching = learner.propose()
@@ -75,7 +81,7 @@ def _replication(policy, law, told, keeps, options, seed):
             del rates[player]
             learner.leave(player, rate="estimated" if keeps else None)
             newcomer = next(names)
-            rates[newcomer] = rng.beta(*law)
+            rates[newcomer] = rng.beta(*distribution)
             learner.join(newcomer)
     return total
 

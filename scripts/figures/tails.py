@@ -1,6 +1,6 @@
 """Tails: the final regret of 100,000 replications of five policies on two problems of the paper.
 
-    python -m benchmarks.tails --cuda
+    python -m scripts.figures.tails --cuda
 
 It writes the regrets to build/tails.npz, prints quantiles and how the tail falls, and draws
 docs/images/tails.png. Without --cuda it takes hours.
@@ -97,6 +97,7 @@ def draw(found: Regrets, rounds: int, path: Path) -> None:
 
 
 def main() -> None:
+    """Print the table and draw the figure."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=20_000)
     parser.add_argument("--replications", type=int, default=100_000)

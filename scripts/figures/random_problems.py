@@ -1,6 +1,6 @@
 """Rank-one Thompson sampling on problems drawn at random, against its nearest rivals.
 
-    python -m benchmarks.random_problems
+    python -m scripts.figures.random_problems
 
 It plays 50 problems of 4 to 16 players, 1,000,000 rounds, 20 replications, into
 build/random-problems. A run that was stopped resumes where it left off.
@@ -31,19 +31,19 @@ ENTRIES = (
     Entry("V2", Unimodal(index="ucb", clock="round")),
     Entry("SAM", SAM()),
 )
-LAWS = ("uniform", "beta(8, 2)", "beta(2, 8)", "uniform with 0 and 1")
+DISTRIBUTIONS = ("uniform", "beta(8, 2)", "beta(2, 8)", "uniform with 0 and 1")
 
 
 def drawn(number: int) -> Problem:
-    """Problem `number`: its law, its number of players and its rates."""
+    """Problem `number`: its distribution, its number of players and its rates."""
     rng = np.random.default_rng(1_000 + number)
     players = 2 * int(rng.integers(2, 9))
-    law = LAWS[number % len(LAWS)]
-    if law.startswith("beta"):
-        rates = rng.beta(*(8, 2) if law == "beta(8, 2)" else (2, 8), players)
+    distribution = DISTRIBUTIONS[number % len(DISTRIBUTIONS)]
+    if distribution.startswith("beta"):
+        rates = rng.beta(*(8, 2) if distribution == "beta(8, 2)" else (2, 8), players)
     else:
         rates = rng.random(players)
-    if law == "uniform with 0 and 1":
+    if distribution == "uniform with 0 and 1":
         rates[rng.random(players) < 0.25] = 0.0
         rates[rng.random(players) < 0.2] = 1.0
     return Problem(np.round(rates, 4), name=f"random {number}")
@@ -51,7 +51,10 @@ def drawn(number: int) -> Problem:
 
 def experiment(problems: int, rounds: int, replications: int) -> Experiment:
     """Pose them all."""
-    posed = [PosedProblem(drawn(n), LAWS[n % len(LAWS)], {"number": n}) for n in range(problems)]
+    posed = [
+        PosedProblem(drawn(n), DISTRIBUTIONS[n % len(DISTRIBUTIONS)], {"number": n})
+        for n in range(problems)
+    ]
     return Experiment(
         name="random-problems",
         title="Problems drawn at random",
@@ -76,7 +79,7 @@ def compared(given: Experiment, frame: pl.DataFrame) -> list[dict[str, object]]:
         rest = min(value for policy, value in found.items() if policy != OURS)
         limit = bounds.lower(posed.problem).constant * np.log(given.rounds)
         rows.append(
-            {"problem": name, "law": posed.family, "players": posed.problem.players}
+            {"problem": name, "distribution": posed.family, "players": posed.problem.players}
             | {policy: round(value, 1) for policy, value in found.items()}
             | {
                 "ratio": found[OURS] / rest,
@@ -88,6 +91,7 @@ def compared(given: Experiment, frame: pl.DataFrame) -> list[dict[str, object]]:
 
 
 def main() -> None:
+    """Play all problems and print what was lost."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--problems", type=int, default=50)
     parser.add_argument("--rounds", type=int, default=1_000_000)
@@ -99,7 +103,7 @@ def main() -> None:
     rows = compared(posed, load_results(given.out))
     table = Table(title=f"{given.rounds:,} rounds, {given.replications} replications")
     for name in rows[0]:
-        table.add_column(name, justify="left" if name in ("problem", "law") else "right")
+        table.add_column(name, justify="left" if name in ("problem", "distribution") else "right")
     for row in rows:
         table.add_row(*(f"{v:.2f}" if k == "ratio" else str(v) for k, v in row.items()))
     Console(width=160).print(table)
