@@ -46,11 +46,14 @@ OTHER = {
 _numbers = itertools.count()
 
 
-def digest(tmp_path, source, of=computation_digest, name="module.py"):
-    folder = tmp_path / str(next(_numbers))  # a digest of a folder is computed once
-    folder.mkdir()
-    (folder / name).write_text(source)
-    return of(folder, "*.py")
+def digest(tmp_path, source, name="module", **others):
+    """Return the digest of a module in a package of its own: each is computed once."""
+    package = tmp_path / str(next(_numbers))
+    for each, text in {name: source, **others}.items():
+        path = package.joinpath(*each.split(".")).with_suffix(".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return computation_digest(f"pairup.{name}", package=package)
 
 
 @pytest.mark.parametrize("change", SAME)
@@ -58,7 +61,6 @@ def test_words_and_layout_do_not_change_what_is_computed(tmp_path, change):
     reworded = SOURCE.replace(*SAME[change])
     assert reworded != SOURCE
     assert digest(tmp_path, reworded) == digest(tmp_path, SOURCE)
-    assert digest(tmp_path, reworded, bytes_digest) != digest(tmp_path, SOURCE, bytes_digest)
 
 
 @pytest.mark.parametrize("change", OTHER)
@@ -69,17 +71,72 @@ def test_numbers_and_code_change_what_is_computed(tmp_path, change):
 
 
 def test_the_name_of_a_file_counts(tmp_path):
-    assert digest(tmp_path, SOURCE, name="other.py") != digest(tmp_path, SOURCE)
+    assert digest(tmp_path, SOURCE, name="other") != digest(tmp_path, SOURCE)
 
 
-@pytest.mark.parametrize("of", [bytes_digest, computation_digest])
-def test_the_order_and_the_overlap_of_patterns_do_not_count(tmp_path, of):
+FOLLOWED = {
+    "from": "from pairup.part import x",
+    "from, renamed": "from pairup.part import x as y",
+    "import": "import pairup.part",
+    "module of the package": "from pairup import part",
+    "module of a package": "from pairup.inner import part",
+    "name of a package": "from pairup.inner import x",
+    "name of a package, from a package": "from pairup.outer import x",
+    "alternative": "try:\n    from pairup.part import x\nexcept ImportError:\n    x = 0",
+    "last resort": "try:\n    x = a\nexcept NameError:\n    from pairup.part import x",
+    "at run time": "if TYPE_CHECKING:\n    x = 0\nelse:\n    from pairup.part import x",
+    "condition": "if True:\n    x = 0\nelse:\n    from pairup.part import x",
+    "module that imports it": "from pairup.bridge import y",
+}
+NOT_FOLLOWED = {
+    "annotation": "if TYPE_CHECKING:\n    from pairup.part import x",
+    "door": "def learner():\n    from pairup.part import x",
+    "package around": "from pairup.inner.other import z",
+    "other name of a package": "from pairup.inner import z",
+    "another library": "from part import x",
+}
+
+
+def digest_with_parts(tmp_path, source, part):
+    """Return the digest of a module; those that others may import are `part`."""
+    others = {
+        "part": part,
+        "inner.part": part,
+        "inner.other": "z = 1",
+        "inner.__init__": "from pairup.inner.part import x\nfrom pairup.inner.other import z",
+        "outer.__init__": "from pairup.inner import x",
+        "bridge": "from pairup.part import x\ny = x",
+        "__init__": part,
+    }
+    return digest(tmp_path, source, **others)
+
+
+@pytest.mark.parametrize("kind", FOLLOWED)
+def test_what_a_module_imports_counts(tmp_path, kind):
+    first, second = (digest_with_parts(tmp_path, FOLLOWED[kind], f"x = {x}") for x in (1, 2))
+    assert first != second
+
+
+@pytest.mark.parametrize("kind", NOT_FOLLOWED)
+def test_what_it_does_not_import_does_not_count(tmp_path, kind):
+    first, second = (digest_with_parts(tmp_path, NOT_FOLLOWED[kind], f"x = {x}") for x in (1, 2))
+    assert first == second
+
+
+def test_modules_may_import_each_other(tmp_path):
+    one, other = "from pairup.other import x", "from pairup.module import y"
+    assert digest(tmp_path, one, other=other) != digest(tmp_path, one, other=other + "\nx = 1")
+
+
+def test_the_order_and_the_overlap_of_patterns_do_not_count(tmp_path):
     for name in ("a.py", "b.py"):
         (tmp_path / name).write_text(SOURCE)
-    whole = of(tmp_path, "*.py")
-    assert of(tmp_path, "b.py", "a.py") == of(tmp_path, "a.py", "b.py") == whole
-    assert of(tmp_path, "*.py", "a.py") == whole
-    assert of(tmp_path, "a.py") != whole
+    whole = bytes_digest(tmp_path, "*.py")
+    assert bytes_digest(tmp_path, "b.py", "a.py") == bytes_digest(tmp_path, "a.py", "b.py") == whole
+    assert bytes_digest(tmp_path, "*.py", "a.py") == whole
+    assert bytes_digest(tmp_path, "a.py") != whole
+    (tmp_path / "a.py").write_text(SOURCE + "# a comment")
+    assert bytes_digest(tmp_path, "*.py") != whole
 
 
 # In a process of its own, which has computed no digest yet: the parser refuses to be entered by two
@@ -89,7 +146,7 @@ import ast, sys, threading, time
 from concurrent.futures import ThreadPoolExecutor
 
 from pairup import Unimodal
-from pairup.experiments.work_units import code_digest
+from pairup.policies.plugins import code_digest
 from pairup.service.domain.version import current_version
 
 parse, busy, parsed = ast.parse, threading.Lock(), []
@@ -104,7 +161,10 @@ def parse_alone(text):
         busy.release()
 
 ast.parse = parse_alone
-ask = {"run": code_digest, "serve": lambda: current_version(Unimodal())["code"]}
+ask = {
+    "run": lambda: code_digest(Unimodal, "pairup.simulation.playthrough"),
+    "serve": lambda: current_version(Unimodal())["code"],
+}
 asked = [ask[each] for each in sys.argv[1:]]
 with ThreadPoolExecutor(len(asked)) as threads:
     found = [each.result() for each in [threads.submit(each) for each in asked]]
@@ -121,4 +181,4 @@ def test_threads_that_ask_at_the_same_time_parse_once_and_one_after_the_other(as
     done = subprocess.run(
         [sys.executable, "-c", THREADS, *asked], capture_output=True, text=True, check=False
     )
-    assert done.stdout == f"{digests} {digests}\n", done.stderr
+    assert done.stdout == f"{digests} 1\n", done.stderr

@@ -9,24 +9,21 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import inspect
 import secrets
 import threading
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairup.compiled.kernel_cache import is_ours
-from pairup.compiled.source_digest import computation_digest
 from pairup.errors import ExperimentError, SimulationError
 from pairup.experiments.experiment import Experiment, canonical_json
 from pairup.experiments.results import SCHEMA_VERSION
 from pairup.policies import Policy
+from pairup.policies.plugins import code_digest, source_of
 from pairup.problem import Problem
 from pairup.simulation.playthrough import Measurements, play_replications
 from pairup.simulation.simulate import log_spaced
@@ -36,15 +33,6 @@ _MAX_REPLICATIONS = 4096  # of a work unit, so that it stays small in memory
 _MAX_UNITS = 1_000_000  # of an experiment: its manifest lists them all
 _HORIZON_SHARE = 10  # a run of a tenth of the rounds shows whether the horizon matters
 _HORIZON_REPLICATIONS = 2
-_SOURCES = (  # of all that determines the numbers
-    "compiled/**/*.py",
-    "policies/**/*.py",
-    "bounds/*.py",
-    "problem/*.py",
-    "best_matching.py",
-    "simulation/playthrough.py",
-    "simulation/replication.py",
-)
 
 
 @dataclass(frozen=True)
@@ -148,8 +136,9 @@ def _unit(
     checkpoints: NDArray[np.int64],
     part: range,
 ) -> WorkUnit:
+    policy = experiment.entries[entry_index].policy
     return WorkUnit(
-        policy=experiment.entries[entry_index].policy,
+        policy=policy,
         problem=experiment.problems[problem_index].problem,
         rounds=int(checkpoints[-1]),
         checkpoints=tuple(checkpoints.tolist()),
@@ -157,7 +146,7 @@ def _unit(
         replications=part,
         entry_index=entry_index,
         problem_index=problem_index,
-        code=code_digest(),
+        code=_unit_digest(policy),
     )
 
 
@@ -177,9 +166,9 @@ def _round_cost(policy: Policy, problem: Problem) -> float:
     return policy.nominal_cost() * problem.players * 1e-9
 
 
-def code_digest() -> str:
-    """Return a digest of what the sources compute that determine the numbers."""
-    return computation_digest(Path(__file__).parents[1], *_SOURCES)
+def _unit_digest(policy: Policy) -> str:
+    """Return a digest of the sources that determine the numbers of a policy's units."""
+    return code_digest(type(policy), play_replications.__module__)
 
 
 def _foreign_digest(policy_class: type[Policy]) -> str:
@@ -190,10 +179,8 @@ def _foreign_digest(policy_class: type[Policy]) -> str:
     """
     if is_ours(policy_class):
         return ""
-    with suppress(OSError, TypeError):
-        source = inspect.getsourcefile(policy_class)
-        return hashlib.sha256(Path(source or "").read_bytes()).hexdigest()
-    return secrets.token_hex(16)
+    source = source_of(policy_class)
+    return secrets.token_hex(16) if source is None else hashlib.sha256(source).hexdigest()
 
 
 def compute_unit(unit: WorkUnit, stop: threading.Event | None = None) -> Measurements:
@@ -206,7 +193,7 @@ def compute_unit(unit: WorkUnit, stop: threading.Event | None = None) -> Measure
 
 def check_code(unit: WorkUnit) -> None:
     """Refuse a work unit of another version of pairup."""
-    if unit.code != code_digest():
+    if unit.code != _unit_digest(unit.policy):
         raise SimulationError(
             "a worker runs another version of pairup than the one that asks: "
             "install the same version on all machines"

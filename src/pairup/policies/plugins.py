@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import sys
+from contextlib import suppress
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
+from pairup.compiled.kernel_cache import is_ours
+from pairup.compiled.source_digest import computation_digest
 from pairup.errors import PolicyError
 
 GROUP = "pairup.policies"
@@ -23,6 +27,25 @@ def reference_of(policy_class: type) -> str:
     'pairup.policies.sam:SAM'
     """
     return f"{policy_class.__module__}:{policy_class.__qualname__}"
+
+
+def code_digest(policy_class: type, module: str) -> str:
+    """Return a digest of what a policy and a module of pairup compute, with all that they import.
+
+    Of a third-party policy what it takes from pairup counts: the classes that it derives from, and
+    all of `pairup.extending`. Its own source is not covered, see `source_of`.
+    """
+    homes = {each.__module__ for each in policy_class.__mro__ if is_ours(each)}
+    if not is_ours(policy_class):
+        homes.add("pairup.extending")
+    return computation_digest(module, *homes)
+
+
+def source_of(policy_class: type) -> bytes | None:
+    """Return the file of a policy's class; None if it is not in a file, as in a notebook."""
+    with suppress(OSError, TypeError):
+        return Path(inspect.getsourcefile(policy_class) or "").read_bytes()
+    return None
 
 
 @functools.cache

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import inspect
-from contextlib import suppress
 from importlib.metadata import version as installed_version
-from pathlib import Path
 
-import pairup
-from pairup.compiled.source_digest import computation_digest
+from pairup.compiled.kernel_cache import is_ours
+from pairup.learning import Learner
 from pairup.policies import Policy
+from pairup.policies.plugins import code_digest, source_of
 from pairup.service.domain.events import Version
-
-_SOURCES = ("compiled/**/*.py", "policies/**/*.py", "learning/*.py", "saved_arrays.py")
 
 
 def current_version(policy: Policy) -> Version:
@@ -36,13 +32,6 @@ def _package() -> str:
 
 @functools.cache
 def _code_digest(policy_class: type[Policy]) -> str:
-    if policy_class.__module__.startswith("pairup."):
-        return _own_digest()
-    source = b""  # of a policy from elsewhere, if it lies in a file
-    with suppress(OSError, TypeError):
-        source = Path(inspect.getsourcefile(policy_class) or "").read_bytes()
-    return hashlib.sha256(_own_digest().encode() + source).hexdigest()[:16]
-
-
-def _own_digest() -> str:
-    return computation_digest(Path(str(pairup.__file__)).parent, *_SOURCES)[:16]
+    code = code_digest(policy_class, Learner.__module__)
+    source = b"" if is_ours(policy_class) else source_of(policy_class) or b""
+    return hashlib.sha256(code.encode() + source).hexdigest()[:16]
