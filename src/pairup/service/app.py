@@ -96,13 +96,15 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
     _note_signals(stopping)
     settings, ready = service.settings, app.state.ready
     current_default_thread_limiter().total_tokens = settings.threads
-    threading.Thread(target=_warm_up, args=(service, ready, stopping), daemon=True).start()
+    warming = threading.Thread(target=_warm_up, args=(service, ready, stopping), daemon=True)
+    warming.start()
     sweeper = threading.Thread(target=_sweep, args=(service, stopping), daemon=True)
     sweeper.start()
     log.info("started", database=service.store.name, keys=settings.needs_keys)
     yield {"settings": settings, "metrics": service.metrics}  # for `connections`
     stopping.set()
     sweeper.join()
+    warming.join(settings.graceful_s)  # it may read a pool; a compiler is not waited for longer
     service.close()
     service.metrics.close()
     log.info("stopped")

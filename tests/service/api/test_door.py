@@ -25,15 +25,15 @@ PLACES = {"{pool}": "chess", "{player}": "ann", "{game}": GAME, "{matching}": MA
 PLACES |= {"{source}": "past", "{first}": "0"}
 
 
-def operations():
-    """List every operation that may come with a body, by its method and an address."""
+def operations(places):
+    """List every operation by its method and an address."""
     for path, found in describe(needs_keys=True)["paths"].items():
-        for name, value in PLACES.items():
+        for name, value in places.items():
             path = path.replace(name, value)
-        yield from ((method.upper(), path) for method in found if method != "get")
+        yield from ((method.upper(), path) for method in found)
 
 
-OPERATIONS = list(operations())
+OPERATIONS = [each for each in operations(PLACES) if each[0] != "GET"]  # they may have a body
 SCOPED = [each for each in OPERATIONS if MATCHING not in each[1]]  # games are in no pool here
 
 
@@ -117,6 +117,15 @@ def test_the_body_of_a_report_of_a_game_in_another_pool_is_not_read(guarded):
 
 def test_a_stranger_is_not_told_what_an_id_looks_like(guarded):
     assert send_unread(guarded, "PUT", "/v1/games/nonsense/outcome", JSON) == 401
+
+
+def test_a_stranger_is_not_told_what_is_wrong_with_an_address(settings_api):
+    api = settings_api(keys="required")
+    nonsense = [each for each in operations(dict.fromkeys(PLACES, "~X")) if "/v1/" in each[1]]
+    assert len(nonsense) >= 20
+    query = "?limit=0&after=-1&cursor=~&status=x&forget=x&erase=x"
+    found = {(method, path): api(method, path + query).status_code for method, path in nonsense}
+    assert found == dict.fromkeys(nonsense, 401)
 
 
 def test_the_body_of_a_page_from_elsewhere_is_not_read(lone):

@@ -11,8 +11,10 @@ from pairup.cli import app
 from pairup.service.domain.events import SECOND
 from pairup.service.maintenance.archive import archive, drop_archives
 from pairup.service.maintenance.backup import back_up, restore
+from pairup.service.maintenance.verify import verify
 from pairup.service.store import Store
 from pairup.service.store.archive_files import read_archive
+from tests.support.service.damage import change
 from tests.support.service.pools import Api
 from tests.support.service.services import TickingClock, check_agreement, check_stored
 
@@ -21,15 +23,15 @@ EVENTS = "/v1/pools/chess/events"
 
 
 class History:
-    """A pool that was archived on each of two days, and lives on."""
+    """A pool that was archived on each of some days, and lives on."""
 
-    def __init__(self, database, folder):
+    def __init__(self, database, folder, days=2):
         self.api = Api(database, TickingClock())
         self.folder = None if self.api.service.store.file else folder
         self.api.pool(players="abcdef", lifetime_s=30 * DAY)
         self.late = self.api.propose(available=["a", "b"])["games"][0]  # stays open
         self.moments = []
-        for _ in range(2):
+        for _ in range(days):
             self.play()
             self.api.clock.advance(DAY)
             self.moments.append(self.api.clock.now())
@@ -123,6 +125,23 @@ def test_all_archives_can_be_dropped(history, postgres, tmp_path):
     history.api.restart(crash=True)
     history.api.wait()
     history.check()
+
+
+@pytest.fixture
+def brief_history(tmp_path):
+    made = History(str(tmp_path / "pools.db"), None, days=1)
+    yield made
+    made.api.stop()
+
+
+def test_what_was_not_dropped_is_verified_also_before_the_snapshot_that_begins(brief_history):
+    history = brief_history
+    history.drop(history.moments[0])
+    first = history.api.json("GET", EVENTS)["first"]
+    history.check()
+    change(history.api.database, f"DELETE FROM events WHERE seq = {first + 1}")
+    (found,) = verify(history.store)
+    assert f"event {first + 1} is missing" in found.error
 
 
 def test_files_that_a_killed_run_left_are_deleted_by_the_next(history, monkeypatch):

@@ -36,6 +36,7 @@ ALL_PARTS = [
     ("UPDATE snapshots SET seq = seq - 1", "the snapshot of pool"),
     ("UPDATE snapshots SET chain = '\\x00'", "the snapshot of pool"),
     ("UPDATE snapshots SET body = '\\x00'", "the snapshot of pool"),
+    ("UPDATE snapshots SET base = true", "is said to begin the log"),
     ("UPDATE idempotent_answers SET body = '\\x00'", "the answer stored for the key 'k'"),
 ]
 
@@ -102,6 +103,14 @@ def test_dates_that_run_backwards_are_found(played):
     change(played.database, "UPDATE events SET at = at - 1 WHERE seq = 4")
     (found,) = verify(played.service.store)
     assert "event 4 is dated before event 3" in found.error
+
+
+def test_a_snapshot_that_is_said_to_begin_the_log_hides_nothing(played):
+    change(played.database, "UPDATE snapshots SET base = true")
+    change(played.database, "UPDATE events SET at = at - 1 WHERE seq = 4")
+    (found,) = verify(played.service.store)
+    assert "event 4 is dated before event 3" in found.error
+    assert "is said to begin the log" in found.error
 
 
 def test_one_changed_byte_of_a_snapshot_is_not_served(played):

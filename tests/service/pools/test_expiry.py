@@ -72,6 +72,16 @@ def test_the_sweep_ends_what_another_process_proposed(database):
             check_agreement(service, "chess")
 
 
+def test_the_sweep_ends_games_that_a_clock_proposed_which_was_ahead(database):
+    with services(database, 1) as (service,):
+        service.clock.advance(3600)
+        begin(service, "chess")
+        service.clock.advance(-3600)
+        service.expire_games()
+        assert stored_kinds(service, "chess")[-1] == "expired"
+        check_agreement(service, "chess")
+
+
 def test_the_sweep_reads_no_pool_that_has_nothing_to_expire(database, monkeypatch):
     with services(database, 1, cached_pools=1) as (service,):
         begin(service, "due", lifetime_s=1)

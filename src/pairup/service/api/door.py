@@ -1,8 +1,8 @@
 """Dependencies of routes: who sends a request, what they may do, and its idempotency key.
 
-The door comes before the body: a route with a body takes its caller from `door`, which decides by
-key, rate and scope before anything of the body is read. The size was looked at before that, by the
-middleware.
+The door comes first: a route takes its caller from `door`, which decides by key, rate and scope
+before the address is looked at and anything of a body is read. The size was looked at before that,
+by the middleware.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ _bearer = HTTPBearer(
 _LOCAL = re.compile(r"^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$")
 _PROXY_HEADERS = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+_WITHOUT_BODY = (*_SAFE_METHODS, "DELETE")
 _IDS: dict[str, TypeAdapter[str]] = {
     "game": TypeAdapter(GameId),
     "matching": TypeAdapter(MatchingId),
@@ -179,10 +180,10 @@ CurrentCaller = Annotated[Caller, Depends(_caller)]
 
 
 def door(check: Callable[[Caller], object]) -> Any:
-    """Make a dependency that admits the caller of a route, and then reads the body.
+    """Make a dependency that admits the caller of a route, and then reads the body, if it has one.
 
     Where keys are needed, `check` refuses callers whose key does not allow this. Nothing is read of
-    the body of a caller who is refused.
+    the body of a caller who is refused, and nothing is said about the address.
     """
 
     def decide(caller: Caller) -> str:
@@ -196,6 +197,8 @@ def door(check: Callable[[Caller], object]) -> Any:
         else:
             account = caller.account
         caller.service.limits.charge(account)  # in this context, which is not the thread's
+        if caller.request.method in _WITHOUT_BODY:
+            return caller
         try:
             caller.body = await caller.request.body()
         except ClientDisconnect:
@@ -209,6 +212,8 @@ def _allows(scope: str) -> Any:
     return door(lambda caller: caller.require(scope, caller.request.path_params["pool"]))
 
 
+KeyOwner = Annotated[Caller, door(lambda caller: None)]  # of any valid key
+PoolReader = Annotated[Caller, _allows("read")]
 PoolWriter = Annotated[Caller, _allows("write")]
 PoolAdmin = Annotated[Caller, _allows("admin")]
 

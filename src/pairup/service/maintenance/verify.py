@@ -119,7 +119,7 @@ class Audit:
     def replay(self) -> None:
         """Apply all events; after those that have a snapshot, look at it."""
         snapshots = {each.head.seq: each for each in self.transaction.snapshots(self.row.number)}
-        self._begin([each for each in snapshots.values() if each.base])
+        self._begin([each for each in reversed(snapshots.values()) if each.base])
         last = self.pool.seq  # what is readable of the log, if an event cannot be applied
         try:
             for recorded in self.transaction.events(self.row.number, self.pool.seq):
@@ -139,12 +139,34 @@ class Audit:
         self.records.finish()
 
     def _begin(self, bases: list[SnapshotRow]) -> None:
-        """Begin with an empty pool, or with the snapshot before which the log was dropped."""
-        for base in bases:
+        """Begin with an empty pool, or with the first snapshot before which the log was dropped.
+
+        What was not dropped is looked over, whatever a snapshot says.
+        """
+        first = self.transaction.first_event(self.row.number)
+        if first > 1 and bases:
+            base = bases.pop(0)
+            self._look_over(first, base.head.seq)
             self.pool = read_snapshot(self.row.number, base.head, base.body)
             self.created_at = self.row.created_at
             self.deleted_at = self.row.deleted_at if self.pool.deleted else None
             self.records.begin(self.pool)
+        for each in bases:
+            what = f"the snapshot after event {each.head.seq} is said to begin the log"
+            found = Finding("snapshot", f"{what}, which begins before it", each.head.seq)
+            self._findings.append(found)
+
+    def _look_over(self, first: int, last: int) -> None:
+        """Read the events before the snapshot with which the log begins that are still there."""
+        expected = first
+        for recorded in self.transaction.events(self.row.number, first - 1):
+            if recorded.seq > last:
+                break
+            if recorded.seq != expected:
+                raise ServiceError(f"event {expected} is missing, found event {recorded.seq}")
+            expected += 1
+        if expected <= last:
+            raise ServiceError(f"event {expected} is missing, up to event {last}")
 
     def _apply(self, recorded: Recorded) -> None:
         if recorded.at < self.pool.at:

@@ -252,9 +252,12 @@ class PoolAccess:
 
     def expire_games(self) -> None:
         """Let games expire that are due, of pools in memory or not."""
+        now = self._clock.now()
         with self._store.reading() as transaction:
-            due = transaction.due_pools(self._clock.now())
-        for name in due:
+            due = transaction.due_pools(now)
+        # Of games that a clock proposed which was ahead, the store knows only when they expire.
+        ahead = (each.name for each in self.cache if each.is_due(now))
+        for name in dict.fromkeys([*due, *ahead]):
             try:
                 self._try(name, _change_nothing, keep=False)
             except (RefusalError, ServiceError) as error:  # deleted, unreadable, a store in trouble

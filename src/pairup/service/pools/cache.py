@@ -13,7 +13,7 @@ from itertools import takewhile
 import structlog
 
 from pairup.errors import ServiceError
-from pairup.service.domain.events import START, Head
+from pairup.service.domain.events import START, Head, Moment
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.snapshot import SnapshotError, read_snapshot, write_snapshot
 from pairup.service.observability.metrics import Metrics
@@ -76,6 +76,15 @@ class CachedPool:
             self.known = heads[-1]
             if pool.head == self.known:
                 self.pool = pool
+
+    def is_due(self, now: Moment) -> bool:
+        """Whether a game of the pool in memory is due, as far as no request has the pool."""
+        if not self.lock.acquire(blocking=False):
+            return False
+        try:
+            return self.pool is not None and bool(self.pool.games.due(now))
+        finally:
+            self.lock.release()
 
     def bring_up_to(self, row: PoolRow, transaction: Transaction) -> Pool:
         """Read what the pool in memory lacks of its log, or refuse a pool that cannot be read."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Response
 
 from pairup.service.api.bodies import json_body
-from pairup.service.api.door import Caller, CurrentCaller, PoolWriter, SentKey, door
+from pairup.service.api.door import Caller, PoolWriter, SentKey, door
 from pairup.service.api.paging import check_length
 from pairup.service.api.responses import refusals, send, send_reply
 from pairup.service.api.schemas.fields import GameId, MatchingId, PoolName
@@ -39,11 +39,12 @@ _LINKS = {
 }
 
 
-def _pool_of_matching(caller: Caller) -> str:
-    return caller.find_pool("write", caller.id_in_path("matching"), unknown_matching)
+def _matching_door(scope: str) -> Any:
+    return door(lambda to: to.find_pool(scope, to.id_in_path("matching"), unknown_matching))
 
 
-MatchingWriter = Annotated[Caller, door(_pool_of_matching)]
+MatchingReader = Annotated[Caller, _matching_door("read")]
+MatchingWriter = Annotated[Caller, _matching_door("write")]
 
 
 @matchings_router.post(
@@ -68,7 +69,7 @@ def propose_matching(caller: PoolWriter, key: SentKey, pool: PoolName) -> Respon
 @matchings_router.get(
     "/matchings/{matching}", response_model=MatchingView, responses=refusals(404, 410)
 )
-def get_matching(caller: CurrentCaller, matching: MatchingId) -> Response:
+def get_matching(caller: MatchingReader, matching: MatchingId) -> Response:
     """Show a matching with what became of its games."""
     pool = caller.find_pool("read", matching, unknown_matching)
     return send(caller.service.show_matching(pool, matching))
@@ -83,15 +84,16 @@ def release_matching(caller: MatchingWriter, key: SentKey, matching: MatchingId)
     return send_reply(caller.service.release(pool, matching, caller.keyed(key)))
 
 
-def _pool_of_game(caller: Caller) -> str:
-    return caller.find_pool("write", caller.id_in_path("game"), unknown_game)
+def _game_door(scope: str) -> Any:
+    return door(lambda to: to.find_pool(scope, to.id_in_path("game"), unknown_game))
 
 
-GameWriter = Annotated[Caller, door(_pool_of_game)]
+GameReader = Annotated[Caller, _game_door("read")]
+GameWriter = Annotated[Caller, _game_door("write")]
 
 
 @router.get("/games/{game}", response_model=GameView, responses=refusals(404, 410))
-def get_game(caller: CurrentCaller, game: GameId) -> Response:
+def get_game(caller: GameReader, game: GameId) -> Response:
     """Show a game."""
     pool = caller.find_pool("read", game, unknown_game)
     return send(caller.service.show_game(pool, game))

@@ -14,7 +14,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from starlette.datastructures import State
 
-from pairup.service.api.door import Caller, CurrentCaller
+from pairup.service.api.door import Caller, PoolReader
 from pairup.service.api.paging import Limit, page_size
 from pairup.service.api.responses import refusals, send
 from pairup.service.api.schemas.events import EventPage
@@ -58,26 +58,23 @@ _AS_STREAM: dict[str, Any] = {
 
 
 @router.get("/estimates", response_model=EstimatesView, responses=refusals(404))
-def get_estimates(caller: CurrentCaller, pool: PoolName, limit: MaxCouples = None) -> Response:
+def get_estimates(caller: PoolReader, pool: PoolName, limit: MaxCouples = None) -> Response:
     """Show the players' estimated rates, the best first, and what is known of the couples."""
-    caller.require("read", pool)
     maximum = caller.service.settings.max_couples
     return send(caller.service.estimates(pool, page_size(limit or min(1_000, maximum), maximum)))
 
 
 @router.get("/stats", response_model=StatsView, responses=refusals(404))
-def get_stats(caller: CurrentCaller, pool: PoolName) -> Response:
+def get_stats(caller: PoolReader, pool: PoolName) -> Response:
     """Show what the pool counted, and how it fares against random pairing."""
-    caller.require("read", pool)
     return send(caller.service.stats(pool, caller.service.settings.max_page_items))
 
 
 @router.get("/events", response_model=EventPage, responses=refusals(404))
 def list_events(
-    caller: CurrentCaller, pool: PoolName, after: After = 0, limit: Limit = None
+    caller: PoolReader, pool: PoolName, after: After = 0, limit: Limit = None
 ) -> Response:
     """Read a page of the log, the events after one."""
-    caller.require("read", pool)
     size = page_size(limit, caller.service.settings.max_page_items)
     return send(caller.service.events(pool, after, size))
 
@@ -86,13 +83,13 @@ def list_events(
     "/events/stream", response_class=StreamingResponse, responses={200: _AS_STREAM, **refusals(404)}
 )
 async def stream_events(
-    caller: CurrentCaller, pool: PoolName, after: After = 0, last_event_id: LastEventId = None
+    caller: PoolReader, pool: PoolName, after: After = 0, last_event_id: LastEventId = None
 ) -> Response:
     """Send the events after one, and then those that happen, as server-sent events.
 
     The data of each is an `EventView`, its id the number of the event.
     """
-    number = await run_in_threadpool(_readable_pool, caller, pool)
+    number = await run_in_threadpool(caller.service.pool_number, pool)
     _check_streams(caller)
     start = _resume(after, last_event_id)
     await run_in_threadpool(caller.service.follow, number, start, 1)  # refuses what is not yet
@@ -110,12 +107,6 @@ def _check_streams(caller: Caller) -> None:
             "close one, read the log page by page, or raise it",
             headers={"Retry-After": "5"},
         )
-
-
-def _readable_pool(caller: Caller, pool: str) -> int:
-    """Return the number of a pool that the caller may read: another one may get its name."""
-    caller.require("read", pool)
-    return caller.service.pool_number(pool)
 
 
 def _resume(after: int, last_event_id: str | None) -> int:
@@ -176,6 +167,7 @@ def _counted(state: State) -> Iterator[None]:
 def _may_still_read(caller: Caller, pool: str, number: int) -> bool:
     """Whether the key was not revoked, nor the pool deleted, since the stream began."""
     try:
-        return _readable_pool(caller.reauthenticated(), pool) == number
+        caller.reauthenticated().require("read", pool)
+        return caller.service.pool_number(pool) == number  # another one may get its name
     except RefusalError:
         return False

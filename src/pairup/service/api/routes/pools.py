@@ -7,7 +7,15 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Response
 
 from pairup.service.api.bodies import json_body
-from pairup.service.api.door import Caller, CurrentCaller, PoolAdmin, PoolWriter, SentKey, door
+from pairup.service.api.door import (
+    Caller,
+    KeyOwner,
+    PoolAdmin,
+    PoolReader,
+    PoolWriter,
+    SentKey,
+    door,
+)
 from pairup.service.api.paging import (
     Cursor,
     Limit,
@@ -61,7 +69,7 @@ def create_pool(caller: PoolCreator, key: SentKey) -> Response:
 
 
 @router.get("", response_model=PoolPage, responses=refusals())
-def list_pools(caller: CurrentCaller, cursor: Cursor = None, limit: Limit = None) -> Response:
+def list_pools(caller: KeyOwner, cursor: Cursor = None, limit: Limit = None) -> Response:
     """List the pools that the API key may read, by name."""
     may, size = caller.principal.may, page_size(limit, caller.service.settings.max_page_items)
     after = decode_cursor(cursor)
@@ -71,16 +79,14 @@ def list_pools(caller: CurrentCaller, cursor: Cursor = None, limit: Limit = None
 
 
 @router.get("/{pool}", response_model=PoolView, responses=refusals(404))
-def get_pool(caller: CurrentCaller, pool: PoolName) -> Response:
+def get_pool(caller: PoolReader, pool: PoolName) -> Response:
     """Show a pool."""
-    caller.require("read", pool)
     return send(caller.service.show_pool(pool))
 
 
 @router.get("/{pool}/digest", response_model=DigestView, responses=refusals(404))
-def get_pool_digest(caller: CurrentCaller, pool: PoolName) -> Response:
+def get_pool_digest(caller: PoolReader, pool: PoolName) -> Response:
     """Show a digest of the state of a pool, which `pairup verify` computes from its log."""
-    caller.require("read", pool)
     return send(caller.service.show_digest(pool))
 
 
@@ -97,9 +103,8 @@ def update_pool(caller: PoolAdmin, pool: PoolName) -> Response:
 
 
 @router.delete("/{pool}", status_code=204, responses=refusals(404, 409))
-def delete_pool(caller: CurrentCaller, pool: PoolName) -> Response:
+def delete_pool(caller: PoolAdmin, pool: PoolName) -> Response:
     """Delete a pool: its name is free again, open games are released; its log stays stored."""
-    caller.require("admin", pool)
     caller.service.delete_pool(pool)
     return Response(status_code=204)
 
@@ -123,14 +128,13 @@ Erase = Annotated[
 
 @players_router.get("", response_model=PlayerPage, responses=refusals(404))
 def list_players(
-    caller: CurrentCaller,
+    caller: PoolReader,
     pool: PoolName,
     cursor: Cursor = None,
     limit: Limit = None,
     status: StatusFilter = None,
 ) -> Response:
     """List the players of a pool, by name."""
-    caller.require("read", pool)
     size = page_size(limit, caller.service.settings.max_page_items)
     players, more = caller.service.list_players(pool, status, decode_cursor(cursor), size)
     following = encode_cursor(players[-1]["player"]) if more else None
@@ -156,9 +160,8 @@ def put_players(caller: PoolWriter, key: SentKey, pool: PoolName) -> Response:
 
 
 @players_router.get("/{player:path}", response_model=PlayerView, responses=refusals(404))
-def get_player(caller: CurrentCaller, pool: PoolName, player: PlayerPath) -> Response:
+def get_player(caller: PoolReader, pool: PoolName, player: PlayerPath) -> Response:
     """Show a player."""
-    caller.require("read", pool)
     return send(caller.service.show_player(pool, player))
 
 
@@ -180,7 +183,7 @@ def put_player(caller: PoolWriter, pool: PoolName, player: PlayerPath) -> Respon
 
 @players_router.delete("/{player:path}", status_code=204, responses=refusals(404, 409))
 def remove_player(
-    caller: CurrentCaller,
+    caller: PoolWriter,
     pool: PoolName,
     player: PlayerPath,
     forget: Forget = None,
@@ -192,7 +195,6 @@ def remove_player(
     again; `forget=true` forgets the record of a player who left before, too. `erase=true` also
     erases their name wherever it is stored. To remove a player again changes nothing.
     """
-    caller.require("write", pool)
     if erase:
         caller.service.erase_player(pool, player)
     else:
