@@ -216,16 +216,6 @@ def test_no_more_is_missed_than_can_be_counted(name, too_much):
             Learner.from_bytes(serialization.pack(header, changed))
 
 
-def test_counters_of_a_version_that_saved_no_figures_are_read():
-    learner = RankOneThompson().learner("abcd")
-    learner.observe(learner.propose(), [True, False])
-    header, arrays = serialization.unpack(learner.to_bytes())
-    del arrays["figures"]
-    old = Learner.from_bytes(serialization.pack(header, {**arrays, "now": arrays["now"][:2]}))
-    assert old.estimates() == learner.estimates()
-    assert len(old.propose()) == 2
-
-
 def test_the_count_of_a_leader_cannot_be_about_to_overflow(data):
     # One more turn would overflow its count, which would look like a full table.
     header, arrays = serialization.unpack(data)

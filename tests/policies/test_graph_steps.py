@@ -17,9 +17,10 @@ from pairup import (
     Uniform,
 )
 from pairup.compiled.matchings.graph_matcher import new_graph_matcher
-from pairup.compiled.state_layout import PERIOD, ROUND
+from pairup.compiled.state_layout import ROUND
 from pairup.compiled.steps import observe_step, propose_step, set_available_step
 from pairup.policies.contract import StartContext
+from pairup.policies.rank_one.state import PERIOD
 from pairup.problem.meeting_graph import MeetingGraph
 from tests.support.twins import graphs as naive
 from tests.support.twins import streams
@@ -105,7 +106,7 @@ def test_rates_are_drawn_and_matched_by_worth_times_both():
     drawn = set()
     for _ in range(60):
         couples = playing.propose(range(7))
-        by_rate = (playing.inner.now[ROUND] - 1) % playing.inner.now[PERIOD] == 0
+        by_rate = (playing.inner.counters[ROUND] - 1) % playing.inner.counters[PERIOD] == 0
         values = (playing.inner.rates if by_rate else playing.inner.mean).tolist()
         twin.value = lambda couple, values=values: values[couple[0]] * values[couple[1]]
         twin.propose(range(7))

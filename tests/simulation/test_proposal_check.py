@@ -13,7 +13,7 @@ from pairup.extending import FULL, OK, STALE, Policy, learn_nothing, provide
 
 class State(NamedTuple):
     plan: np.ndarray  # couples of each round
-    now: np.ndarray  # round, the round that returns a status of its own, and that status
+    counters: np.ndarray  # round, the round that returns a status of its own, and that status
 
 
 def set_available(state, players):
@@ -21,10 +21,10 @@ def set_available(state, players):
 
 
 def propose(state, couples):
-    round = state.now[0]
-    if round == state.now[1]:
-        return state.now[2]
-    state.now[0] += 1
+    round = state.counters[0]
+    if round == state.counters[1]:
+        return state.counters[2]
+    state.counters[0] += 1
     for row in range(len(couples)):
         couples[row, 0], couples[row, 1] = state.plan[round, row, 0], state.plan[round, row, 1]
     return OK

@@ -92,7 +92,7 @@ def _is_changed_by_a_look(monkeypatch):
     leader = EpsilonGreedy.leader
 
     def changing(self, state):
-        state.now[ROUND] = max(state.now[ROUND], 1_000)
+        state.counters[ROUND] = max(state.counters[ROUND], 1_000)
         return leader(self, state)
 
     monkeypatch.setattr(EpsilonGreedy, "leader", changing)
@@ -101,7 +101,7 @@ def _is_changed_by_a_look(monkeypatch):
 def _counts_its_own_rounds_as_evidence(monkeypatch):
     evidence = Unimodal.evidence
     monkeypatch.setattr(
-        Unimodal, "evidence", lambda *args: evidence(*args) | {"rounds": args[1].now[[ROUND]]}
+        Unimodal, "evidence", lambda *args: evidence(*args) | {"rounds": args[1].counters[[ROUND]]}
     )
 
 

@@ -1,9 +1,9 @@
 """The steps of a policy, chosen at compile time by its state.
 
-A policy is a state (a NamedTuple of arrays) and three steps on it, or four. Loops call the names of
-this module. For a state of pairup's own Numba replaces each name by the step registered for the
-type: unlike functions passed as arguments, such loops are found again in the cache on disk by the
-next process. For a state from elsewhere see `foreign_steps`.
+A policy is a state (a NamedTuple of arrays) and three steps on it, or up to six. Loops call the
+names of this module. For a state of pairup's own Numba replaces each name by the step registered
+for the type: unlike functions passed as arguments, such loops are found again in the cache on disk
+by the next process. For a third-party state see `third_party.steps`.
 """
 
 from collections.abc import Callable
@@ -27,6 +27,8 @@ class Steps(NamedTuple):
     propose: Callable
     observe: Callable
     observe_answers: Callable | None = None
+    set_available_on_graph: Callable | None = None
+    propose_on_graph: Callable | None = None
 
 
 def set_available(state, players):
@@ -51,17 +53,46 @@ def observe_answers(state, couples, answers):
     """
 
 
+def set_available_on_graph(state, matcher, players):
+    """Make `players` the ones who are matched on a graph, where the state must know of it.
+
+    A step only for such policies; the matcher knows them already.
+    """
+
+
+def propose_on_graph(state, matcher, couples):
+    """Write the next matching on a graph into `couples` and return a status.
+
+    A step only for policies that play where not all couples may meet: see `graph_matcher`.
+    """
+
+
 def learn_nothing(state, couples, played):
     """The step `observe` of policies that do not learn."""
 
 
-def provide(state_class, *, set_available, propose, observe, observe_answers=None):
+def ignore_graph(state, matcher, players):
+    """The step `set_available_on_graph` of states to which the matcher is enough."""
+
+
+def provide(
+    state_class,
+    *,
+    set_available,
+    propose,
+    observe,
+    observe_answers=None,
+    set_available_on_graph=ignore_graph,
+    propose_on_graph=None,
+):
     """Give the states of type `state_class` their steps, plain functions or kernels.
 
     The steps belong to the class itself: another class of the same name has steps of its own, and
     steps that are given again replace the earlier ones.
     """
-    state_class.__pairup_steps__ = steps = Steps(set_available, propose, observe, observe_answers)
+    on_graph = (set_available_on_graph, propose_on_graph) if propose_on_graph else ()
+    steps = Steps(set_available, propose, observe, observe_answers, *on_graph)
+    state_class.__pairup_steps__ = steps
     if is_ours(state_class):
         for name, step in steps._asdict().items():
             if step is not None:

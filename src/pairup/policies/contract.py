@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pairup.checks import check_choice, checked_integer
 from pairup.compiled.kernel_cache import is_ours
-from pairup.compiled.matchings.graph_matcher import GraphMatcher, new_graph_matcher
+from pairup.compiled.matchings.graph_matcher import GraphMatcher, GraphState, new_graph_matcher
 from pairup.compiled.randomness import word
 from pairup.errors import PolicyError
 from pairup.policies.couple_counts import CoupleCounts, Integers, checked_counts, observe_counts
@@ -83,6 +83,9 @@ class Policy(ABC):
         Whether it knows the rates. It is started again when they change, and told the new ones.
     is_told_column_order
         Whether it knows the order of the columns by their rates, as `StartContext.column_order`.
+    plays_on_graphs
+        Whether it plays where not all couples may meet, or their games differ in worth: its state
+        has the step `propose_on_graph`.
     needs_sides
         Whether it is for two sides only: `start` makes its state from `StartContext.columns`, by
         slot, and its proposals couple rows with columns.
@@ -99,6 +102,7 @@ class Policy(ABC):
     serves_pools: ClassVar[bool] = True
     is_told_rates: ClassVar[bool] = False
     is_told_column_order: ClassVar[bool] = False
+    plays_on_graphs: ClassVar[bool] = False
     needs_sides: ClassVar[bool] = False
     nominal_ns: ClassVar[int] = 50
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = ()
@@ -181,15 +185,15 @@ class Policy(ABC):
     def on_graph(self, state: Any, matcher: GraphMatcher, context: StartContext) -> Any:
         """Put a state on a graph: on the couples who may meet, and the worth of their games.
 
-        The result is a NamedTuple with `state` as its `inner` part, which learns, and the
-        `matcher`, from which matchings are taken. A policy for complete graphs, on which all games
-        are worth the same, does not override this and is refused elsewhere.
+        The result has `state` as its `inner` part, which learns, and the `matcher`, from which
+        matchings are taken. A policy that `plays_on_graphs` may override it, to tell the state or
+        the matcher more. A policy for complete graphs is refused elsewhere, by `check_graph`.
         """
-        raise AssertionError(f"{self.name} was put on a graph that check_graph() refuses")
+        return GraphState(state, matcher)
 
     def check_graph(self) -> None:
         """Refuse, with a `PolicyError`, graphs that are not complete, if it is not for them."""
-        if type(self).on_graph is Policy.on_graph:
+        if not self.plays_on_graphs:
             raise PolicyError(
                 f"{self.name} is for complete graphs on which all games are worth the same: where "
                 "not all couples may meet, or worth differs, take another policy, for example "

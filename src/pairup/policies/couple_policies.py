@@ -16,7 +16,7 @@ from pairup.saved_arrays import Arrays, numbers, require
 
 
 class CouplePolicy(Policy):
-    """A policy whose state has `stats`, the statistics of couples, and `now`, its counters.
+    """A policy whose state has `stats`, the statistics of couples, and its `counters`.
 
     Saved are the couples seen with their counts, and the counters that `saved_counters` names.
     """
@@ -38,13 +38,13 @@ class CouplePolicy(Policy):
         return state.stats.tries[low, high], state.stats.games[low, high]
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        counters = {name: state.now[[place]] for name, place in self.saved_counters.items()}
+        counters = {name: state.counters[[place]] for name, place in self.saved_counters.items()}
         return self.evidence(state) | counters
 
     def load(self, state: Any, arrays: Arrays) -> Any:
         state = self.load_evidence(state, arrays)
         for name, place in self.saved_counters.items():
-            (state.now[place],) = numbers(arrays, name)
+            (state.counters[place],) = numbers(arrays, name)
         return state
 
     def load_evidence(self, state: Any, arrays: Arrays) -> Any:
@@ -57,7 +57,7 @@ class CouplePolicy(Policy):
 
     def catch_up(self, state: Any, rounds: int) -> Any:
         if ROUND in self.saved_counters.values():
-            state.now[ROUND] = max(state.now[ROUND], rounds)
+            state.counters[ROUND] = max(state.counters[ROUND], rounds)
         return state
 
 
@@ -78,7 +78,7 @@ class LeaderCountingPolicy(CouplePolicy):
 
     def set_present(self, state: Any, present: Slots) -> None:
         # Leaders of other players no longer count.
-        state.now[PRESENT] = len(present)
+        state.counters[PRESENT] = len(present)
         leader_counts.clear(state.counts)
 
     def grow(self, state: Any) -> Any:
@@ -143,7 +143,7 @@ class ExactMatchingPolicy(CouplePolicy):
     def leader(self, state: Any) -> NDArray[np.int64]:
         # Found from the statistics alone, so that a look at it changes nothing.
         mean = state.stats.mean
-        players = state.players[: state.now[MEMBERS]]
+        players = state.players[: state.counters[MEMBERS]]
         workspace = new_matching_workspace(len(mean))
         solve(workspace, mean, players)
         mate = workspace.kept_mate

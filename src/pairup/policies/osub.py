@@ -22,21 +22,20 @@ from pairup.compiled.couples.neighbours import cross_pair, write
 from pairup.compiled.couples.statistics import CoupleStatistics, new_couple_statistics, record
 from pairup.compiled.kernels import kernel, slot
 from pairup.compiled.randomness import below, word
-from pairup.compiled.state_layout import (
-    ARMS,
-    AVAILABLE,
-    MAX_ARMS,
-    PRESENT,
-    ROUND,
-    TOP,
-    new_arrays,
-    new_counters,
-)
+from pairup.compiled.state_layout import AVAILABLE, OWN, PRESENT, ROUND, new_arrays, new_counters
 from pairup.compiled.steps import OK, provide
 from pairup.policies.contract import Slots, StartContext
 from pairup.policies.couple_policies import CouplePolicy, couples_of
 from pairup.policies.registry import register
 from pairup.saved_arrays import Arrays, numbers, require
+
+# Places of counters.
+(
+    ARMS,  # arms entered
+    MAX_ARMS,
+    TOP,  # the arm with the best mean
+    _COUNTERS,  # how many there are
+) = range(OWN, OWN + 4)
 
 UNKNOWN = -1  # which arm has the best mean must be looked up
 UNTRIED = -1.0  # the mean of an arm without outcomes
@@ -95,21 +94,21 @@ class OSUB(CouplePolicy):
             front=new_leader(context.slots),
             arms=arms,
             keys=context.keys(3),
-            now=new_counters({TOP: UNKNOWN}),
+            counters=new_counters({TOP: UNKNOWN}, _COUNTERS),
             present=np.zeros(context.slots, np.int64),
         )
 
     def set_present(self, state: Any, present: Slots) -> None:
         # Matchings of other players are dropped.
-        state.now[PRESENT] = len(present)
-        state.now[MAX_ARMS] = _max_arms(len(present))
-        state.now[ARMS], state.now[TOP] = 0, UNKNOWN
+        state.counters[PRESENT] = len(present)
+        state.counters[MAX_ARMS] = _max_arms(len(present))
+        state.counters[ARMS], state.counters[TOP] = 0, UNKNOWN
         leader_counts.clear(state.arms.table)
         state.present[: len(present)] = present
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        arms, count = state.arms, state.now[ARMS]
-        couples = (state.now[PRESENT] + 1) // 2
+        arms, count = state.arms, state.counters[ARMS]
+        couples = (state.counters[PRESENT] + 1) // 2
         order = arms.order[:count, : 2 * couples].astype(np.int64)
         # The phantom's slot moves when the capacity grows, so it is saved as -1.
         order = np.where(order == len(state.greedy.place) - 1, -1, order)
@@ -120,16 +119,16 @@ class OSUB(CouplePolicy):
         super().load(state, arrays)
         saved = {name: numbers(arrays, f"arm_{name}") for name in _SAVED}
         tries, games = saved["tries"], saved["games"]
-        count, present = len(tries), state.now[PRESENT]
+        count, present = len(tries), state.counters[PRESENT]
         complete = all(len(array) == count for array in saved.values())
         require(complete, "its arms are incomplete")
-        require(count <= state.now[MAX_ARMS], "it has more arms than it keeps")
+        require(count <= state.counters[MAX_ARMS], "it has more arms than it keeps")
         require(np.all(games <= tries * (present // 2)), "its arms have more games than proposals")
         arms = state.arms
         order = numbers(arrays, "arms", minimum=-1).reshape(count, -1) if count else arms.order[:0]
         order = np.where(order < 0, len(state.greedy.place) - 1, order)
         self._check_matchings(state, order)
-        state.now[ARMS] = count
+        state.counters[ARMS] = count
         arms.order[:count, : order.shape[1]] = order
         for name, array in saved.items():
             getattr(arms, name)[:count] = array
@@ -139,7 +138,7 @@ class OSUB(CouplePolicy):
     @staticmethod
     def _check_matchings(state: Any, order: NDArray[np.int64]) -> None:
         """Refuse arms that are not matchings of the players present, couples in ascending order."""
-        players = state.present[: state.now[PRESENT]]
+        players = state.present[: state.counters[PRESENT]]
         if len(players) % 2:
             players = np.append(players, len(state.greedy.place) - 1)
         if len(order):
@@ -149,7 +148,7 @@ class OSUB(CouplePolicy):
 
     def leader(self, state: Any) -> NDArray[np.int64]:
         # For some of the players, who have no arms, the greedy one.
-        if state.now[AVAILABLE] != state.now[PRESENT]:
+        if state.counters[AVAILABLE] != state.counters[PRESENT]:
             greedy_leader.update(state.greedy, state.stats, state.keys[0])
             return couples_of(state.greedy)
         sort_leader(state)
@@ -161,7 +160,7 @@ def _max_arms(players: int) -> int:
 
 
 class Arms(NamedTuple):
-    """The arms entered, the first `now[ARMS]` of each array."""
+    """The arms entered, the first `counters[ARMS]` of each array."""
 
     table: LeaderCounts  # from fingerprints to numbers of arms
     key: np.ndarray  # fingerprint: the sum of what its couples add
@@ -181,32 +180,32 @@ class OsubState(NamedTuple):
     front: Leader  # the leader among arms, its couples in the order of their means
     arms: Arms
     keys: np.ndarray  # of ties between pairs, between neighbours, and between arms
-    now: np.ndarray
-    present: np.ndarray  # the players of every arm, the first `now[PRESENT]`
+    counters: np.ndarray
+    present: np.ndarray  # the players of every arm, the first `counters[PRESENT]`
 
 
 def _set_available(state, players):
-    state.now[AVAILABLE] = len(players)
+    state.counters[AVAILABLE] = len(players)
     greedy_leader.set_players(state.greedy, state.stats, players)
 
 
 def _propose(state, couples):
-    now, arms = state.now, state.arms
-    now[ROUND] += 1
-    if now[AVAILABLE] != now[PRESENT]:
+    counters, arms = state.counters, state.arms
+    counters[ROUND] += 1
+    if counters[AVAILABLE] != counters[PRESENT]:
         greedy_leader.update(state.greedy, state.stats, state.keys[0])
         write(state.greedy, _random_neighbour(state), couples)
         return OK
     sort_leader(state)
-    top = now[TOP] if now[ARMS] > 0 else _enter(state, -1)
-    arms.used[top] = 2 * now[ROUND]
+    top = counters[TOP] if counters[ARMS] > 0 else _enter(state, -1)
+    arms.used[top] = 2 * counters[ROUND]
     led = arms.led[top]
     arms.led[top] = led + 1
     neighbour = -1
     if led % (2 * state.front.couples[0] - 1) != 0:
         neighbour = _most_promising(state, led + 1)
     if neighbour >= 0:
-        arms.used[_enter(state, neighbour)] = 2 * now[ROUND] + 1
+        arms.used[_enter(state, neighbour)] = 2 * counters[ROUND] + 1
     write(state.front, neighbour, couples)
     return OK
 
@@ -231,9 +230,9 @@ provide(OsubState, set_available=_set_available, propose=_propose, observe=_obse
 def _random_neighbour(state):
     """When not all are available: now and then a neighbour of the greedy leader, at random."""
     choices = 2 * state.greedy.couples[0] - 2
-    if choices == 0 or state.now[ROUND] % (choices + 1) != 0:
+    if choices == 0 or state.counters[ROUND] % (choices + 1) != 0:
         return -1
-    return below(word(state.keys[1], state.now[ROUND]), choices)
+    return below(word(state.keys[1], state.counters[ROUND]), choices)
 
 
 @kernel
@@ -255,16 +254,16 @@ def _arm_of(state, key):
 @kernel
 def _reward(state, arm, games, couples):
     """Enter what a round brought to an arm, and see whether it is the best now."""
-    arms, now = state.arms, state.now
+    arms, counters = state.arms, state.counters
     before = arms.mean[arm]
     arms.tries[arm] += 1
     arms.games[arm] += games
     arms.mean[arm] = arms.games[arm] / (arms.tries[arm] * couples)
-    if now[TOP] == arm:
+    if counters[TOP] == arm:
         if arms.mean[arm] < before:
-            now[TOP] = UNKNOWN
-    elif now[TOP] != UNKNOWN and _is_better(state, arm, now[TOP]):
-        now[TOP] = arm
+            counters[TOP] = UNKNOWN
+    elif counters[TOP] != UNKNOWN and _is_better(state, arm, counters[TOP]):
+        counters[TOP] = arm
 
 
 @kernel
@@ -279,19 +278,19 @@ def _is_better(state, arm, rival):
 @kernel
 def sort_leader(state):
     """Put the leader's couples in the order of their means into `front`."""
-    front, now, greedy = state.front, state.now, state.greedy.order
-    front.couples[0] = (now[PRESENT] + 1) // 2
-    if now[ARMS] == 0:
+    front, counters, greedy = state.front, state.counters, state.greedy.order
+    front.couples[0] = (counters[PRESENT] + 1) // 2
+    if counters[ARMS] == 0:
         greedy_leader.update(state.greedy, state.stats, state.keys[0])
         for k in range(front.couples[0]):
             _insert(state, k, greedy[2 * k], greedy[2 * k + 1])
         return
-    if now[TOP] == UNKNOWN:
-        now[TOP] = 0
-        for arm in range(1, now[ARMS]):
-            if _is_better(state, arm, now[TOP]):
-                now[TOP] = arm
-    order = state.arms.order[now[TOP]]
+    if counters[TOP] == UNKNOWN:
+        counters[TOP] = 0
+        for arm in range(1, counters[ARMS]):
+            if _is_better(state, arm, counters[TOP]):
+                counters[TOP] = arm
+    order = state.arms.order[counters[TOP]]
     for k in range(front.couples[0]):
         _insert(state, k, np.int64(order[2 * k]), np.int64(order[2 * k + 1]))
 
@@ -314,8 +313,8 @@ def _insert(state, k, i, j):
 @kernel
 def _most_promising(state, clock):
     """The neighbour with the best index, or -1 for the leader, which wins its ties."""
-    level, luck = exploration_level(clock), word(state.keys[1], state.now[ROUND])
-    top = state.now[TOP]
+    level, luck = exploration_level(clock), word(state.keys[1], state.counters[ROUND])
+    top = state.counters[TOP]
     best, best_neighbour = _index(state, top, level, 0.0), -1
     for neighbour in range(2 * state.front.couples[0] - 2):
         key = _neighbour_key(state, state.arms.key[top], neighbour)
@@ -355,7 +354,7 @@ def _neighbour_key(state, key, neighbour):
 def _matching_key(state, order):
     """The fingerprint of the matching with these couples."""
     key = _EMPTY
-    for k in range((state.now[PRESENT] + 1) // 2):
+    for k in range((state.counters[PRESENT] + 1) // 2):
         key += _pair_key(state, order[2 * k], order[2 * k + 1])
     return key
 
@@ -363,7 +362,7 @@ def _matching_key(state, order):
 @kernel
 def _enter(state, neighbour):
     """The arm of a neighbour of the leader, or of the leader; it is made if it is new."""
-    arms, now = state.arms, state.now
+    arms, counters = state.arms, state.counters
     key = _neighbour_key(state, _matching_key(state, state.front.order), neighbour)
     arm = _arm_of(state, key)
     if arm == _NONE:
@@ -378,20 +377,20 @@ def _enter(state, neighbour):
             k, swap = neighbour >> 1, neighbour & 1
             order[2 * k], order[2 * k + 1] = cross_pair(front, k, swap)
             order[2 * k + 2], order[2 * k + 3] = cross_pair(front, k, 3 - swap)
-        if now[TOP] == UNKNOWN or _is_better(state, arm, now[TOP]):
-            now[TOP] = arm
+        if counters[TOP] == UNKNOWN or _is_better(state, arm, counters[TOP]):
+            counters[TOP] = arm
     return arm
 
 
 @kernel
 def _new_number(state):
     """A number for a new arm: the next, or that of the arm unused for longest, now forgotten."""
-    arms, now = state.arms, state.now
-    if now[ARMS] < now[MAX_ARMS]:
-        now[ARMS] += 1
-        return now[ARMS] - 1
+    arms, counters = state.arms, state.counters
+    if counters[ARMS] < counters[MAX_ARMS]:
+        counters[ARMS] += 1
+        return counters[ARMS] - 1
     oldest = 0
-    for arm in range(1, now[ARMS]):
+    for arm in range(1, counters[ARMS]):
         if arms.used[arm] < arms.used[oldest]:
             oldest = arm
     leader_counts.remove(arms.table, arms.key[oldest] | _LAST_BIT)
@@ -401,11 +400,11 @@ def _new_number(state):
 @kernel
 def enter_all(state):
     """Enter the arms that `order`, `tries` and `games` hold; whether no two are the same."""
-    arms, now = state.arms, state.now
-    couples = now[PRESENT] // 2
+    arms, counters = state.arms, state.counters
+    couples = counters[PRESENT] // 2
     leader_counts.clear(arms.table)
-    now[TOP] = UNKNOWN
-    for arm in range(now[ARMS]):
+    counters[TOP] = UNKNOWN
+    for arm in range(counters[ARMS]):
         arms.key[arm] = _matching_key(state, arms.order[arm])
         if _arm_of(state, arms.key[arm]) != _NONE:
             return False

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pairup.compiled.couples.rows import mark_available, write_couple
 from pairup.compiled.couples.statistics import CoupleStatistics, new_couple_statistics
 from pairup.compiled.kernels import kernel, slot
-from pairup.compiled.state_layout import AWAY, CLUSTERS, MEMBERS, new_arrays, new_counters
+from pairup.compiled.state_layout import MEMBERS, OWN, new_arrays, new_counters
 from pairup.compiled.steps import OK, provide
 from pairup.errors import PolicyError
 from pairup.policies.contract import Slots, StartContext, check_integer_option
@@ -26,6 +26,13 @@ from pairup.policies.couple_policies import CouplePolicy, couples_in_order
 from pairup.policies.registry import register
 from pairup.problem import Problem
 from pairup.saved_arrays import Arrays, numbers, require
+
+# Places of counters.
+(
+    CLUSTERS,
+    AWAY,  # members who are not available, the phantom included
+    _COUNTERS,  # how many there are
+) = range(OWN, OWN + 3)
 
 _SUMS = ("tries", "games", "new_tries", "new_games")
 
@@ -88,7 +95,7 @@ class SAM(CouplePolicy):
         slots = context.slots
         return SamState(
             stats=new_couple_statistics(slots),
-            now=new_counters(),
+            counters=new_counters(size=_COUNTERS),
             log_horizon=np.array([math.log(max(horizon, 2))]),
             **new_arrays(("members", "start", "turn", "ranked", *_SUMS), slots + 1, np.int64),
             cluster=np.zeros(slots, np.int64),
@@ -101,8 +108,8 @@ class SAM(CouplePolicy):
         phantom = len(state.cluster) - 1
         members = np.append(present, phantom) if len(present) % 2 else present
         state.members[: len(members)] = members
-        state.now[CLUSTERS] = 1
-        state.now[MEMBERS] = len(members)
+        state.counters[CLUSTERS] = 1
+        state.counters[MEMBERS] = len(members)
         state.start[:2] = 0, len(members)
         state.turn[:] = 0
         state.cluster[:] = len(state.cluster)  # below all: outcomes with others do not count
@@ -114,9 +121,9 @@ class SAM(CouplePolicy):
             sums[members] = counts[among].sum(axis=0) + counts[among].sum(axis=1)
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        clusters = state.now[CLUSTERS]
+        clusters = state.counters[CLUSTERS]
         phantom = len(state.cluster) - 1
-        slots = state.members[: state.now[MEMBERS]]
+        slots = state.members[: state.counters[MEMBERS]]
         sums = {f"player_{name}": getattr(state, name)[:phantom] for name in _SUMS}
         # The phantom's slot moves when the capacity grows, so it is saved as -1.
         places = {"members": np.where(slots == phantom, -1, slots)}
@@ -126,7 +133,7 @@ class SAM(CouplePolicy):
     def load_evidence(self, state: Any, arrays: Arrays) -> SamState:
         super().load_evidence(state, arrays)
         phantom = len(state.cluster) - 1
-        members = state.members[: state.now[MEMBERS]]
+        members = state.members[: state.counters[MEMBERS]]
         self.set_present(state, members[members != phantom])  # all meet in one cluster again
         return state
 
@@ -140,7 +147,7 @@ class SAM(CouplePolicy):
         turn = numbers(arrays, "turn")
         sizes = np.diff(start)
         members = np.where(slots < 0, len(state.cluster) - 1, slots)
-        present = state.members[: state.now[MEMBERS]]
+        present = state.members[: state.counters[MEMBERS]]
         require(np.array_equal(np.sort(members), present), "its clusters are of other players")
         require(start[0] == 0 and start[-1] == len(members), "its clusters leave players out")
         least = 2 if len(members) else 0
@@ -148,7 +155,7 @@ class SAM(CouplePolicy):
         require(len(turn) == len(sizes), "its clusters have no turns")
         require(np.all(turn < np.maximum(sizes, 1)), "it has turns beyond a tournament's end")
         clusters = len(turn)
-        state.now[CLUSTERS] = clusters
+        state.counters[CLUSTERS] = clusters
         state.members[: len(members)] = members
         state.start[: clusters + 1] = start
         state.turn[:clusters] = turn
@@ -158,7 +165,7 @@ class SAM(CouplePolicy):
     def leader(self, state: Any) -> NDArray[np.int64]:
         # The available players by cluster, and by mean within each.
         means = state.games / np.maximum(state.tries, 1)
-        members = state.members[: state.now[MEMBERS]]
+        members = state.members[: state.counters[MEMBERS]]
         members = members[state.available[members]]
         order = members[np.lexsort((-means[members], state.cluster[members]))]
         return couples_in_order(order)
@@ -173,7 +180,7 @@ class SamState(NamedTuple):
     """
 
     stats: CoupleStatistics
-    now: np.ndarray
+    counters: np.ndarray
     log_horizon: np.ndarray
     members: np.ndarray
     start: np.ndarray
@@ -191,12 +198,12 @@ class SamState(NamedTuple):
 
 def _set_available(state, players):
     mark_available(state, players)
-    state.now[AWAY] = state.now[MEMBERS] - len(players)  # the phantom is always away
+    state.counters[AWAY] = state.counters[MEMBERS] - len(players)  # the phantom is always away
 
 
 def _propose(state, couples):
     row = c = 0
-    while c < state.now[CLUSTERS]:
+    while c < state.counters[CLUSTERS]:
         start, size = state.start[c], state.start[c + 1] - state.start[c]
         if size > 2 and state.turn[c] == size - 1:
             _end_cycle(state, c)
@@ -287,16 +294,16 @@ def _rank(state, c):
 @kernel
 def _cut(state, c, cut):
     """Split cluster `c` at place `cut` of `members`, in ranked order."""
-    start, end, clusters = state.start[c], state.start[c + 1], state.now[CLUSTERS]
+    start, end, clusters = state.start[c], state.start[c + 1], state.counters[CLUSTERS]
     for x in range(clusters, c, -1):
         state.start[x + 1] = state.start[x]
         state.turn[x] = state.turn[x - 1]
     state.start[c + 1] = cut
     state.turn[c] = state.turn[c + 1] = 0
-    state.now[CLUSTERS] = clusters + 1
+    state.counters[CLUSTERS] = clusters + 1
     for x in range(start, end):
         state.members[x] = state.ranked[x - start]
-    for x in range(cut, state.now[MEMBERS]):
+    for x in range(cut, state.counters[MEMBERS]):
         state.cluster[state.members[x]] += 1
     for x in range(start, cut):  # their own and the better clusters are now members[:cut]
         i = state.members[x]
@@ -326,7 +333,7 @@ def _play_turn(state, c, couples, row):
 def _write(state, x, y, couples, row):
     """Write the couple of members `x` and `y` unless one is away; returns the next row."""
     i, j = slot(state.members[slot(x)]), slot(state.members[slot(y)])
-    if state.now[AWAY] == 0 or (state.available[i] and state.available[j]):
+    if state.counters[AWAY] == 0 or (state.available[i] and state.available[j]):
         couples[slot(row), 0], couples[slot(row), 1] = min(i, j), max(i, j)
         row += 1
     return row
@@ -336,7 +343,7 @@ def _write(state, x, y, couples, row):
 def _pair_leftovers(state, couples, row):
     """Couple the players available whose opponents are away, in the order of their clusters."""
     waiting = -1
-    for x in range(state.now[MEMBERS]):
+    for x in range(state.counters[MEMBERS]):
         i = state.members[x]
         if not state.available[i] or _is_coupled(couples, row, i):
             continue

@@ -16,16 +16,28 @@ from pairup.compiled.couples import leader_counts, neighbours
 from pairup.compiled.couples.greedy_leader import Leader, learn, new_leader
 from pairup.compiled.couples.leader_counts import LeaderCounts
 from pairup.compiled.couples.leader_turns import times_led
-from pairup.compiled.couples.neighbours import cross_pair, set_players, write
+from pairup.compiled.couples.neighbours import (
+    BY_PLAYERS,
+    NEIGHBOUR_PLACES,
+    cross_pair,
+    set_players,
+    write,
+)
 from pairup.compiled.couples.statistics import PHANTOM_MEAN, CoupleStatistics, new_couple_statistics
 from pairup.compiled.distributions import fill_beta
 from pairup.compiled.kernels import kernel, slot
 from pairup.compiled.randomness import word
-from pairup.compiled.state_layout import BY_PLAYERS, PERIOD, ROUND, new_arrays, new_counters
+from pairup.compiled.state_layout import ROUND, new_arrays, new_counters
 from pairup.compiled.steps import FULL, OK, provide
 from pairup.policies.contract import StartContext, check_integer_option
 from pairup.policies.couple_policies import GreedyNeighbourPolicy
 from pairup.policies.registry import register
+
+# Places of counters.
+(
+    PERIOD,  # times as leader between two plays of it
+    _COUNTERS,  # how many there are
+) = range(NEIGHBOUR_PLACES, NEIGHBOUR_PLACES + 2)
 
 
 @register
@@ -72,12 +84,13 @@ class UnimodalThompson(GreedyNeighbourPolicy):
 
     def start(self, context: StartContext) -> UnimodalThompsonState:
         draws = 5 * (context.slots // 2 + 1)
+        options = {BY_PLAYERS: self.compare == "players", PERIOD: self.period}
         return UnimodalThompsonState(
             stats=new_couple_statistics(context.slots),
             leader=new_leader(context.slots),
             counts=leader_counts.new_counts(),
             keys=context.keys(2),
-            now=new_counters({BY_PLAYERS: self.compare == "players", PERIOD: self.period}),
+            counters=new_counters(options, _COUNTERS),
             **new_arrays(("alpha", "beta"), draws, value=1),
             draw=np.zeros(draws),
         )
@@ -90,7 +103,7 @@ class UnimodalThompsonState(NamedTuple):
     leader: Leader
     counts: LeaderCounts
     keys: np.ndarray  # of ties between pairs, and of the draws
-    now: np.ndarray
+    counters: np.ndarray
     alpha: np.ndarray  # 1 + games of each couple that draws
     beta: np.ndarray  # 1 + proposals without a game
     draw: np.ndarray
@@ -102,7 +115,7 @@ def _propose(state, couples):
     if led < 0:
         return FULL
     neighbour = -1
-    if (led + 1) % state.now[PERIOD] != 0:
+    if (led + 1) % state.counters[PERIOD] != 0:
         neighbour = _best_neighbour(state)
     write(state.leader, neighbour, couples)
     return OK
@@ -119,7 +132,7 @@ def _best_neighbour(state):
     (V1): how many more games the neighbour gives.
     """
     _draw_all(state)
-    players = state.now[BY_PLAYERS] != 0
+    players = state.counters[BY_PLAYERS] != 0
     best, best_neighbour = 0.0, -1
     for k in range(state.leader.couples[0] - 1):
         draw = state.draw[5 * k :]
@@ -142,7 +155,7 @@ def _draw_all(state):
                 i, j = cross_pair(leader, k, cross)
                 _prepare(state, 5 * k + 1 + cross, i, j)
     draws = 5 * last + 1
-    key = word(state.keys[1], state.now[ROUND])
+    key = word(state.keys[1], state.counters[ROUND])
     fill_beta(key, state.alpha[:draws], state.beta[:draws], state.draw[:draws])
     phantom = len(leader.place) - 1
     if leader.place[phantom] >= 0:  # it is in the last couple, and in cross pairs with that before

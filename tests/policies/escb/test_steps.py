@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pairup import ESCB, Problem, simulate
-from pairup.compiled.state_layout import CERTIFICATES
+from pairup.policies.escb.approximation import CERTIFICATES
 from tests.support.twins import duel as duels
 from tests.support.twins import escb as naive_escb
 from tests.support.twins import streams
@@ -205,7 +205,7 @@ def test_an_exact_search_is_certified_as_the_best():
         matching = compiled.propose()
         compiled.observe(matching, [sum(couple) % 3 > 0 for couple in matching])
     assert compiled.policy.certified(compiled.state) == (1.0, 1.0)
-    assert compiled.state.search.figures[CERTIFICATES] == 45  # five rounds see all couples
+    assert compiled.state.search.reals[CERTIFICATES] == 45  # five rounds see all couples
 
 
 @pytest.mark.parametrize("search", SEARCHES)

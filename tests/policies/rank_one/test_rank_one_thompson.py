@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from pairup import Learner, PolicyError, Problem, RankOneThompson, Unimodal, simulate
-from pairup.compiled.state_layout import PRIOR_A, PRIOR_B
+from pairup.policies.rank_one.state import PRIOR_A, PRIOR_B
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_the_learned_prior_is_the_law_of_the_players_and_newcomers_start_there(t
     rng = np.random.default_rng(0)
     learner = RankOneThompson(period=1, prior="learned").learner(range(60))
     _played(learner, dict(enumerate(rng.beta(8, 2, 60))), 60, rng, told)
-    a, b = learner._running.state.figures[[PRIOR_A, PRIOR_B]]
+    a, b = learner._running.state.reals[[PRIOR_A, PRIOR_B]]
     assert a / (a + b) == pytest.approx(0.8, abs=0.05)
     assert 5 < a + b < 25
     learner.join("new")

@@ -7,11 +7,11 @@ import pytest
 from pairup import RankOneThompson
 from pairup.compiled.logarithm import log
 from pairup.compiled.stable_sort import sort_by_values
-from pairup.compiled.state_layout import ANSWERED, EXPLORING, OUTCOMES, PRIOR_A, PRIOR_B
 from pairup.compiled.steps import observe_answers_step, observe_step
 from pairup.policies.contract import StartContext
 from pairup.policies.rank_one.couple_layouts import DenseCouples, SparseCouples
 from pairup.policies.rank_one.posterior import _accepts, _gain
+from pairup.policies.rank_one.state import ANSWERED, EXPLORING, OUTCOMES, PRIOR_A, PRIOR_B
 from tests.support.twins import streams
 from tests.support.twins.compiled import Compiled
 from tests.support.twins.rank_one import RankOneThompson as Twin
@@ -37,7 +37,7 @@ class Duel:
         rates = self.compiled.state.rates[: len(self.rates)]
         assert rates == pytest.approx(self.twin.rates, rel=1e-7)
         assert self.compiled.state.mean[: len(rates)] == pytest.approx(self.twin.mean, rel=1e-7)
-        prior = self.compiled.state.figures[[PRIOR_A, PRIOR_B]]
+        prior = self.compiled.state.reals[[PRIOR_A, PRIOR_B]]
         assert prior == pytest.approx([self.twin.a, self.twin.b], rel=1e-7)
         return proposed
 
@@ -114,7 +114,7 @@ def test_a_draw_is_played_the_less_the_more_answers_are_told():
             draws += matching == _neighbours(duel.twin.rates)
             answers = round * told % 1 >= 0.5 or told == 1.0
             (duel.observe_answers if answers else duel.observe)(matching)
-        explored[told] = duel.compiled.state.figures[EXPLORING], draws
+        explored[told] = duel.compiled.state.reals[EXPLORING], draws
     assert explored[1.0][0] == 0.0
     assert explored[0.0][1] == 40
 
@@ -159,7 +159,7 @@ def test_what_a_move_gains_is_off_by_no_more_than_it_says(players, precision):
 def test_a_move_is_accepted_as_if_it_was_valued_exactly(outcomes, precision):
     """Also where the luck is within a hair of the gain, and of rates next to 1."""
     random, state, near = np.random.default_rng(7), observed(8, precision, 100), 0
-    state.figures[OUTCOMES] = outcomes
+    state.reals[OUTCOMES] = outcomes
     for _ in range(5_000):
         state.rates[:8] = 1.0 - random.random(8) * 10.0 ** random.uniform(-9, 0, 8)
         i, j = (np.uint32(each) for each in random.integers(0, 8, 2))
@@ -167,7 +167,7 @@ def test_a_move_is_accepted_as_if_it_was_valued_exactly(outcomes, precision):
         if random.random() < 0.5:  # next to where they are
             change = np.exp(random.normal(size=2) * 10.0 ** random.uniform(-6, 0, 2))
             up, down = np.clip(1.0 - (1.0 - state.rates[[i, j]]) * change, 1e-6, 1.0 - 1e-15)
-        accepted = state.accepted[i] * outcomes + state.figures[PRIOR_A]
+        accepted = state.accepted[i] * outcomes + state.reals[PRIOR_A]
         if i != j:
             accepted = (state.accepted[i] - state.accepted[j]) * outcomes
         missed = [_gain(state, i, up, j, 1)[0], _gain(state, j, down, i, 1)[0] if i != j else 0.0]
@@ -224,7 +224,7 @@ class Layouts:
     def compare(self):
         dense, sparse = (each.state for each in self.both)
         assert (type(dense.couples), type(sparse.couples)) == (DenseCouples, SparseCouples)
-        for name in ("rates", "mean", "square", "reach", "couple_reach", "met", "usual", "figures"):
+        for name in ("rates", "mean", "square", "reach", "couple_reach", "met", "usual", "reals"):
             assert getattr(dense, name).tobytes() == getattr(sparse, name).tobytes(), name
         kept = [each.policy.evidence(each.state) for each in self.both]
         assert kept[0].keys() == kept[1].keys()
@@ -377,7 +377,7 @@ def test_means_are_those_of_the_posterior_with_less_noise_where_answers_are_know
     off = {}
     for answered in (0, 1):
         compiled, errors = known(3, couples, answers), []
-        compiled.state.now[ANSWERED] = answered
+        compiled.state.counters[ANSWERED] = answered
         for draw in range(40_000):
             compiled.propose()
             if draw % 4_000 == 3_999:  # the means are over the last twentieth

@@ -6,7 +6,16 @@ neighbours may be played.
 
 from pairup.compiled.couples import leader_counts
 from pairup.compiled.kernels import kernel
-from pairup.compiled.state_layout import AVAILABLE, CELL, CLOCK_IS_ROUND, PRESENT, ROUND
+from pairup.compiled.state_layout import AVAILABLE, OWN, PRESENT, ROUND
+
+# Places of counters; those of a policy follow.
+(
+    CELL,  # the leader's cell in the table of counts
+    CLOCK_IS_ROUND,  # exploration grows with the rounds, not with how often the leader led
+    TURN_PLACES,  # the next place
+) = range(OWN, OWN + 3)
+# Places of real numbers.
+CLOCK, LEVEL, TURN_REALS = range(3)  # of the next round, most likely, and its exploration level
 
 NO_CELL = -1  # the leader changed: its cell in the table must be looked up
 
@@ -14,20 +23,20 @@ NO_CELL = -1  # the leader changed: its cell in the table must be looked up
 @kernel
 def times_led(state):
     """How often the leader has led before, and count this time; -1 if the table is full."""
-    now = state.now
-    if now[AVAILABLE] == now[PRESENT]:
-        if now[CELL] == NO_CELL:
+    counters = state.counters
+    if counters[AVAILABLE] == counters[PRESENT]:
+        if counters[CELL] == NO_CELL:
             key = leader_counts.fingerprint(state.leader.order, state.leader.couples[0])
-            now[CELL] = leader_counts.find(state.counts, key)  # no cell again when it is full
-            if now[CELL] == NO_CELL:
+            counters[CELL] = leader_counts.find(state.counts, key)  # no cell again when it is full
+            if counters[CELL] == NO_CELL:
                 return -1
-        led = state.counts.counts[now[CELL]]
-        state.counts.counts[now[CELL]] = led + 1
+        led = state.counts.counts[counters[CELL]]
+        state.counts.counts[counters[CELL]] = led + 1
     else:
         # When not all are available, the same leader rarely comes twice: by its count, nothing
         # would ever be explored, so the number of proposals stands in for it.
-        led = now[ROUND]
-    now[ROUND] += 1
+        led = counters[ROUND]
+    counters[ROUND] += 1
     return led
 
 
@@ -43,4 +52,4 @@ def clock(state, led):
 
     `led` is how often it had led before; the round is counted already.
     """
-    return state.now[ROUND] if state.now[CLOCK_IS_ROUND] else led + 1
+    return state.counters[ROUND] if state.counters[CLOCK_IS_ROUND] else led + 1

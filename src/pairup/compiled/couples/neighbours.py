@@ -11,20 +11,23 @@ import math
 import numpy as np
 
 from pairup.compiled.couples import greedy_leader
-from pairup.compiled.couples.leader_turns import NO_CELL
+from pairup.compiled.couples.leader_turns import CELL, NO_CELL, TURN_PLACES
 from pairup.compiled.couples.statistics import PHANTOM_MEAN
 from pairup.compiled.kernels import kernel
 from pairup.compiled.randomness import word
-from pairup.compiled.state_layout import AVAILABLE, CELL, ROUND
+from pairup.compiled.state_layout import AVAILABLE, ROUND
+
+# Place of a counter: compare players (V2), not matchings (V1). Those of a policy follow.
+BY_PLAYERS, NEIGHBOUR_PLACES = range(TURN_PLACES, TURN_PLACES + 2)
 
 COUPLE = 4  # place of a couple of the leader, after its cross pairs with the next
 
 
 @kernel
 def set_players(state, players):
-    """Find the leader of `players`; a state has stats, leader, keys and now."""
-    state.now[AVAILABLE] = len(players)
-    state.now[CELL] = NO_CELL
+    """Find the leader of `players`; a state has stats, leader, keys and counters."""
+    state.counters[AVAILABLE] = len(players)
+    state.counters[CELL] = NO_CELL
     greedy_leader.set_players(state.leader, state.stats, players)
     greedy_leader.update(state.leader, state.stats, state.keys[0])
 
@@ -34,7 +37,7 @@ def update_leader(state):
     """Update the leader by the statistics; returns the first and the last couple that changed."""
     first, last = greedy_leader.update(state.leader, state.stats, state.keys[0])
     if first <= last:
-        state.now[CELL] = NO_CELL
+        state.counters[CELL] = NO_CELL
     return first, last
 
 
@@ -80,7 +83,7 @@ def wins(state, value, neighbour, best, best_neighbour):
     """Whether a neighbour takes the lead; ties are random, but the leader wins its own."""
     if value != best or best_neighbour < 0:
         return value > best
-    key = word(state.keys[1], state.now[ROUND])
+    key = word(state.keys[1], state.counters[ROUND])
     return word(key, neighbour) > word(key, best_neighbour)
 
 

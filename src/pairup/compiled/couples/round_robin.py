@@ -16,7 +16,13 @@ import numpy as np
 from pairup.compiled.couples.rows import fill_members, mark_available
 from pairup.compiled.kernels import kernel
 from pairup.compiled.randomness import shuffle
-from pairup.compiled.state_layout import MEMBERS, UNSEEN, new_counters
+from pairup.compiled.state_layout import MEMBERS, OWN, new_counters
+
+# Places of counters.
+(
+    UNSEEN,  # couples among the players available that are unseen
+    _COUNTERS,  # how many there are
+) = range(OWN, OWN + 2)
 
 
 class RoundRobin(NamedTuple):
@@ -24,13 +30,15 @@ class RoundRobin(NamedTuple):
 
     order: np.ndarray  # shuffled; the phantom is the last when they are odd
     available: np.ndarray  # by slot
-    now: np.ndarray
+    counters: np.ndarray
 
 
 def new_round_robin(slots):
     """Nobody is available."""
     return RoundRobin(
-        order=np.zeros(slots + 1, np.int64), available=np.zeros(slots, np.bool_), now=new_counters()
+        order=np.zeros(slots + 1, np.int64),
+        available=np.zeros(slots, np.bool_),
+        counters=new_counters(size=_COUNTERS),
     )
 
 
@@ -39,20 +47,20 @@ def set_players(robin, key, tries, players):
     """Make `players` the ones who meet, and count the couples among them that are unseen."""
     available = len(players)
     mark_available(robin, players)
-    robin.now[MEMBERS] = fill_members(robin.order, players, len(robin.available) - 1)
+    robin.counters[MEMBERS] = fill_members(robin.order, players, len(robin.available) - 1)
     shuffle(key, robin.order[:available])
     unseen = 0
     for y in range(available):
         for x in range(y):
             unseen += tries[players[x], players[y]] == 0
-    robin.now[UNSEEN] = unseen
+    robin.counters[UNSEEN] = unseen
 
 
 @kernel
 def note_seen(robin, i, j):
     """The couple (i, j) has its first outcome."""
     if robin.available[i] and robin.available[j]:
-        robin.now[UNSEEN] -= 1
+        robin.counters[UNSEEN] -= 1
 
 
 @kernel
@@ -61,7 +69,7 @@ def write_turn(robin, tries, round, couples):
 
     So turns alternate even while outcomes are pending.
     """
-    order, phantom = robin.order[: robin.now[MEMBERS]], len(robin.available) - 1
+    order, phantom = robin.order[: robin.counters[MEMBERS]], len(robin.available) - 1
     best, most = 0, -1
     for x in range(len(order) - 1):
         turn, unseen = (round + x) % (len(order) - 1), 0

@@ -25,8 +25,8 @@ def fill_members(members, players, phantom):
 
 
 def set_members(state, players):
-    """The step `set_available` of states whose first `now[MEMBERS]` players are to be matched."""
-    state.now[MEMBERS] = fill_members(state.players, players, len(state.stats.tries) - 1)
+    """The step `set_available` of states whose first MEMBERS `players` are to be matched."""
+    state.counters[MEMBERS] = fill_members(state.players, players, len(state.stats.tries) - 1)
 
 
 @kernel

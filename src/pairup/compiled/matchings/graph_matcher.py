@@ -2,7 +2,8 @@
 
 A policy that plays on a graph has a state of two parts: the state with which it plays on a complete
 graph, and a `GraphMatcher`. What is learnt lies in the first part, which knows nothing of the
-graph, so that the graph may change from one proposal to the next.
+graph, so that the graph may change from one proposal to the next. Its step `propose_on_graph` gives
+couples their weights.
 
 To each weight the *luck* of its couple is added, a random billionth that breaks ties: so the best
 matching is a function of the weights alone, and not of the matching from which its search started.
@@ -11,10 +12,11 @@ It also lets players meet whose game seems worth nothing, where that costs nothi
 Rows of a proposal that no couple needs, because players must wait, come last and hold NOBODY.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from pairup.compiled.couples.rows import mark_available
 from pairup.compiled.kernels import kernel, outlined
 from pairup.compiled.matchings.assignment import Assignment, assign_seekers, new_assignment
 from pairup.compiled.matchings.couple_graph import CoupleGraph
@@ -25,7 +27,7 @@ from pairup.compiled.matchings.sparse_matching import (
     solve_graph,
 )
 from pairup.compiled.randomness import MANTISSA, mantissa, shuffle, word
-from pairup.compiled.steps import observe
+from pairup.compiled.steps import observe, propose_on_graph, provide, set_available_on_graph
 
 _LUCK = 2.0**-30 / MANTISSA
 
@@ -42,6 +44,7 @@ class GraphMatcher(NamedTuple):
     luck: np.ndarray
     weights: np.ndarray
     available: np.ndarray
+    degree: np.ndarray  # the most players whom one may meet: rounds in which all could
     order: np.ndarray  # workspace: numbers of couples
     workspace: SparseWorkspace
     columns: np.ndarray  # which slots are columns; empty but on two sides
@@ -61,6 +64,7 @@ def new_graph_matcher(graph, worth, columns=None):
         luck=np.zeros(couples),
         weights=np.zeros(couples),
         available=np.zeros(slots, np.bool_),
+        degree=np.array([np.diff(graph.start).max(initial=1)]),
         order=np.zeros(couples, np.int64),
         workspace=new_sparse_workspace(slots, couples),
         columns=columns,
@@ -80,17 +84,28 @@ def _fill_luck(matcher):
         matcher.luck[k] = np.float64(mantissa(word(np.uint64(0), pair))) * _LUCK
 
 
-@kernel
-def set_available_on_graph(state, players):
-    """The step `set_available` of states with a `matcher`."""
-    state.matcher.available[:] = False
-    for i in players:
-        state.matcher.available[i] = True
+class GraphState(NamedTuple):
+    """A policy's state on a graph."""
+
+    inner: Any  # which learns
+    matcher: GraphMatcher
 
 
-def observe_on_graph(state, couples, played):
+def _set_available(state, players):
+    mark_available(state.matcher, players)
+    set_available_on_graph(state.inner, state.matcher, players)
+
+
+def _propose(state, couples):
+    return propose_on_graph(state.inner, state.matcher, couples)
+
+
+def observe_within(state, couples, played):
     """The step `observe` of states with an `inner` state, which learns."""
     observe(state.inner, couples, played)
+
+
+provide(GraphState, set_available=_set_available, propose=_propose, observe=observe_within)
 
 
 @kernel

@@ -71,8 +71,8 @@ class SparseWorkspace(NamedTuple):
     spare: np.ndarray  # blossoms that are not in use
     stack: np.ndarray
     heap: EventHeap
-    now: np.ndarray
-    figures: np.ndarray
+    counters: np.ndarray
+    reals: np.ndarray
 
 
 def new_sparse_workspace(slots, couples):
@@ -96,8 +96,8 @@ def new_sparse_workspace(slots, couples):
         spare=np.zeros(nodes - slots, np.int64),
         stack=np.zeros((nodes + 2, 2), np.int64),
         heap=new_event_heap(2 * couples + 2 * slots + 2),
-        now=np.zeros(6, np.int64),
-        figures=np.zeros(2),
+        counters=np.zeros(6, np.int64),
+        reals=np.zeros(2),
     )
 
 
@@ -109,7 +109,7 @@ def solve_graph(work, graph, weights, available, perfect):
     If `perfect`, all available slots are matched or the status is NO_MATCHING; otherwise couples of
     negative weight are not matched.
     """
-    work.now[OVERFLOWS], work.now[PERFECT] = 0, perfect
+    work.counters[OVERFLOWS], work.counters[PERFECT] = 0, perfect
     _spread_thickness(work)
     _load_edges(work, graph, weights, available)
     _break_blossoms(work, available)
@@ -137,7 +137,7 @@ def _spread_thickness(work):
 @kernel
 def _load_edges(work, graph, weights, available):
     """Load the edges among the available slots, those of infinite weight with a finite stand-in."""
-    least = -np.inf if work.now[PERFECT] != 0 else 0.0
+    least = -np.inf if work.counters[PERFECT] != 0 else 0.0
     low, high, count, infinite = np.inf, -np.inf, 0, False
     for i in range(len(work.mate)):
         work.start[i] = count
@@ -161,7 +161,7 @@ def _outweigh(work, count, low, high):
     """Replace weights of +inf by a finite one that outweighs all others."""
     if low > high:
         low, high = 0.0, 0.0
-    if work.now[PERFECT] == 0:
+    if work.counters[PERFECT] == 0:
         low = 0.0
     step = max(high - low, 2.0**-20 * max(abs(low), abs(high)))
     stand_in = high + (len(work.mate) // 2 + 1) * (step if step > 0.0 else 1.0)
@@ -184,7 +184,7 @@ def _break_blossoms(work, available):
     for b in range(slots, nodes):
         work.first_child[b] = NOBODY
         work.spare[b - slots] = nodes - 1 + slots - b
-    work.now[SPARE] = nodes - slots
+    work.counters[SPARE] = nodes - slots
 
 
 @kernel
@@ -203,7 +203,7 @@ def _out_of_scale(work):
 def _start_new(work):
     """Start over: half the greatest weight of a player is a dual that fits all other such duals."""
     for i in range(len(work.mate)):
-        greatest = -np.inf if work.now[PERFECT] != 0 else 0.0
+        greatest = -np.inf if work.counters[PERFECT] != 0 else 0.0
         for k in range(work.start[i], work.start[i + 1]):
             greatest = max(greatest, work.weight[k])
         work.mate[i] = NOBODY
@@ -232,7 +232,7 @@ def _asked(work, a, partner):
 
     The weight is that of the couple with the partner, -inf if that is not allowed.
     """
-    asked, neighbour, weight = -np.inf if work.now[PERFECT] != 0 else 0.0, NOBODY, -np.inf
+    asked, neighbour, weight = -np.inf if work.counters[PERFECT] != 0 else 0.0, NOBODY, -np.inf
     for k in range(work.start[a], work.start[a + 1]):
         c = work.to[k]
         if c == partner:
@@ -271,7 +271,7 @@ def _couple_greedily(work):
 @kernel
 def _search_all(work, available):
     """Find a partner for each exposed player, or let one player stay single in its place."""
-    perfect = work.now[PERFECT] != 0
+    perfect = work.counters[PERFECT] != 0
     for root in range(len(work.mate)):
         searches = available[root] and work.mate[root] == NOBODY
         if searches and (perfect or work.dual[root] > 0.0):

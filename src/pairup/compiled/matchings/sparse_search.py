@@ -27,7 +27,7 @@ from pairup.compiled.matchings.event_heap import DISSOLVES, REACHED, add_event, 
 
 _ENTERING = 3  # an odd player of a new blossom, which is even: its edges are still to be entered
 
-# What a search knows beside arrays by player and node: integers in `now`, times in `figures`.
+# What a search knows beside arrays by player and node: integers in `counters`, times in `reals`.
 TOUCHED, SPARE, LEAST_AT, PERFECT, FILLS, OVERFLOWS = range(6)
 CLOCK, END = range(2)
 
@@ -41,13 +41,13 @@ def search(work, root, latest):
     With a finite time `latest` the clock stands still, and only what happens before that time
     does happen: `root` is coupled if that costs nothing. STUCK if it stays as it was.
     """
-    work.heap.size[0] = work.now[TOUCHED] = 0
-    work.now[FILLS] = latest < np.inf
-    work.figures[CLOCK], work.figures[END] = 0.0, latest
+    work.heap.size[0] = work.counters[TOUCHED] = 0
+    work.counters[FILLS] = latest < np.inf
+    work.reals[CLOCK], work.reals[END] = 0.0, latest
     _make_even(work, work.top[root])
     status = OUT_OF_MEMORY
-    while work.now[OVERFLOWS] == 0:
-        if work.heap.size[0] == 0 or work.heap.time[0] >= work.figures[END]:
+    while work.counters[OVERFLOWS] == 0:
+        if work.heap.size[0] == 0 or work.heap.time[0] >= work.reals[END]:
             status = _end_without_partner(work)
             break
         time, what, other = work.heap.time[0], work.heap.what[0], work.heap.other[0]
@@ -76,8 +76,8 @@ def _holds(work, time, what, other):
 @kernel
 def _happens(work, time, what, other):
     """Change the tree; returns whether an exposed player was found, and the root is coupled."""
-    if work.now[FILLS] == 0:
-        work.figures[CLOCK] = max(work.figures[CLOCK], time)
+    if work.counters[FILLS] == 0:
+        work.reals[CLOCK] = max(work.reals[CLOCK], time)
     if other == DISSOLVES:
         _expand(work, what)
     elif other != REACHED:
@@ -98,11 +98,11 @@ def _happens(work, time, what, other):
 @kernel
 def _end_without_partner(work):
     """End a search in which no exposed player is reached in time."""
-    u, end = work.now[LEAST_AT], work.figures[END]
-    if work.now[FILLS] != 0 or end == np.inf:
+    u, end = work.counters[LEAST_AT], work.reals[END]
+    if work.counters[FILLS] != 0 or end == np.inf:
         _stop_clock(work)
         return STUCK
-    work.figures[CLOCK] = max(work.figures[CLOCK], end)
+    work.reals[CLOCK] = max(work.reals[CLOCK], end)
     _stop_clock(work)
     odd = odd_above(work, work.top[u])
     _move_base(work, work.top[u], u)
@@ -117,11 +117,11 @@ def _end_without_partner(work):
 @kernel
 def _enter_event(work, time, what, other):
     """Await an event, if the search does not end before it."""
-    if time < work.figures[END]:
+    if time < work.reals[END]:
         if is_full(work.heap):
             _clear_out(work)
         if is_full(work.heap):
-            work.now[OVERFLOWS] = 1
+            work.counters[OVERFLOWS] = 1
         else:
             add_event(work.heap, time, what, other)
 
@@ -140,12 +140,12 @@ def _clear_out(work):
         time, what, other = heap.time[k], heap.what[k], heap.other[k]
         if other != REACHED and _holds(work, time, what, other):
             add_event(heap, time, what, other)
-    for x in range(work.now[TOUCHED]):
+    for x in range(work.counters[TOUCHED]):
         v = work.touched[x]
         time = work.reach[v] + work.dual[v]
-        if work.side[v] == FREE and time < work.figures[END]:
+        if work.side[v] == FREE and time < work.reals[END]:
             if is_full(heap):
-                work.now[OVERFLOWS] = 1
+                work.counters[OVERFLOWS] = 1
                 break
             add_event(heap, time, v, REACHED)
 
@@ -155,16 +155,16 @@ def _touch(work, v):
     """Remember a player whose entries must be reset after the search."""
     if not work.seen[v]:
         work.seen[v] = True
-        work.touched[work.now[TOUCHED]] = v
-        work.now[TOUCHED] += 1
+        work.touched[work.counters[TOUCHED]] = v
+        work.counters[TOUCHED] += 1
 
 
 @kernel
 def _look_around(work, u):
     """Enter the edges of player `u`, now even."""
     dual = work.dual[u]
-    if work.now[PERFECT] == 0 and work.now[FILLS] == 0 and dual < work.figures[END]:
-        work.figures[END], work.now[LEAST_AT] = dual, u
+    if work.counters[PERFECT] == 0 and work.counters[FILLS] == 0 and dual < work.reals[END]:
+        work.reals[END], work.counters[LEAST_AT] = dual, u
     for k in range(work.start[u], work.start[u + 1]):
         v = work.to[k]
         distance = dual - work.weight[k]
@@ -181,12 +181,12 @@ def _look_around(work, u):
 @kernel
 def _make_even(work, node):
     """A free node joins the tree at an even distance."""
-    work.join[node] = work.figures[CLOCK]
+    work.join[node] = work.reals[CLOCK]
     u = work.first_member[node]
     while u != NOBODY:
         _touch(work, u)
         work.side[u] = EVEN
-        work.dual[u] += work.figures[CLOCK]
+        work.dual[u] += work.reals[CLOCK]
         u = _next_of(work, node, u)
     u = work.first_member[node]
     while u != NOBODY:
@@ -197,13 +197,13 @@ def _make_even(work, node):
 @kernel
 def _make_odd(work, node, source, target):
     """A free node joins the tree at an odd distance, by the edge from `source` to `target`."""
-    work.join[node] = work.figures[CLOCK]
+    work.join[node] = work.reals[CLOCK]
     work.entry_from[node], work.entry_to[node] = source, target
     u = work.first_member[node]
     while u != NOBODY:
         _touch(work, u)
         work.side[u] = ODD
-        work.dual[u] -= work.figures[CLOCK]
+        work.dual[u] -= work.reals[CLOCK]
         u = _next_of(work, node, u)
     if work.first_child[node] != NOBODY:
         _enter_event(work, _end_of_thickness(work, node), node, DISSOLVES)
@@ -253,8 +253,8 @@ def _fork(work, node, other):
 def _shrink(work, u, v):
     """An edge joins two even nodes: the cycle that it closes becomes a blossom."""
     fork = _fork(work, work.top[u], work.top[v])
-    work.now[SPARE] -= 1
-    blossom = work.spare[work.now[SPARE]]
+    work.counters[SPARE] -= 1
+    blossom = work.spare[work.counters[SPARE]]
     x = work.top[u]
     while x != fork:  # the cycle runs down from the fork to `u` ...
         odd = odd_above(work, x)
@@ -272,7 +272,7 @@ def _shrink(work, u, v):
         x = above
     work.parent[blossom], work.base[blossom] = NOBODY, work.base[fork]
     work.first_child[blossom] = fork
-    work.join[blossom], work.thickness[blossom] = work.figures[CLOCK], 0.0
+    work.join[blossom], work.thickness[blossom] = work.reals[CLOCK], 0.0
     _adopt_children(work, blossom)
 
 
@@ -286,7 +286,7 @@ def _link(work, child, following, source, target):
 @kernel
 def _adopt_children(work, blossom):
     """Make nodes of the tree, even and odd, the parts of a new blossom, which is even."""
-    clock, first, tail = work.figures[CLOCK], work.first_child[blossom], NOBODY
+    clock, first, tail = work.reals[CLOCK], work.first_child[blossom], NOBODY
     child = first
     while True:
         even = work.side[work.base[child]] == EVEN
@@ -350,14 +350,14 @@ def _free_children(work, blossom):
         u = work.first_member[child]
         while u != NOBODY:
             work.top[u], work.side[u] = child, FREE
-            work.dual[u] += work.figures[CLOCK]
+            work.dual[u] += work.reals[CLOCK]
             u = _next_of(work, child, u)
         child = work.next_child[child]
         if child == first:
             break
     work.first_child[blossom] = NOBODY
-    work.spare[work.now[SPARE]] = blossom
-    work.now[SPARE] += 1
+    work.spare[work.counters[SPARE]] = blossom
+    work.counters[SPARE] += 1
 
 
 @kernel
@@ -377,9 +377,9 @@ def _await_freed(work, first):
 @outlined
 def _stop_clock(work):
     """Write the duals as they are at the end of the search, and forget the tree."""
-    clock = work.figures[CLOCK]
-    least = -np.inf if work.now[PERFECT] != 0 else 0.0
-    for x in range(work.now[TOUCHED]):
+    clock = work.reals[CLOCK]
+    least = -np.inf if work.counters[PERFECT] != 0 else 0.0
+    for x in range(work.counters[TOUCHED]):
         u = work.touched[x]
         if work.side[u] != FREE:
             grows = 1.0 if work.side[u] == EVEN else -1.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -15,21 +15,24 @@ from pairup.compiled.couples.rows import draw_matching
 from pairup.compiled.couples.statistics import CoupleStatistics, new_couple_statistics
 from pairup.compiled.kernels import kernel
 from pairup.compiled.matchings.graph_matcher import (
-    GraphMatcher,
     draw_graph_matching,
     match_by_weights,
-    observe_on_graph,
-    set_available_on_graph,
     set_weights_by_couples,
     write_matching,
 )
 from pairup.compiled.randomness import MANTISSA, mantissa, word
-from pairup.compiled.state_layout import AVAILABLE, DECAYS, ROUND, new_counters
+from pairup.compiled.state_layout import AVAILABLE, OWN, ROUND, new_counters
 from pairup.compiled.steps import OK, provide
 from pairup.errors import PolicyError
 from pairup.policies.contract import StartContext
 from pairup.policies.couple_policies import GreedyLeaderPolicy
 from pairup.policies.registry import register
+
+# Places of counters.
+(
+    DECAYS,  # epsilon decays with the rounds
+    _COUNTERS,  # how many there are
+) = range(OWN, OWN + 2)
 
 _DEFAULTS = {"decaying": 30.0, "constant": 0.05}
 
@@ -62,6 +65,7 @@ class EpsilonGreedy(GreedyLeaderPolicy):
     epsilon: float | None = None
 
     name: ClassVar[str] = "epsilon_greedy"
+    plays_on_graphs: ClassVar[bool] = True
     nominal_ns: ClassVar[int] = 10
 
     def __post_init__(self) -> None:
@@ -88,17 +92,11 @@ class EpsilonGreedy(GreedyLeaderPolicy):
             stats=new_couple_statistics(context.slots),
             leader=new_leader(context.slots),
             keys=context.keys(3),
-            now=new_counters({DECAYS: self.schedule == "decaying"}),
+            counters=new_counters({DECAYS: self.schedule == "decaying"}, _COUNTERS),
             epsilon=np.array([epsilon]),
             players=players,
             shuffled=shuffled,
         )
-
-    def on_graph(
-        self, state: Any, matcher: GraphMatcher, context: StartContext
-    ) -> EpsilonGreedyGraphState:
-        degree = np.diff(matcher.graph.start).max(initial=1)
-        return EpsilonGreedyGraphState(state, matcher, np.array([degree]))
 
 
 class EpsilonGreedyState(NamedTuple):
@@ -107,66 +105,55 @@ class EpsilonGreedyState(NamedTuple):
     stats: CoupleStatistics
     leader: Leader
     keys: np.ndarray  # of ties between pairs, of when to explore, of the matchings then drawn
-    now: np.ndarray
+    counters: np.ndarray
     epsilon: np.ndarray
     players: np.ndarray
     shuffled: np.ndarray
 
 
-class EpsilonGreedyGraphState(NamedTuple):
-    """State of `EpsilonGreedy` on a graph."""
-
-    inner: EpsilonGreedyState
-    matcher: GraphMatcher
-    degree: np.ndarray  # the most players whom one may meet: rounds in which all could
-
-
 def _set_available(state, players):
-    state.now[AVAILABLE] = len(players)
+    state.counters[AVAILABLE] = len(players)
     for x in range(len(players)):
         state.players[x] = players[x]
     greedy_leader.set_players(state.leader, state.stats, players)
 
 
 def _propose(state, couples):
-    now = state.now
+    counters = state.counters
     if _explores(state, 2 * state.leader.couples[0] - 1):
-        players = state.players[: now[AVAILABLE]]
-        draw_matching(word(state.keys[2], now[ROUND]), players, state.shuffled, couples)
+        players = state.players[: counters[AVAILABLE]]
+        draw_matching(word(state.keys[2], counters[ROUND]), players, state.shuffled, couples)
     else:
         greedy_leader.update(state.leader, state.stats, state.keys[0])
         write(state.leader, -1, couples)
     return OK
 
 
-provide(EpsilonGreedyState, set_available=_set_available, propose=_propose, observe=learn)
-
-
-def _propose_on_graph(state, couples):
-    inner, matcher = state.inner, state.matcher
-    if _explores(inner, state.degree[0]):
-        draw_graph_matching(word(inner.keys[2], inner.now[ROUND]), matcher, couples)
+def _propose_on_graph(state, matcher, couples):
+    if _explores(state, matcher.degree[0]):
+        draw_graph_matching(word(state.keys[2], state.counters[ROUND]), matcher, couples)
     else:
-        set_weights_by_couples(matcher, inner.stats.mean)
+        set_weights_by_couples(matcher, state.stats.mean)
         match_by_weights(matcher)
         write_matching(matcher, couples)
     return OK
 
 
 provide(
-    EpsilonGreedyGraphState,
-    set_available=set_available_on_graph,
-    propose=_propose_on_graph,
-    observe=observe_on_graph,
+    EpsilonGreedyState,
+    set_available=_set_available,
+    propose=_propose,
+    observe=learn,
+    propose_on_graph=_propose_on_graph,
 )
 
 
 @kernel
 def _explores(state, cycle):
     """Count the round, and draw whether it explores; all couples can meet in `cycle` rounds."""
-    now, share = state.now, state.epsilon[0]
-    now[ROUND] += 1
-    if now[DECAYS]:
-        share = share * cycle / now[ROUND]
-    draw = mantissa(word(state.keys[1], now[ROUND]))
+    counters, share = state.counters, state.epsilon[0]
+    counters[ROUND] += 1
+    if counters[DECAYS]:
+        share = share * cycle / counters[ROUND]
+    draw = mantissa(word(state.keys[1], counters[ROUND]))
     return np.float64(draw) < share * MANTISSA

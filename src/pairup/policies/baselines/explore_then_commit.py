@@ -18,19 +18,27 @@ from pairup.compiled.couples.statistics import CoupleStatistics, new_couple_stat
 from pairup.compiled.kernels import kernel
 from pairup.compiled.matchings.graph_matcher import (
     GraphMatcher,
+    GraphState,
     match_by_weights,
-    observe_on_graph,
-    set_available_on_graph,
     set_weights_by_couples,
     write_matching,
 )
 from pairup.compiled.randomness import shuffle
-from pairup.compiled.state_layout import HORIZON, MEMBERS, PRESENT, TURN, TURNS, new_counters
+from pairup.compiled.state_layout import MEMBERS, OWN, PRESENT, new_counters
 from pairup.compiled.steps import OK, provide
 from pairup.errors import PolicyError
 from pairup.policies.contract import Slots, StartContext, check_integer_option
 from pairup.policies.couple_policies import GreedyLeaderPolicy
 from pairup.policies.registry import register
+
+# Places of counters.
+(
+    HORIZON,  # rounds to come, 0 if not known
+    TURN,  # turns played
+    TURNS,  # turns to play
+    GRAPH_TURNS,  # ... on the graph
+    _COUNTERS,  # how many there are
+) = range(OWN, OWN + 5)
 
 
 @register
@@ -69,6 +77,7 @@ class ExploreThenCommit(GreedyLeaderPolicy):
     horizon: int | None = None
 
     name: ClassVar[str] = "explore_then_commit"
+    plays_on_graphs: ClassVar[bool] = True
     nominal_ns: ClassVar[int] = 10
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = ({"cycles": 2},)
     saved_counters: ClassVar[Mapping[str, int]] = {"turn": TURN}
@@ -93,37 +102,34 @@ class ExploreThenCommit(GreedyLeaderPolicy):
             stats=new_couple_statistics(context.slots),
             leader=new_leader(context.slots),
             keys=context.keys(2),
-            now=new_counters({HORIZON: horizon or 0}),
+            counters=new_counters({HORIZON: horizon or 0}, _COUNTERS),
             members=np.zeros(context.slots + 1, np.int64),
         )
 
     def set_present(self, state: Any, present: Slots) -> None:
         # Exploration begins again.
         cycle = max(2 * ((len(present) + 1) // 2) - 1, 1)
-        state.now[TURN], state.now[TURNS] = 0, self._turns(state, cycle)
-        state.now[PRESENT] = len(present)
+        state.counters[TURN], state.counters[TURNS] = 0, self._turns(state, cycle)
+        state.counters[PRESENT] = len(present)
 
-    def on_graph(
-        self, state: Any, matcher: GraphMatcher, context: StartContext
-    ) -> ExploreThenCommitGraphState:
+    def on_graph(self, state: Any, matcher: GraphMatcher, context: StartContext) -> GraphState:
         # A player can meet all others in as many rounds as there are.
-        degree = int(np.diff(matcher.graph.start).max(initial=1))
-        turns = np.array([self._turns(state, degree)])
-        return ExploreThenCommitGraphState(state, matcher, turns)
+        state.counters[GRAPH_TURNS] = self._turns(state, int(matcher.degree[0]))
+        return super().on_graph(state, matcher, context)
 
     def _turns(self, state: Any, cycle: int) -> int:
         """Return for how many turns to explore, if all couples can meet in `cycle` of them."""
-        horizon = max(int(state.now[HORIZON]), 2)
+        horizon = max(int(state.counters[HORIZON]), 2)
         balanced = math.ceil((horizon / cycle) ** (2 / 3) * math.log(horizon) ** (1 / 3))
         return (self.cycles or balanced) * cycle
 
     def catch_up(self, state: Any, rounds: int) -> Any:
         # Exploration goes on after as many round robins as every couple has been seen in.
-        players, tries = int(state.now[PRESENT]), state.stats.tries
+        players, tries = int(state.counters[PRESENT]), state.stats.tries
         seen = tries[tries > 0]
         least = int(seen.min()) if len(seen) and len(seen) == players * (players - 1) // 2 else 0
         turn = least * max(2 * ((players + 1) // 2) - 1, 1)
-        state.now[TURN] = max(state.now[TURN], min(turn, state.now[TURNS]))
+        state.counters[TURN] = max(state.counters[TURN], min(turn, state.counters[TURNS]))
         return state
 
 
@@ -133,58 +139,46 @@ class ExploreThenCommitState(NamedTuple):
     stats: CoupleStatistics
     leader: Leader
     keys: np.ndarray  # of ties between pairs, and of the order in the tournament
-    now: np.ndarray
+    counters: np.ndarray
     members: np.ndarray
-
-
-class ExploreThenCommitGraphState(NamedTuple):
-    """State of `ExploreThenCommit` on a graph."""
-
-    inner: ExploreThenCommitState
-    matcher: GraphMatcher
-    turns: np.ndarray  # of exploration
 
 
 def _set_available(state, players):
     phantom = len(state.leader.place) - 1
-    state.now[MEMBERS] = fill_members(state.members, players, phantom)
+    state.counters[MEMBERS] = fill_members(state.members, players, phantom)
     shuffle(state.keys[1], state.members[: len(players)])
     greedy_leader.set_players(state.leader, state.stats, players)
 
 
 def _propose(state, couples):
-    if state.now[TURN] < state.now[TURNS]:
-        members, phantom = state.members[: state.now[MEMBERS]], len(state.leader.place) - 1
-        write_meetings(members, state.now[TURN], phantom, couples)
-        state.now[TURN] += 1
+    if state.counters[TURN] < state.counters[TURNS]:
+        members, phantom = state.members[: state.counters[MEMBERS]], len(state.leader.place) - 1
+        write_meetings(members, state.counters[TURN], phantom, couples)
+        state.counters[TURN] += 1
     else:
         greedy_leader.update(state.leader, state.stats, state.keys[0])
         write(state.leader, -1, couples)
     return OK
 
 
-# What is seen after the commitment counts too.
-provide(ExploreThenCommitState, set_available=_set_available, propose=_propose, observe=learn)
-
-
-def _propose_on_graph(state, couples):
+def _propose_on_graph(state, matcher, couples):
     """Couples that met least, then the best by what was seen."""
-    inner, matcher = state.inner, state.matcher
-    if inner.now[TURN] < state.turns[0]:
-        _weigh_rarest(inner, matcher)
-        inner.now[TURN] += 1
+    if state.counters[TURN] < state.counters[GRAPH_TURNS]:
+        _weigh_rarest(state, matcher)
+        state.counters[TURN] += 1
     else:
-        set_weights_by_couples(matcher, inner.stats.mean)
+        set_weights_by_couples(matcher, state.stats.mean)
     match_by_weights(matcher)
     write_matching(matcher, couples)
     return OK
 
 
 provide(
-    ExploreThenCommitGraphState,
-    set_available=set_available_on_graph,
-    propose=_propose_on_graph,
-    observe=observe_on_graph,
+    ExploreThenCommitState,
+    set_available=_set_available,
+    propose=_propose,
+    observe=learn,  # what is seen after the commitment counts too
+    propose_on_graph=_propose_on_graph,
 )
 
 

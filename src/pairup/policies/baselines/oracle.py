@@ -14,8 +14,8 @@ from pairup.best_matching import best_matching
 from pairup.compiled.couples.rows import couple_in_order, mark_available
 from pairup.compiled.matchings.graph_matcher import (
     GraphMatcher,
+    GraphState,
     match_by_weights,
-    set_available_on_graph,
     write_matching,
 )
 from pairup.compiled.steps import OK, learn_nothing, provide
@@ -48,6 +48,7 @@ class Oracle(Policy):
     rates: tuple[float, ...] | None = None
 
     name: ClassVar[str] = "oracle"
+    plays_on_graphs: ClassVar[bool] = True
     draws_at_random: ClassVar[bool] = False
     is_told_rates: ClassVar[bool] = True
     serves_pools: ClassVar[bool] = False  # nobody knows the rates of players who come and go
@@ -75,15 +76,13 @@ class Oracle(Policy):
         ranking = np.argsort(-known, kind="stable")
         return OracleState(ranking, available, np.maximum(known, 0.0))
 
-    def on_graph(
-        self, state: Any, matcher: GraphMatcher, context: StartContext
-    ) -> OracleGraphState:
+    def on_graph(self, state: Any, matcher: GraphMatcher, context: StartContext) -> GraphState:
         low, high = matcher.graph.low, matcher.graph.high
         games = state.rates[low] * state.rates[high]
         if context.couple_rates is not None:
             games = context.couple_rates[low, high]
         matcher.weights[:] = matcher.worth * games
-        return OracleGraphState(state, matcher)
+        return super().on_graph(state, matcher, context)
 
     def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
         # The player who takes the slot next ranks last.
@@ -152,29 +151,20 @@ def _propose(state, couples):
     return OK
 
 
-provide(OracleState, set_available=mark_available, propose=_propose, observe=learn_nothing)
+def _set_available_on_graph(state, matcher, players):
+    match_by_weights(matcher)  # once: the weights are what couples are worth
 
 
-class OracleGraphState(NamedTuple):
-    """State of `Oracle` on a graph; the weights of its matcher are what couples are worth."""
-
-    inner: OracleState
-    matcher: GraphMatcher
-
-
-def _set_available_on_graph(state, players):
-    set_available_on_graph(state, players)
-    match_by_weights(state.matcher)
-
-
-def _propose_on_graph(state, couples):
-    write_matching(state.matcher, couples)
+def _propose_on_graph(state, matcher, couples):
+    write_matching(matcher, couples)
     return OK
 
 
 provide(
-    OracleGraphState,
-    set_available=_set_available_on_graph,
-    propose=_propose_on_graph,
+    OracleState,
+    set_available=mark_available,
+    propose=_propose,
     observe=learn_nothing,
+    set_available_on_graph=_set_available_on_graph,
+    propose_on_graph=_propose_on_graph,
 )

@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from pairup.compiled.couples.rows import draw_matching
 from pairup.compiled.matchings.graph_matcher import (
-    GraphMatcher,
     draw_graph_matching,
-    set_available_on_graph,
 )
 from pairup.compiled.randomness import word
 from pairup.compiled.state_layout import AVAILABLE, ROUND, new_counters
@@ -35,6 +33,7 @@ class Uniform(Policy):
     """
 
     name: ClassVar[str] = "uniform"
+    plays_on_graphs: ClassVar[bool] = True
     nominal_ns: ClassVar[int] = 10
 
     def start(self, context: StartContext) -> UniformState:
@@ -44,20 +43,15 @@ class Uniform(Policy):
     def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
         return  # nothing is learnt of players
 
-    def on_graph(
-        self, state: Any, matcher: GraphMatcher, context: StartContext
-    ) -> UniformGraphState:
-        return UniformGraphState(state, matcher)
-
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        return {"round": state.now[[ROUND]]}
+        return {"round": state.counters[[ROUND]]}
 
     def load(self, state: Any, arrays: Arrays) -> UniformState:
-        (state.now[ROUND],) = numbers(arrays, "round")
+        (state.counters[ROUND],) = numbers(arrays, "round")
         return state
 
     def catch_up(self, state: Any, rounds: int) -> UniformState:
-        state.now[ROUND] = max(state.now[ROUND], rounds)
+        state.counters[ROUND] = max(state.counters[ROUND], rounds)
         return state
 
 
@@ -66,43 +60,33 @@ class UniformState(NamedTuple):
 
     players: np.ndarray
     shuffled: np.ndarray
-    now: np.ndarray
+    counters: np.ndarray
     key: np.ndarray
 
 
-class UniformGraphState(NamedTuple):
-    """State of `Uniform` on a graph."""
-
-    inner: UniformState
-    matcher: GraphMatcher
-
-
 def _set_available(state, players):
-    state.now[AVAILABLE] = len(players)
+    state.counters[AVAILABLE] = len(players)
     for x in range(len(players)):
         state.players[x] = players[x]
 
 
 def _propose(state, couples):
-    players = state.players[: state.now[AVAILABLE]]
-    draw_matching(word(state.key[0], state.now[ROUND]), players, state.shuffled, couples)
-    state.now[ROUND] += 1
+    players = state.players[: state.counters[AVAILABLE]]
+    draw_matching(word(state.key[0], state.counters[ROUND]), players, state.shuffled, couples)
+    state.counters[ROUND] += 1
     return OK
 
 
-provide(UniformState, set_available=_set_available, propose=_propose, observe=learn_nothing)
-
-
-def _propose_on_graph(state, couples):
-    inner = state.inner
-    draw_graph_matching(word(inner.key[0], inner.now[ROUND]), state.matcher, couples)
-    inner.now[ROUND] += 1
+def _propose_on_graph(state, matcher, couples):
+    draw_graph_matching(word(state.key[0], state.counters[ROUND]), matcher, couples)
+    state.counters[ROUND] += 1
     return OK
 
 
 provide(
-    UniformGraphState,
-    set_available=set_available_on_graph,
-    propose=_propose_on_graph,
+    UniformState,
+    set_available=_set_available,
+    propose=_propose,
     observe=learn_nothing,
+    propose_on_graph=_propose_on_graph,
 )

@@ -18,11 +18,8 @@ from pairup.compiled.distributions import fill_beta, fill_normal, normal
 from pairup.compiled.kernels import kernel, outlined, slot
 from pairup.compiled.logarithm import log
 from pairup.compiled.matchings.graph_matcher import (
-    GraphMatcher,
     can_meet,
     match_by_weights,
-    observe_on_graph,
-    set_available_on_graph,
     set_weight,
     write_matching,
 )
@@ -32,13 +29,20 @@ from pairup.compiled.matchings.max_matching import (
     solve_loaded,
 )
 from pairup.compiled.randomness import word
-from pairup.compiled.state_layout import COMMON, MEMBERS, POSTERIOR, ROUND, new_counters
+from pairup.compiled.state_layout import MEMBERS, OWN, ROUND, new_counters
 from pairup.compiled.steps import OK, provide
 from pairup.errors import PolicyError
 from pairup.policies.contract import StartContext
 from pairup.policies.couple_policies import ExactMatchingPolicy
 from pairup.policies.registry import register
 from pairup.saved_arrays import Arrays
+
+# Places of counters.
+(
+    POSTERIOR,  # one of the kinds below
+    COMMON,  # one draw for all couples
+    _COUNTERS,  # how many there are
+) = range(OWN, OWN + 3)
 
 BETA, GAUSSIAN, CLIPPED, BOOSTED = range(4)  # kinds of posteriors
 
@@ -86,6 +90,7 @@ class CombThompson(ExactMatchingPolicy):
     draws: Literal["independent", "common"] = "independent"
 
     name: ClassVar[str] = "comb_thompson"
+    plays_on_graphs: ClassVar[bool] = True
     nominal_ns: ClassVar[int] = 450
 
     def __post_init__(self) -> None:
@@ -99,11 +104,12 @@ class CombThompson(ExactMatchingPolicy):
     def start(self, context: StartContext) -> CombThompsonState:
         shape, couples = (context.slots, context.slots), context.slots * (context.slots - 1) // 2
         first, second = self._unseen
+        options = {POSTERIOR: _POSTERIORS[self.prior], COMMON: self.draws == "common"}
         return CombThompsonState(
             stats=new_couple_statistics(context.slots),
             workspace=new_matching_workspace(context.slots),
             players=np.zeros(context.slots + 1, np.int64),
-            now=new_counters({POSTERIOR: _POSTERIORS[self.prior], COMMON: self.draws == "common"}),
+            counters=new_counters(options, _COUNTERS),
             key=np.array([context.key]),
             first=np.full(shape, first),
             second=np.full(shape, second),
@@ -115,11 +121,6 @@ class CombThompson(ExactMatchingPolicy):
     def _unseen(self) -> tuple[float, float]:
         """The posterior of a couple of which nothing is known."""
         return (1.0, 1.0) if self.prior == "beta" else (np.inf, 0.0)
-
-    def on_graph(
-        self, state: Any, matcher: GraphMatcher, context: StartContext
-    ) -> CombThompsonGraphState:
-        return CombThompsonGraphState(state, matcher)
 
     def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
         super().forget(state, slot, rate)
@@ -145,8 +146,8 @@ class CombThompsonState(NamedTuple):
 
     stats: CoupleStatistics
     workspace: MatchingWorkspace
-    players: np.ndarray  # the first `now[MEMBERS]` are to be matched
-    now: np.ndarray
+    players: np.ndarray  # the first `counters[MEMBERS]` are to be matched
+    counters: np.ndarray
     key: np.ndarray
     first: np.ndarray
     second: np.ndarray
@@ -154,17 +155,10 @@ class CombThompsonState(NamedTuple):
     draws: np.ndarray
 
 
-class CombThompsonGraphState(NamedTuple):
-    """State of `CombThompson` on a graph."""
-
-    inner: CombThompsonState
-    matcher: GraphMatcher
-
-
 def _propose(state, couples):
-    players = state.players[: state.now[MEMBERS]]
+    players = state.players[: state.counters[MEMBERS]]
     _draw_weights(state, players)
-    state.now[ROUND] += 1
+    state.counters[ROUND] += 1
     solve_loaded(state.workspace, players)
     write_mates(state.workspace.kept_mate, players, couples)
     return OK
@@ -174,7 +168,7 @@ def _observe(state, couples, played):
     for c in range(len(played)):
         i, j = slot(couples[c, 0]), slot(couples[c, 1])
         mean = record(state.stats, i, j, played[c])
-        if state.now[POSTERIOR] != BETA:
+        if state.counters[POSTERIOR] != BETA:
             state.first[i, j] = mean
             state.second[i, j] = 0.5 / math.sqrt(state.stats.tries[i, j])
         elif played[c]:
@@ -183,23 +177,20 @@ def _observe(state, couples, played):
             state.second[i, j] += 1.0
 
 
-provide(CombThompsonState, set_available=set_members, propose=_propose, observe=_observe)
-
-
-def _propose_on_graph(state, couples):
-    inner = state.inner
-    _draw_weights_on_graph(state, len(couples))
-    inner.now[ROUND] += 1
-    match_by_weights(state.matcher)
-    write_matching(state.matcher, couples)
+def _propose_on_graph(state, matcher, couples):
+    _draw_weights_on_graph(state, matcher, len(couples))
+    state.counters[ROUND] += 1
+    match_by_weights(matcher)
+    write_matching(matcher, couples)
     return OK
 
 
 provide(
-    CombThompsonGraphState,
-    set_available=set_available_on_graph,
-    propose=_propose_on_graph,
-    observe=observe_on_graph,
+    CombThompsonState,
+    set_available=set_members,
+    propose=_propose,
+    observe=_observe,
+    propose_on_graph=_propose_on_graph,
 )
 
 
@@ -232,15 +223,15 @@ def _draw(state, count, matched):
     A matching has `matched` couples.
     """
     first, second, draws = state.posteriors[0], state.posteriors[1], state.draws[:count]
-    key = word(state.key[0], state.now[ROUND])
-    if state.now[POSTERIOR] == BETA:
+    key = word(state.key[0], state.counters[ROUND])
+    if state.counters[POSTERIOR] == BETA:
         fill_beta(key, first[:count], second[:count], draws)
         return
-    if state.now[COMMON] != 0:
+    if state.counters[COMMON] != 0:
         draws[:] = normal(word(key, 0))
     else:
         fill_normal(key, draws)
-    if state.now[POSTERIOR] != GAUSSIAN:
+    if state.counters[POSTERIOR] != GAUSSIAN:
         _reshape(state, draws, matched)
     for k in range(count):
         draws[k] = first[k] + second[k] * draws[k]  # infinite where a couple is unseen
@@ -249,8 +240,8 @@ def _draw(state, count, matched):
 @outlined
 def _reshape(state, draws, matched):
     """Make standard normal draws wider, or cut them off below 0 and above."""
-    level = log(float(max(state.now[ROUND] + 1, _FIRST_ROUND)))
-    if state.now[POSTERIOR] == BOOSTED:
+    level = log(float(max(state.counters[ROUND] + 1, _FIRST_ROUND)))
+    if state.counters[POSTERIOR] == BOOSTED:
         more = (matched + 2) * log(level) + matched * _BOOST_PER_COUPLE
         wider = math.sqrt(2.0 * (1.0 + _BOOST) * (level + more) / level)
         for k in range(len(draws)):
@@ -262,16 +253,15 @@ def _reshape(state, draws, matched):
 
 
 @outlined
-def _draw_weights_on_graph(state, matched):
+def _draw_weights_on_graph(state, matcher, matched):
     """Weigh the couples that can meet by a draw from each posterior, in their order."""
-    inner, matcher, count = state.inner, state.matcher, 0
-    first, second, numbers = inner.posteriors[0], inner.posteriors[1], matcher.order
+    first, second, numbers, count = state.posteriors[0], state.posteriors[1], matcher.order, 0
     for k in range(len(matcher.weights)):
         if can_meet(matcher, k):
             i, j = slot(matcher.graph.low[k]), slot(matcher.graph.high[k])
-            first[count], second[count] = inner.first[i, j], inner.second[i, j]
+            first[count], second[count] = state.first[i, j], state.second[i, j]
             numbers[count] = k
             count += 1
-    _draw(inner, count, matched)
+    _draw(state, count, matched)
     for x in range(count):
-        set_weight(matcher, numbers[x], inner.draws[x])
+        set_weight(matcher, numbers[x], state.draws[x])

@@ -32,12 +32,9 @@ from pairup.compiled.couples.statistics import (
 from pairup.compiled.kernels import kernel, outlined, slot
 from pairup.compiled.logarithm import log
 from pairup.compiled.matchings.graph_matcher import (
-    GraphMatcher,
     can_meet,
     is_matched,
     match_by_weights,
-    observe_on_graph,
-    set_available_on_graph,
     set_weight,
     write_matching,
 )
@@ -46,12 +43,18 @@ from pairup.compiled.matchings.max_matching import (
     new_matching_workspace,
     solve_loaded,
 )
-from pairup.compiled.state_layout import KL, MEMBERS, ROUND, new_counters
+from pairup.compiled.state_layout import MEMBERS, OWN, ROUND, new_counters
 from pairup.compiled.steps import OK, provide
 from pairup.policies.contract import StartContext
 from pairup.policies.couple_policies import ExactMatchingPolicy
 from pairup.policies.registry import register
 from pairup.saved_arrays import Arrays, require
+
+# Places of counters.
+(
+    KL,  # the KL index, not UCB
+    _COUNTERS,  # how many there are
+) = range(OWN, OWN + 2)
 
 _MARGIN = 1e-13  # a bound nearer to its index than this is as good as the index
 
@@ -81,6 +84,7 @@ class CombUCB(ExactMatchingPolicy):
     index: Literal["ucb", "kl"] = "ucb"
 
     name: ClassVar[str] = "comb_ucb"
+    plays_on_graphs: ClassVar[bool] = True
     draws_at_random: ClassVar[bool] = False
     nominal_ns: ClassVar[int] = 200
 
@@ -96,16 +100,11 @@ class CombUCB(ExactMatchingPolicy):
             stats=new_couple_statistics(context.slots),
             workspace=new_matching_workspace(context.slots),
             players=np.zeros(context.slots + 1, np.int64),
-            now=new_counters({KL: self.index == "kl"}),
+            counters=new_counters({KL: self.index == "kl"}, _COUNTERS),
             base=base,
             slope=np.zeros(shape),
             solved=np.zeros(shape if self.index == "kl" else (0, 0), np.int64),
         )
-
-    def on_graph(
-        self, state: Any, matcher: GraphMatcher, context: StartContext
-    ) -> CombUCBGraphState:
-        return CombUCBGraphState(state, matcher)
 
     def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
         super().forget(state, slot, rate)
@@ -152,26 +151,19 @@ class CombUCBState(NamedTuple):
 
     stats: CoupleStatistics
     workspace: MatchingWorkspace
-    players: np.ndarray  # the first `now[MEMBERS]` are to be matched
-    now: np.ndarray
+    players: np.ndarray  # the first `counters[MEMBERS]` are to be matched
+    counters: np.ndarray
     base: np.ndarray  # inf for unseen couples; KL: and for those whose tangent is not known
     slope: np.ndarray
     solved: np.ndarray  # KL: the round in which the index was last solved
 
 
-class CombUCBGraphState(NamedTuple):
-    """State of `CombUCB` on a graph."""
-
-    inner: CombUCBState
-    matcher: GraphMatcher
-
-
 def _propose(state, couples):
-    players, x = state.players[: state.now[MEMBERS]], _next_level(state)
+    players, x = state.players[: state.counters[MEMBERS]], _next_level(state)
     _weigh(state, players, x)
     while True:
         solve_loaded(state.workspace, players)
-        if state.now[KL] == 0 or not _refine(state, players, x):
+        if state.counters[KL] == 0 or not _refine(state, players, x):
             break
     write_mates(state.workspace.kept_mate, players, couples)
     return OK
@@ -181,42 +173,39 @@ def _observe(state, couples, played):
     for c in range(len(played)):
         i, j = slot(couples[c, 0]), slot(couples[c, 1])
         mean = record(state.stats, i, j, played[c])
-        if state.now[KL] != 0:
+        if state.counters[KL] != 0:
             state.base[i, j], state.slope[i, j] = np.inf, 0.0
         else:
             state.base[i, j], state.slope[i, j] = mean, 1.0 / math.sqrt(state.stats.tries[i, j])
 
 
-provide(CombUCBState, set_available=set_members, propose=_propose, observe=_observe)
-
-
-def _propose_on_graph(state, couples):
-    inner, matcher = state.inner, state.matcher
-    x = _next_level(inner)
-    _weigh_on_graph(inner, matcher, x)
+def _propose_on_graph(state, matcher, couples):
+    x = _next_level(state)
+    _weigh_on_graph(state, matcher, x)
     while True:
         match_by_weights(matcher)
-        if inner.now[KL] == 0 or not _refine_on_graph(inner, matcher, x):
+        if state.counters[KL] == 0 or not _refine_on_graph(state, matcher, x):
             break
     write_matching(matcher, couples)
     return OK
 
 
 provide(
-    CombUCBGraphState,
-    set_available=set_available_on_graph,
-    propose=_propose_on_graph,
-    observe=observe_on_graph,
+    CombUCBState,
+    set_available=set_members,
+    propose=_propose,
+    observe=_observe,
+    propose_on_graph=_propose_on_graph,
 )
 
 
 @kernel
 def _next_level(state):
     """Count the round; returns the x of its indices."""
-    state.now[ROUND] += 1
-    if state.now[KL] != 0:
-        return exploration_level(state.now[ROUND])
-    return math.sqrt(1.5 * log(float(max(state.now[ROUND] - 1, 1))))
+    state.counters[ROUND] += 1
+    if state.counters[KL] != 0:
+        return exploration_level(state.counters[ROUND])
+    return math.sqrt(1.5 * log(float(max(state.counters[ROUND] - 1, 1))))
 
 
 @kernel
@@ -254,7 +243,7 @@ def _refine_on_graph(state, matcher, level):
     for k in range(len(matcher.weights)):
         i, j = matcher.graph.low[k], matcher.graph.high[k]
         if is_matched(matcher, k) and state.stats.tries[i, j] > 0:
-            if state.solved[i, j] != state.now[ROUND]:
+            if state.solved[i, j] != state.counters[ROUND]:
                 before = matcher.weights[k]
                 set_weight(matcher, k, _solve(state, i, j, level))
                 much |= before - matcher.weights[k] > _MARGIN
@@ -266,7 +255,7 @@ def _solve(state, i, j, level):
     """The exact KL index of a couple; its tangent is kept for the rounds to come."""
     mean, tries = state.stats.mean[i, j], state.stats.tries[i, j]
     q = kl_index(mean, tries, level)
-    state.solved[i, j] = state.now[ROUND]
+    state.solved[i, j] = state.counters[ROUND]
     if level > 0.0:
         slope = slope_at(mean, tries, q)
         state.base[i, j], state.slope[i, j] = q - slope * level, slope
@@ -283,7 +272,7 @@ def _refine(state, players, level):
             continue
         i, j = players[a], players[b]
         known = state.stats.tries[i, j] > 0 and state.stats.mean[i, j] != PHANTOM_MEAN
-        if known and state.solved[i, j] != state.now[ROUND]:
+        if known and state.solved[i, j] != state.counters[ROUND]:
             q = _solve(state, i, j, level)
             much |= weight[a, b] - q > _MARGIN
             weight[a, b] = weight[b, a] = q

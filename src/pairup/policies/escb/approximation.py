@@ -16,20 +16,35 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.compiled import state_layout as at
 from pairup.compiled.couples.rows import count_couples, fill_members
 from pairup.compiled.kernels import kernel, outlined
+from pairup.compiled.logarithm import log
 from pairup.compiled.matchings.max_matching import (
     MatchingWorkspace,
     new_matching_workspace,
     reset,
     solve_loaded,
 )
-from pairup.compiled.state_layout import new_counters, new_figures
+from pairup.compiled.state_layout import MEMBERS, OWN, new_counters, new_reals
+
+# Places of counters.
+(
+    COUPLES,  # of the players available
+    ENUMERATED,  # players up to whom all matchings are looked at
+    OLS,  # the confidence of OLS-UCB
+    CHANGED,  # the players available changed since the last search
+    _COUNTERS,  # how many there are
+) = range(OWN, OWN + 5)
+
+# Places of real numbers: the sum of certified ratios, the least of them, their number.
+CERTIFIED, WORST, CERTIFICATES, _REALS = range(4)
 
 NOBODY = -1
 # Rows of `ApproximateSearch.mates`. FEWER had sqrt(B) < 1 / (2 c) when found at c, MORE had not.
 FEWER, MORE, FOUND, BEST = 0, 1, 2, 3
+_SLACK = 1.0  # called l in `bonus_scale`
+_PER_COUPLE = 0.5 * math.log(1.0 + math.e / _SLACK)
+_FIRST_ROUND = 3  # log log t is positive from here on
 _MAX_STEPS = 12  # exact matchings per round
 _ROUNDING = 1e-13  # a smaller difference of weights is rounding
 
@@ -39,8 +54,8 @@ class ApproximateSearch(NamedTuple):
 
     mates: np.ndarray  # the partner of each slot, one row per matching; NOBODY: not known
     players: np.ndarray  # those available, the phantom included
-    now: np.ndarray
-    figures: np.ndarray
+    counters: np.ndarray
+    reals: np.ndarray
     exact: MatchingWorkspace
 
 
@@ -49,8 +64,8 @@ def new_approximate_search(slots, enumerated, by_least_squares):
     return ApproximateSearch(
         mates=np.full((4, slots), NOBODY, np.int64),
         players=np.zeros(slots + 1, np.int64),
-        now=new_counters({at.ENUMERATED: enumerated, at.OLS: by_least_squares}),
-        figures=new_figures({at.WORST: 1.0}),
+        counters=new_counters({ENUMERATED: enumerated, OLS: by_least_squares}, _COUNTERS),
+        reals=new_reals({WORST: 1.0}, _REALS),
         exact=new_matching_workspace(slots),
     )
 
@@ -58,17 +73,17 @@ def new_approximate_search(slots, enumerated, by_least_squares):
 @kernel
 def set_players(search, players):
     """Match `players` from now on; what is known of others is dropped in the next search."""
-    search.now[at.MEMBERS] = fill_members(search.players, players, search.mates.shape[1] - 1)
-    search.now[at.ARMS] = count_couples(players)
-    search.now[at.CHANGED] = 1
+    search.counters[MEMBERS] = fill_members(search.players, players, search.mates.shape[1] - 1)
+    search.counters[COUPLES] = count_couples(players)
+    search.counters[CHANGED] = 1
 
 
 @outlined
 def find_near_best(search, terms, scale):
     """Find a matching with nearly the best index, and write it into the row BEST."""
-    if search.now[at.CHANGED] == 1:
+    if search.counters[CHANGED] == 1:
         _forget_others(search)
-        search.now[at.CHANGED] = 0
+        search.counters[CHANGED] = 0
     best = _consider(search, terms, FEWER, scale, -np.inf)
     best = _consider(search, terms, MORE, scale, best)
     bound = np.inf
@@ -84,28 +99,28 @@ def find_near_best(search, terms, scale):
         if bound <= best + _ROUNDING:
             break
     best = _climb(search, terms, scale)
-    certify(search.figures, best, bound)
+    certify(search.reals, best, bound)
 
 
 @kernel
-def certify(figures, index, bound):
+def certify(reals, index, bound):
     """Note how near an index is to a bound on the best one."""
     ratio = min(index / bound, 1.0) if bound > 0.0 else 1.0
-    figures[at.CERTIFIED] += ratio
-    figures[at.WORST] = min(figures[at.WORST], ratio)
-    figures[at.CERTIFICATES] += 1.0
+    reals[CERTIFIED] += ratio
+    reals[WORST] = min(reals[WORST], ratio)
+    reals[CERTIFICATES] += 1.0
 
 
 @kernel
 def _forget_others(search):
     """Forget the matchings, and how they were found, unless they are of just these players."""
     kept, known = search.exact.kept_mate, 0
-    for x in range(search.now[at.MEMBERS]):
+    for x in range(search.counters[MEMBERS]):
         known += kept[search.players[x]] != NOBODY
     others = -known
     for i in range(len(kept)):
         others += kept[i] != NOBODY
-    if known < search.now[at.MEMBERS] or others > 0:
+    if known < search.counters[MEMBERS] or others > 0:
         forget_matchings(search)
 
 
@@ -138,7 +153,7 @@ def _sums(search, terms, row):
     """A and B of a matching."""
     slots = search.mates.shape[1]
     a = b = 0.0
-    for x in range(search.now[at.MEMBERS]):
+    for x in range(search.counters[MEMBERS]):
         i = search.players[x]
         j = search.mates[row, i]
         if i < j:
@@ -172,7 +187,7 @@ def _guess(search, terms, scale):
 @kernel
 def _solve(search, terms, slope):
     """Find the exact matching of greatest A + slope B and write it into the row FOUND."""
-    slots, members = search.mates.shape[1], search.now[at.MEMBERS]
+    slots, members = search.mates.shape[1], search.counters[MEMBERS]
     weight = search.exact.weight
     for x in range(members):
         row = search.players[x] * slots
@@ -207,7 +222,7 @@ def _climb(search, terms, scale):
 @kernel
 def _best_swap(search, terms, scale, sums):
     """The two players to couple, so that with their partners coupled too the index is greatest."""
-    slots, members, mates = search.mates.shape[1], search.now[at.MEMBERS], search.mates
+    slots, members, mates = search.mates.shape[1], search.counters[MEMBERS], search.mates
     value, inverse = terms.value, terms.inverse
     low, high, best = 0, 0, -np.inf
     for k in range(members):
@@ -227,3 +242,23 @@ def _best_swap(search, terms, scale, sums):
             if index > best:
                 low, high, best = i, j, index
     return low, high, best
+
+
+@kernel
+def bonus_scale(by_least_squares, couples, clock):
+    """How far ESCB trusts its means in proposal number `clock`: the factor s of sqrt(B).
+
+    It is never 0, for we divide by it, and never falls. Plain ESCB has s^2 = f / 2 with f = log t,
+    as its authors take it in practice. OLS-UCB (Degenne and Perchet, 2016) proves its bound with
+    more: for d couples with independent outcomes, whose variance is at most 1/4,
+    s^2 = (1 + l) f / 2 with
+
+        f = log t + (d + 2) log log t + d / 2 log(1 + e / l),
+
+    which holds for every l > 0; as in public code, l is 1.
+    """
+    if by_least_squares == 0:
+        return math.sqrt(0.5 * log(float(max(clock, 2))))
+    level = log(float(max(clock, _FIRST_ROUND)))
+    level += (couples + 2) * log(level) + couples * _PER_COUPLE
+    return math.sqrt(0.5 * (1.0 + _SLACK) * level)

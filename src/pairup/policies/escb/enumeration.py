@@ -20,10 +20,10 @@ MAX_PLAYERS = 8  # who have 105 matchings; ten have 945
 @outlined
 def find_best(search, terms, scale):
     """Write the matching with the best index into the row BEST; of equals, the first."""
-    mates, members = search.mates, search.now[MEMBERS]
+    mates, members = search.mates, search.counters[MEMBERS]
     for x in range(members):
         mates[FOUND, x] = search.players[x]
-    certify(search.figures, 1.0, 1.0)
+    certify(search.reals, 1.0, 1.0)
     if members == 2:
         _couple(mates, 0, 1)
     if members < 4:

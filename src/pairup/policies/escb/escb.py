@@ -8,13 +8,12 @@ from numpy.typing import NDArray
 
 from pairup.compiled.couples.round_robin import new_round_robin
 from pairup.compiled.couples.statistics import new_couple_statistics
-from pairup.compiled.matchings.graph_matcher import GraphMatcher
-from pairup.compiled.state_layout import CERTIFICATES, CERTIFIED, ROUND, WORST, new_counters
+from pairup.compiled.state_layout import ROUND, new_counters
 from pairup.policies.contract import StartContext
 from pairup.policies.couple_policies import CouplePolicy
 from pairup.policies.escb import approximation, steps
+from pairup.policies.escb.approximation import CERTIFICATES, CERTIFIED, WORST
 from pairup.policies.escb.enumeration import MAX_PLAYERS
-from pairup.policies.escb.graph_search import ESCBGraphState
 from pairup.policies.registry import register
 from pairup.saved_arrays import Arrays, numbers, require
 
@@ -61,6 +60,7 @@ class ESCB(CouplePolicy):
     confidence: Literal["log", "ols"] = "log"
 
     name: ClassVar[str] = "escb"
+    plays_on_graphs: ClassVar[bool] = True
     nominal_ns: ClassVar[int] = 200
 
     def start(self, context: StartContext) -> Any:
@@ -72,11 +72,8 @@ class ESCB(CouplePolicy):
             round_robin=new_round_robin(slots),
             search=approximation.new_approximate_search(slots, enumerated, by_least_squares),
             keys=context.keys(2),
-            now=new_counters(),
+            counters=new_counters(),
         )
-
-    def on_graph(self, state: Any, matcher: GraphMatcher, context: StartContext) -> ESCBGraphState:
-        return ESCBGraphState(state, matcher, np.full(len(matcher.available), -1))
 
     def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
         super().forget(state, slot, rate)
@@ -85,14 +82,14 @@ class ESCB(CouplePolicy):
             square = table.reshape(slots, slots)
             square[slot, :] = square[:, slot] = 0
         approximation.forget_matchings(state.search)
-        state.search.figures[_CERTIFICATES] = 0.0, 1.0, 0.0
+        state.search.reals[_CERTIFICATES] = 0.0, 1.0, 0.0
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
         return super().saved(state) | _saved_search(state.search)
 
     def load(self, state: Any, arrays: Arrays) -> Any:
         super().load(state, arrays)
-        require(state.now[ROUND] < _MAX_ROUNDS, "it has more rounds than anyone could play")
+        require(state.counters[ROUND] < _MAX_ROUNDS, "it has more rounds than anyone could play")
         _load_search(state.search, arrays)
         return state
 
@@ -118,7 +115,7 @@ class ESCB(CouplePolicy):
         >>> policy.certified(policy.start(StartContext(4, np.uint64(0))))
         (1.0, 1.0)
         """
-        total, least, rounds = state.search.figures[_CERTIFICATES].tolist()
+        total, least, rounds = state.search.reals[_CERTIFICATES].tolist()
         return (total / rounds if rounds else 1.0), least
 
 
@@ -126,7 +123,7 @@ def _saved_search(search: approximation.ApproximateSearch) -> dict[str, NDArray[
     """Pick the guesses for the next round; the phantom, whose slot may move, is slot -2."""
     mates = np.vstack([search.mates[: len(_MATCHINGS) - 1], search.exact.kept_mate])
     mates[mates == len(search.exact.kept_mate) - 1] = -2
-    duals = {"duals": search.exact.kept_dual, "certified": search.figures[_CERTIFICATES]}
+    duals = {"duals": search.exact.kept_dual, "certified": search.reals[_CERTIFICATES]}
     return dict(zip(_MATCHINGS, mates, strict=True)) | duals
 
 
@@ -134,7 +131,7 @@ def _load_search(search: approximation.ApproximateSearch, arrays: Arrays) -> Non
     """Fill in what `_saved_search` picked; with other slots the guesses are void."""
     certified, duals = arrays["certified"], arrays["duals"]
     require(certified.shape == (3,) and np.all(certified >= 0), "its certificates are not ratios")
-    search.figures[_CERTIFICATES] = certified
+    search.reals[_CERTIFICATES] = certified
     slots = len(search.exact.kept_mate)
     if len(duals) != slots:
         return

@@ -8,58 +8,35 @@ all matchings seen on the way the one with the best index is taken.
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
-from pairup.compiled import state_layout as at
 from pairup.compiled.kernels import kernel, outlined
 from pairup.compiled.matchings.graph_matcher import (
-    GraphMatcher,
     can_meet,
     is_matched,
     match_by_weights,
-    observe_on_graph,
-    set_available_on_graph,
     set_weight,
     write_matching,
 )
-from pairup.compiled.steps import OK, provide
-from pairup.policies.escb.approximation import certify
-from pairup.policies.escb.steps import ESCBState, bonus_scale
+from pairup.compiled.state_layout import ROUND
+from pairup.compiled.steps import OK
+from pairup.policies.escb.approximation import BEST, OLS, bonus_scale, certify
 
 _MAX_STEPS = 6  # exact matchings per round
 _ROUNDING = 1e-13  # a smaller difference of indices is rounding
 
 
-class ESCBGraphState(NamedTuple):
-    """State of `ESCB` on a graph."""
-
-    inner: ESCBState
-    matcher: GraphMatcher
-    best: np.ndarray  # the partner of each slot in the best matching so far
-
-
-def _propose_on_graph(state, couples):
-    inner, matcher = state.inner, state.matcher
-    inner.now[at.ROUND] += 1
-    if _weigh_unseen(inner, matcher):
+def propose_on_graph(state, matcher, couples):
+    """The step of `ESCB` on a graph."""
+    state.counters[ROUND] += 1
+    if _weigh_unseen(state, matcher):
         match_by_weights(matcher)
     else:
-        couples_known = len(matcher.weights)
-        _find_near_best(
-            state, bonus_scale(inner.search.now[at.OLS], couples_known, inner.now[at.ROUND])
-        )
+        by_least_squares, known = state.search.counters[OLS], len(matcher.weights)
+        _find_near_best(state, matcher, bonus_scale(by_least_squares, known, state.counters[ROUND]))
     write_matching(matcher, couples)
     return OK
-
-
-provide(
-    ESCBGraphState,
-    set_available=set_available_on_graph,
-    propose=_propose_on_graph,
-    observe=observe_on_graph,
-)
 
 
 @kernel
@@ -75,29 +52,28 @@ def _weigh_unseen(state, matcher):
 
 
 @outlined
-def _find_near_best(state, scale):
+def _find_near_best(state, matcher, scale):
     """Leave the matching with nearly the best index in the workspace, and certify its ratio."""
-    matcher = state.matcher
+    mates, found = matcher.workspace.mate, state.search.mates[BEST]
     best, bound, c = -np.inf, np.inf, 0.5
     for _ in range(_MAX_STEPS):
-        a, b = _match(state, scale * c)
+        a, b = _match(state, matcher, scale * c)
         bound = min(bound, a + scale * (c * b + 0.25 / c))
         index = a + scale * math.sqrt(b)
         if index > best:
             best = index
-            _copy(matcher.workspace.mate, state.best)
+            _copy(mates, found, len(mates))
         if bound <= best + _ROUNDING or b <= 0.0 or abs(2.0 * c * math.sqrt(b) - 1.0) < _ROUNDING:
             break
         c = 0.5 / math.sqrt(b)
-    _copy(state.best, matcher.workspace.mate)
-    certify(state.inner.search.figures, best, bound)
+    _copy(found, mates, len(mates))
+    certify(state.search.reals, best, bound)
 
 
 @kernel
-def _match(state, slope):
+def _match(state, matcher, slope):
     """Find the matching of greatest A + slope B; returns its A and B."""
-    terms, matcher = state.inner.terms, state.matcher
-    slots = len(state.inner.round_robin.available)
+    terms, slots = state.terms, len(state.round_robin.available)
     for k in range(len(matcher.weights)):
         couple = matcher.graph.low[k] * slots + matcher.graph.high[k]
         bonus = slope * matcher.worth[k] * terms.inverse[couple]
@@ -113,6 +89,6 @@ def _match(state, slope):
 
 
 @kernel
-def _copy(mates, others):
-    for i in range(len(mates)):
+def _copy(mates, others, slots):
+    for i in range(slots):
         others[i] = mates[i]

@@ -1,33 +1,37 @@
 """ESCB: the matching with the best sum of means plus one joint bonus.
 
 The index of a matching is A + s sqrt(B), A the sum of its means, B the sum of 1 / tries over its
-couples and s as in `bonus_scale`. A player who waits, coupled with the phantom, adds nothing to
-either. To each mean its couple's *luck* is added, a random billionth drawn once per run, which
-breaks ties; so the best matching is a function of the statistics, the round and the key.
+couples and s as in `approximation.bonus_scale`. A player who waits, coupled with the phantom, adds
+nothing to either. To each mean its couple's *luck* is added, a random billionth drawn once per run,
+which breaks ties; so the best matching is a function of the statistics, the round and the key.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from pairup.compiled.couples import round_robin
-from pairup.compiled.couples.round_robin import RoundRobin, note_seen, write_turn
+from pairup.compiled.couples.round_robin import UNSEEN, RoundRobin, note_seen, write_turn
 from pairup.compiled.couples.rows import write_mates
 from pairup.compiled.couples.statistics import CoupleStatistics, record
 from pairup.compiled.kernels import kernel, slot
-from pairup.compiled.logarithm import log
 from pairup.compiled.randomness import MANTISSA, mantissa, word
-from pairup.compiled.state_layout import ARMS, ENUMERATED, MEMBERS, OLS, ROUND, UNSEEN
+from pairup.compiled.state_layout import MEMBERS, ROUND
 from pairup.compiled.steps import OK, provide
 from pairup.policies.escb import approximation
-from pairup.policies.escb.approximation import BEST, ApproximateSearch, find_near_best
+from pairup.policies.escb.approximation import (
+    BEST,
+    COUPLES,
+    ENUMERATED,
+    OLS,
+    ApproximateSearch,
+    bonus_scale,
+    find_near_best,
+)
 from pairup.policies.escb.enumeration import find_best
+from pairup.policies.escb.graph_search import propose_on_graph
 
 _LUCK = 2.0**-30 / MANTISSA
-_SLACK = 1.0  # called l in `bonus_scale`
-_PER_COUPLE = 0.5 * math.log(1.0 + math.e / _SLACK)
-_FIRST_ROUND = 3  # log log t is positive from here on
 
 
 class IndexTerms(NamedTuple):
@@ -45,7 +49,7 @@ class ESCBState(NamedTuple):
     round_robin: RoundRobin
     search: ApproximateSearch
     keys: np.ndarray  # of the order in the round robin, and of the luck
-    now: np.ndarray
+    counters: np.ndarray
 
 
 def _set_available(state, players):
@@ -56,9 +60,9 @@ def _set_available(state, players):
 def _propose(state, couples):
     if not _explore(state, couples):
         search = state.search
-        members = search.now[MEMBERS]
-        scale = bonus_scale(search.now[OLS], search.now[ARMS], state.now[ROUND])
-        if members <= search.now[ENUMERATED]:
+        members = search.counters[MEMBERS]
+        scale = bonus_scale(search.counters[OLS], search.counters[COUPLES], state.counters[ROUND])
+        if members <= search.counters[ENUMERATED]:
             find_best(search, state.terms, scale)
         else:
             find_near_best(search, state.terms, scale)
@@ -71,15 +75,21 @@ def _observe(state, couples, played):
         _learn(state, slot(couples[c, 0]), slot(couples[c, 1]), played[c])
 
 
-provide(ESCBState, set_available=_set_available, propose=_propose, observe=_observe)
+provide(
+    ESCBState,
+    set_available=_set_available,
+    propose=_propose,
+    observe=_observe,
+    propose_on_graph=propose_on_graph,
+)
 
 
 @kernel
 def _explore(state, couples):
     """Count the round; while some couples of the players are unseen, try them, and return True."""
-    round = state.now[ROUND]
-    state.now[ROUND] = round + 1
-    unseen = state.round_robin.now[UNSEEN] > 0
+    round = state.counters[ROUND]
+    state.counters[ROUND] = round + 1
+    unseen = state.round_robin.counters[UNSEEN] > 0
     if unseen:
         write_turn(state.round_robin, state.stats.tries, round, couples)
     return unseen
@@ -103,23 +113,3 @@ def luck(key, i, j):
     """What tells couples of equal means apart, in [0, 2**-30)."""
     pair = (np.uint64(i) << np.uint64(32)) | np.uint64(j)
     return np.float64(mantissa(word(key, pair))) * _LUCK
-
-
-@kernel
-def bonus_scale(by_least_squares, couples, clock):
-    """How far ESCB trusts its means in proposal number `clock`: the factor s of sqrt(B).
-
-    It is never 0, for we divide by it, and never falls. Plain ESCB has s^2 = f / 2 with f = log t,
-    as its authors take it in practice. OLS-UCB (Degenne and Perchet, 2016) proves its bound with
-    more: for d couples with independent outcomes, whose variance is at most 1/4,
-    s^2 = (1 + l) f / 2 with
-
-        f = log t + (d + 2) log log t + d / 2 log(1 + e / l),
-
-    which holds for every l > 0; as in public code, l is 1.
-    """
-    if by_least_squares == 0:
-        return math.sqrt(0.5 * log(float(max(clock, 2))))
-    level = log(float(max(clock, _FIRST_ROUND)))
-    level += (couples + 2) * log(level) + couples * _PER_COUPLE
-    return math.sqrt(0.5 * (1.0 + _SLACK) * level)

@@ -17,15 +17,7 @@ from numpy.typing import NDArray
 from pairup.compiled.couples.statistics import CoupleStatistics, new_couple_statistics, record
 from pairup.compiled.kernels import kernel, slot
 from pairup.compiled.matchings.graph_matcher import write_nobody
-from pairup.compiled.state_layout import (
-    CHANGED,
-    COUNT,
-    COUPLES,
-    LAST_ROUND,
-    ROUND,
-    TURNS,
-    new_counters,
-)
+from pairup.compiled.state_layout import OWN, ROUND, new_counters
 from pairup.compiled.steps import OK, STALE, provide
 from pairup.errors import PolicyError
 from pairup.policies.contract import Slots, StartContext
@@ -34,6 +26,16 @@ from pairup.policies.pmed.exploration_plan import Plan, leader_of, make_plan
 from pairup.policies.pmed.fitted_rates import FittedRates, fit_rates
 from pairup.policies.registry import register
 from pairup.saved_arrays import Arrays, numbers, require
+
+# Places of counters.
+(
+    CHANGED,  # the players available are not those of the plan
+    COUPLES,  # couples of a matching
+    COUNT,  # matchings of the plan
+    TURNS,  # rounds in which they are still to be played
+    LAST_ROUND,  # for which the plan is made
+    _COUNTERS,  # how many there are
+) = range(OWN, OWN + 6)
 
 _MAX_PLAYERS = 40  # beyond, a plan takes seconds
 _PERIOD = 25  # rounds with other players than before, of which one solves programs
@@ -92,7 +94,7 @@ class PMED(CouplePolicy):
             columns=np.zeros(0, np.bool_),
             matchings=np.zeros((slots + 1, slots // 2, 2), np.int64),
             plays=np.zeros(slots + 1, np.int64),
-            now=new_counters(),
+            counters=new_counters(size=_COUNTERS),
         )
 
     def on_sides(self, state: Any, context: StartContext) -> PMEDState:
@@ -100,14 +102,14 @@ class PMED(CouplePolicy):
         return PMEDState(*state)._replace(columns=np.append(context.columns, False))
 
     def replan(self, state: Any) -> PMEDState:
-        players, now = np.flatnonzero(state.available), state.now
+        players, counters = np.flatnonzero(state.available), state.counters
         tries = (state.stats.tries + state.stats.tries.T)[np.ix_(players, players)]
         plan = make_plan(
             self._fitted(state).rates[players],
             tries,
-            int(now[ROUND]) + 1,
+            int(counters[ROUND]) + 1,
             state.columns[players] if len(state.columns) else None,
-            in_haste=bool(now[CHANGED] and now[ROUND] % _PERIOD),
+            in_haste=bool(counters[CHANGED] and counters[ROUND] % _PERIOD),
         )
         _write_plan(state, plan, players)
         return PMEDState(*state)
@@ -116,10 +118,10 @@ class PMED(CouplePolicy):
         super().forget(state, slot, rate)
         for part in (state.planned_for, state.matchings, state.plays):
             part[:] = 0
-        state.now[[COUNT, COUPLES, TURNS, LAST_ROUND]] = 0
+        state.counters[[COUNT, COUPLES, TURNS, LAST_ROUND]] = 0
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        count, couples = state.now[[COUNT, COUPLES]]
+        count, couples = state.counters[[COUNT, COUPLES]]
         plan = {
             "planned_for": np.flatnonzero(state.planned_for),
             "matchings": state.matchings[:count, :couples].ravel(),
@@ -144,7 +146,7 @@ class PMED(CouplePolicy):
         state.planned_for[players] = True
         state.matchings[: len(plays), :couples] = matchings
         state.plays[: len(plays)] = plays
-        state.now[[COUNT, COUPLES, TURNS]] = len(plays), couples, plays.sum()
+        state.counters[[COUNT, COUPLES, TURNS]] = len(plays), couples, plays.sum()
         return PMEDState(*state)
 
     def leader(self, state: Any) -> NDArray[np.int64]:
@@ -177,9 +179,9 @@ def _write_plan(state: PMEDState, plan: Plan, players: NDArray[np.int64]) -> Non
     state.plays[1 : 1 + len(explored)] = [times for _, times in explored]
     state.plays[0] = state.plays.sum()
     state.planned_for[:] = state.available
-    state.now[[COUNT, COUPLES]] = 1 + len(explored), len(plan.leader)
-    state.now[[TURNS, LAST_ROUND]] = state.plays.sum(), plan.last_round
-    state.now[CHANGED] = False
+    state.counters[[COUNT, COUPLES]] = 1 + len(explored), len(plan.leader)
+    state.counters[[TURNS, LAST_ROUND]] = state.plays.sum(), plan.last_round
+    state.counters[CHANGED] = False
 
 
 class PMEDState(NamedTuple):
@@ -191,28 +193,28 @@ class PMEDState(NamedTuple):
     columns: np.ndarray  # by slot: who is a column; empty on one side
     matchings: np.ndarray  # of the plan, the leader first
     plays: np.ndarray  # rounds in which each is still to be played
-    now: np.ndarray
+    counters: np.ndarray
 
 
 def _set_available(state, players):
     state.available[:] = False
     for i in players:
         state.available[slot(i)] = True
-    state.now[CHANGED] = False
+    state.counters[CHANGED] = False
     for i in range(len(state.available)):
-        state.now[CHANGED] |= state.available[i] != state.planned_for[i]
+        state.counters[CHANGED] |= state.available[i] != state.planned_for[i]
 
 
 def _propose(state, couples):
-    now = state.now
-    if now[CHANGED] or (now[TURNS] == 0 and now[ROUND] >= now[LAST_ROUND]):
+    counters = state.counters
+    if counters[CHANGED] or (counters[TURNS] == 0 and counters[ROUND] >= counters[LAST_ROUND]):
         return STALE
-    choice = _most_wanted(state) if now[TURNS] > 0 else 0
-    for c in range(now[COUPLES]):
+    choice = _most_wanted(state) if counters[TURNS] > 0 else 0
+    for c in range(counters[COUPLES]):
         couples[c, 0] = state.matchings[choice, c, 0]
         couples[c, 1] = state.matchings[choice, c, 1]
-    write_nobody(couples, now[COUPLES])
-    now[ROUND] += 1
+    write_nobody(couples, counters[COUPLES])
+    counters[ROUND] += 1
     return OK
 
 
@@ -228,9 +230,9 @@ provide(PMEDState, set_available=_set_available, propose=_propose, observe=_obse
 def _most_wanted(state):
     """The matching that is furthest behind the plan; it is played now."""
     choice = 0
-    for k in range(1, state.now[COUNT]):
+    for k in range(1, state.counters[COUNT]):
         if state.plays[k] > state.plays[choice]:
             choice = k
     state.plays[choice] -= 1
-    state.now[TURNS] -= 1
+    state.counters[TURNS] -= 1
     return choice

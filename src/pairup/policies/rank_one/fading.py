@@ -8,9 +8,9 @@ Tries and games of couples stay what they are: numbers of outcomes.
 import numpy as np
 
 from pairup.compiled.kernels import kernel, outlined, slot
-from pairup.compiled.state_layout import FADED, LAW_WEIGHT, OUTCOMES, WEIGHT, WEIGHT_GROWTH
 from pairup.policies.rank_one.couple_layouts import at, clear, erase, partner, place, row_length
 from pairup.policies.rank_one.posterior import FROZEN_RATES, recency
+from pairup.policies.rank_one.state import FADED, LAW_WEIGHT, OUTCOMES, WEIGHT, WEIGHT_GROWTH
 
 MAX_WEIGHT = 2.0**30
 _NEGLIGIBLE = 2.0**-30  # outcomes; less is forgotten, after a fading of many half-lives
@@ -19,25 +19,25 @@ _NEGLIGIBLE = 2.0**-30  # outcomes; less is forgotten, after a fading of many ha
 @kernel
 def fade_round(state):
     """Let evidence fade by a round."""
-    fade(state, state.figures[WEIGHT_GROWTH])
+    fade(state, state.reals[WEIGHT_GROWTH])
 
 
 @kernel
 def fade(state, growth):
     """Let evidence fade to the share 1 / growth of its weight."""
-    state.now[FADED] = 1
-    state.figures[WEIGHT] *= growth
-    if state.figures[WEIGHT] > MAX_WEIGHT:
+    state.counters[FADED] = 1
+    state.reals[WEIGHT] *= growth
+    if state.reals[WEIGHT] > MAX_WEIGHT:
         _renormalise(state)
-    state.figures[OUTCOMES] = 1.0 / state.figures[WEIGHT]
+    state.reals[OUTCOMES] = 1.0 / state.reals[WEIGHT]
 
 
 @outlined
 def _renormalise(state):
     """Make the weight of a new outcome 1 again."""
-    weight = state.figures[WEIGHT]
-    state.figures[WEIGHT] = 1.0
-    state.figures[LAW_WEIGHT] /= weight
+    weight = state.reals[WEIGHT]
+    state.reals[WEIGHT] = 1.0
+    state.reals[LAW_WEIGHT] /= weight
     for i in range(len(state.met)):
         # One by one: on a GPU they are arrays of several types.
         state.accepted[i] = _lighter(state.accepted[i], weight)

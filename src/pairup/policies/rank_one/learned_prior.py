@@ -5,9 +5,10 @@ Newcomers start at what others have shown, those who left included. The state is
 """
 
 from pairup.compiled.kernels import kernel, outlined, slot
-from pairup.compiled.state_layout import (
+from pairup.compiled.state_layout import AVAILABLE
+from pairup.policies.rank_one.means import expected
+from pairup.policies.rank_one.state import (
     ANSWERED,
-    AVAILABLE,
     COUNTED,
     LAW_MEAN,
     LAW_SQUARE,
@@ -17,7 +18,6 @@ from pairup.compiled.state_layout import (
     PRIOR_B,
     WEIGHT,
 )
-from pairup.policies.rank_one.means import expected
 
 _LAW_MEMORY = 8.0  # the players' law is of about the last eighth of the draws
 _UNIFORM_PLAYERS = 1.0  # players of a uniform law that count beside those drawn
@@ -29,8 +29,8 @@ _MIN_PARAMETER = 0.05
 @kernel
 def welcome(state):
     """Start available players of whom nothing is known in the middle of the prior."""
-    a, b = state.figures[PRIOR_A], state.figures[PRIOR_B]
-    for x in range(state.now[AVAILABLE]):
+    a, b = state.reals[PRIOR_A], state.reals[PRIOR_B]
+    for x in range(state.counters[AVAILABLE]):
         i = slot(state.available[x])
         if state.drawn[i] == 0.0 and state.met[i] == 0.0:
             state.rates[i] = state.mean[i] = a / (a + b)
@@ -40,35 +40,35 @@ def welcome(state):
 @outlined
 def learn_law(state):
     """Take the draws of the players available into the moments of their law, and fit the prior."""
-    figures, count, mean, square = state.figures, 0, 0.0, 0.0
-    for x in range(state.now[AVAILABLE]):
+    reals, count, mean, square = state.reals, 0, 0.0, 0.0
+    for x in range(state.counters[AVAILABLE]):
         i = slot(state.available[x])
         if state.met[i] == 0.0:
             continue  # its draw is one of the prior, which has nothing to learn from it
         rate = state.rates[i]
         second = rate * rate
-        if state.now[ANSWERED] == 1 and state.unsure[i] == 0.0:
+        if state.counters[ANSWERED] == 1 and state.unsure[i] == 0.0:
             rate, second = expected(state, i)
         count, mean, square = count + 1, mean + rate, square + second
-        state.now[COUNTED] += not state.counted[i]
+        state.counters[COUNTED] += not state.counted[i]
         state.counted[i] = True
     if count > 0:
         fresh = _LAW_MEMORY * count
-        share = fresh / (figures[LAW_WEIGHT] * figures[OUTCOMES] + fresh)
-        figures[LAW_MEAN] += share * (mean / count - figures[LAW_MEAN])
-        figures[LAW_SQUARE] += share * (square / count - figures[LAW_SQUARE])
-        figures[LAW_WEIGHT] += count * figures[WEIGHT]
+        share = fresh / (reals[LAW_WEIGHT] * reals[OUTCOMES] + fresh)
+        reals[LAW_MEAN] += share * (mean / count - reals[LAW_MEAN])
+        reals[LAW_SQUARE] += share * (square / count - reals[LAW_SQUARE])
+        reals[LAW_WEIGHT] += count * reals[WEIGHT]
         _fit_prior(state)
 
 
 @kernel
 def _fit_prior(state):
     """Fit the prior to the moments, among which some players of a uniform law count."""
-    figures = state.figures
-    share = _UNIFORM_PLAYERS / (_UNIFORM_PLAYERS + state.now[COUNTED])
-    mean = figures[LAW_MEAN] + share * (0.5 - figures[LAW_MEAN])
-    square = figures[LAW_SQUARE] + share * (1.0 / 3.0 - figures[LAW_SQUARE])
+    reals = state.reals
+    share = _UNIFORM_PLAYERS / (_UNIFORM_PLAYERS + state.counters[COUNTED])
+    mean = reals[LAW_MEAN] + share * (0.5 - reals[LAW_MEAN])
+    square = reals[LAW_SQUARE] + share * (1.0 / 3.0 - reals[LAW_SQUARE])
     spread = max(square - mean * mean, _MIN_SPREAD)
     both = min(max(mean * (1.0 - mean) / spread - 1.0, _MIN_PLAYERS), _MAX_PLAYERS)
-    figures[PRIOR_A] = max(mean * both, _MIN_PARAMETER)
-    figures[PRIOR_B] = max((1.0 - mean) * both, _MIN_PARAMETER)
+    reals[PRIOR_A] = max(mean * both, _MIN_PARAMETER)
+    reals[PRIOR_B] = max((1.0 - mean) * both, _MIN_PARAMETER)

@@ -4,7 +4,9 @@ The state is that of `pairup.policies.rank_one.steps`.
 """
 
 from pairup.compiled.kernels import kernel
-from pairup.compiled.state_layout import (
+from pairup.policies.rank_one.couple_layouts import at, partner, row_length
+from pairup.policies.rank_one.posterior import FROZEN_RATES, frozen_rate
+from pairup.policies.rank_one.state import (
     ANSWERED,
     LEARNS_PRIOR,
     OUTCOMES,
@@ -12,8 +14,6 @@ from pairup.compiled.state_layout import (
     PRIOR_B,
     WEIGHT,
 )
-from pairup.policies.rank_one.couple_layouts import at, partner, row_length
-from pairup.policies.rank_one.posterior import FROZEN_RATES, frozen_rate
 
 _MEMORY = 20.0  # the means are over about the last twentieth of the draws
 
@@ -25,7 +25,7 @@ def expects_means(state):
     It costs a look at all partners. Where answers are observed, little is left to chance, and much
     of that in the draw; where players come and go, few draws are made of each.
     """
-    return state.now[ANSWERED] == 1 or state.now[LEARNS_PRIOR] == 1
+    return state.counters[ANSWERED] == 1 or state.counters[LEARNS_PRIOR] == 1
 
 
 @kernel
@@ -45,10 +45,10 @@ def average_expected(state, i):
 @kernel
 def _average(state, i, rate, square):
     """The latest draws weigh most."""
-    weight = _MEMORY / (_MEMORY + state.drawn[i] * state.figures[OUTCOMES])
+    weight = _MEMORY / (_MEMORY + state.drawn[i] * state.reals[OUTCOMES])
     state.mean[i] += weight * (rate - state.mean[i])
     state.square[i] += weight * (square - state.square[i])
-    state.drawn[i] += state.figures[WEIGHT]
+    state.drawn[i] += state.reals[WEIGHT]
 
 
 @kernel
@@ -60,9 +60,9 @@ def expected(state, i):
     the number of acceptances: averaged over what the answers may have been, then over the draws,
     they are the moments of the posterior, exactly.
     """
-    couples, outcomes, own = state.couples, state.figures[OUTCOMES], state.rates[i]
-    accepted = state.figures[PRIOR_A] + state.accepted[i] * outcomes
-    answers, spread = state.figures[PRIOR_B] + accepted + state.declined[i] * outcomes, 0.0
+    couples, outcomes, own = state.couples, state.reals[OUTCOMES], state.rates[i]
+    accepted = state.reals[PRIOR_A] + state.accepted[i] * outcomes
+    answers, spread = state.reals[PRIOR_B] + accepted + state.declined[i] * outcomes, 0.0
     if state.unsure[i] > 0.0:
         for x in range(row_length(couples, i)):
             often = couples.missed[at(couples, i, x)] * outcomes

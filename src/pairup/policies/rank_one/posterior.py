@@ -24,7 +24,6 @@ import numpy as np
 from pairup.compiled.kernels import kernel, slot
 from pairup.compiled.logarithm import log
 from pairup.compiled.randomness import MANTISSA, mantissa, word
-from pairup.compiled.state_layout import FADED, OUTCOMES, PRIOR_A, PRIOR_B
 from pairup.policies.rank_one.couple_layouts import (
     LANES,
     at,
@@ -34,6 +33,7 @@ from pairup.policies.rank_one.couple_layouts import (
     row_start,
     row_sum,
 )
+from pairup.policies.rank_one.state import FADED, OUTCOMES, PRIOR_A, PRIOR_B
 
 FROZEN_RATES = 16  # an even grid
 
@@ -88,7 +88,7 @@ def _reach(information):
 @kernel
 def recency(state, i):
     """What an outcome of player i weighs on average, with those who have not left."""
-    if state.now[FADED] == 0:
+    if state.counters[FADED] == 0:
         return 1.0
     couples, total = state.couples, 0
     for x in range(row_length(couples, i)):
@@ -99,13 +99,13 @@ def recency(state, i):
 @kernel
 def _recency(state, i):
     """The same in outcomes of today."""
-    return recency(state, i) * state.figures[OUTCOMES]
+    return recency(state, i) * state.reals[OUTCOMES]
 
 
 @kernel
 def _information(state, i):
     """Fisher information on the logarithm of player i's rate, at the means."""
-    couples, rate, outcomes = state.couples, state.mean[i], state.figures[OUTCOMES]
+    couples, rate, outcomes = state.couples, state.mean[i], state.reals[OUTCOMES]
     recent, total = _recency(state, i), state.declined[i] * outcomes * rate
     for x in range(row_length(couples, i)):
         shared = rate * state.mean[partner(couples, i, x)]
@@ -152,10 +152,10 @@ def _accepts(state, i, j, up, down, shift, luck):
     It is valued roughly first, on a GPU in single precision, with a bound on the error: nearly all
     moves are clear-cut. The others are valued exactly: no decision depends on what is rough.
     """
-    outcomes = state.figures[OUTCOMES]
+    outcomes = state.reals[OUTCOMES]
     if i == j:
         # The logarithm of a rate has its own rate as density if the rate is uniform: a, not a - 1.
-        accepted = state.accepted[i] * outcomes + state.figures[PRIOR_A]
+        accepted = state.accepted[i] * outcomes + state.reals[PRIOR_A]
     else:
         accepted = (state.accepted[i] - state.accepted[j]) * outcomes
     for exact in range(2):
@@ -210,7 +210,7 @@ def _gain(state, i, moved, other, exact):
     The couple with the `other` player is left out: both move, and their product stays as it is.
     Also returns a bound on the error, which is 0 if `exact`.
     """
-    outcomes = state.figures[OUTCOMES]
+    outcomes = state.reals[OUTCOMES]
     if exact:
         total, error = _exact_sum(state, i, moved, other), 0.0
     else:
@@ -218,7 +218,7 @@ def _gain(state, i, moved, other, exact):
     if state.gone[i] > 0.0:
         total += _frozen_gain(state, i, moved)
     total, error = total * outcomes, error * outcomes
-    declined = state.declined[i] * outcomes + (state.figures[PRIOR_B] - 1.0)
+    declined = state.declined[i] * outcomes + (state.reals[PRIOR_B] - 1.0)
     if declined != 0.0:
         total += declined * log((1.0 - moved) / (1.0 - state.rates[i]))
     return total, error

@@ -11,31 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.checks import is_number
-from pairup.compiled.matchings.graph_matcher import GraphMatcher
-from pairup.compiled.state_layout import (
-    ANSWERED,
-    AVAILABLE,
-    COUNTED,
-    EXPLORING,
-    FADED,
-    LAW_MEAN,
-    LAW_SQUARE,
-    LAW_WEIGHT,
-    LEARNS_PRIOR,
-    OUTCOMES,
-    OWED,
-    PERIOD,
-    PRIOR_A,
-    PRIOR_B,
-    ROUND,
-    TOLD,
-    UNTOLD,
-    WEIGHT,
-    WEIGHT_GROWTH,
-    new_arrays,
-    new_counters,
-    new_figures,
-)
+from pairup.compiled.state_layout import AVAILABLE, ROUND, new_arrays, new_counters, new_reals
 from pairup.compiled.steps import set_available_step
 from pairup.errors import PolicyError
 from pairup.policies.contract import Policy, Slots, StartContext, check_integer_option
@@ -47,6 +23,28 @@ from pairup.policies.rank_one.couple_layouts import LANES, new_dense_couples
 from pairup.policies.rank_one.fading import MAX_WEIGHT, fade_step, part_step
 from pairup.policies.rank_one.posterior import FROZEN_RATES
 from pairup.policies.rank_one.sides import RankOneSidesState, new_sides_state
+from pairup.policies.rank_one.state import (
+    ANSWERED,
+    COUNTED,
+    COUNTERS,
+    EXPLORING,
+    FADED,
+    LAW_MEAN,
+    LAW_SQUARE,
+    LAW_WEIGHT,
+    LEARNS_PRIOR,
+    OUTCOMES,
+    OWED,
+    PERIOD,
+    PRIOR_A,
+    PRIOR_B,
+    REALS,
+    TOLD,
+    UNTOLD,
+    WEIGHT,
+    WEIGHT_GROWTH,
+    RankOneState,
+)
 from pairup.policies.registry import register
 from pairup.saved_arrays import Arrays, numbers, real_numbers, require
 
@@ -79,9 +77,8 @@ _OF_PLAYERS = {
 }
 _OBSERVED = (*_ANSWERS, "met", "gone", "unsure")
 _IN_CHAIN = tuple(name for name in _OF_PLAYERS if name not in _OBSERVED)
-_COUNTERS = (ROUND, ANSWERED, TOLD, UNTOLD, COUNTED, OWED)  # saved as `now`
-_FEWER_COUNTERS = 2  # that older versions saved, which had no figures
-_FIGURES = {  # saved as `figures`, and the range of each
+_COUNTERS = (ROUND, ANSWERED, TOLD, UNTOLD, COUNTED, OWED)  # saved as `counters`
+_REALS = {  # saved as `reals`, and the range of each
     EXPLORING: (0.0, 1.0),
     PRIOR_A: _PRIOR_RANGE,
     PRIOR_B: _PRIOR_RANGE,
@@ -138,6 +135,7 @@ class RankOneThompson(Policy):
     memory: float | None = None
 
     name: ClassVar[str] = "rank_one_thompson"
+    plays_on_graphs: ClassVar[bool] = True
     learns_from_answers: ClassVar[bool] = True
     draws_go_on: ClassVar[bool] = True
     nominal_ns: ClassVar[int] = 35
@@ -151,14 +149,14 @@ class RankOneThompson(Policy):
         object.__setattr__(self, "prior", _checked_prior(self.prior))
         object.__setattr__(self, "memory", _checked_memory(self.memory))
 
-    def start(self, context: StartContext) -> steps.RankOneState:
+    def start(self, context: StartContext) -> RankOneState:
         capacity = context.capacity
         width = -(-capacity // LANES) * LANES
         # In a simulation, whose horizon is known, sooner or later most couples meet.
         dense = capacity <= _MAX_DENSE or context.horizon is not None
         simulated = self.memory is not None and context.horizon is not None
         a, b = self.prior if isinstance(self.prior, tuple) else (1.0, 1.0)
-        state = steps.RankOneState(
+        state = RankOneState(
             couples=new_dense_couples(capacity) if dense else tables.new_table(capacity),
             **new_arrays(_OF_PLAYERS, width),
             terms=np.zeros(width, context.precision),
@@ -166,8 +164,8 @@ class RankOneThompson(Policy):
             usual=np.full(width, -1, np.int64),
             counted=np.zeros(width, np.bool_),
             **new_arrays(("available", "by_rate", "by_mean", "spare"), width, np.int64),
-            now=new_counters({PERIOD: self.period, LEARNS_PRIOR: self.learns_prior}),
-            figures=new_figures(
+            counters=new_counters({PERIOD: self.period, LEARNS_PRIOR: self.learns_prior}, COUNTERS),
+            reals=new_reals(
                 {
                     WEIGHT: 1.0,
                     OUTCOMES: 1.0,
@@ -175,7 +173,8 @@ class RankOneThompson(Policy):
                     WEIGHT_GROWTH: 2.0 ** (1.0 / self.memory) if simulated and self.memory else 1.0,
                     PRIOR_A: a,
                     PRIOR_B: b,
-                }
+                },
+                REALS,
             ),
             key=np.array([context.key, context.key]),
             draws=np.zeros(1, np.int64),
@@ -204,17 +203,12 @@ class RankOneThompson(Policy):
     def half_lives_per_round(self) -> float:
         return 0.0 if self.memory is None else 1.0 / self.memory
 
-    def reserve(self, state: Any, couples: NDArray[np.int64]) -> steps.RankOneState:
+    def reserve(self, state: Any, couples: NDArray[np.int64]) -> RankOneState:
         return state._replace(couples=tables.with_room(state.couples, couples))
 
-    def grow(self, state: Any) -> steps.RankOneState:
-        players = state.available[: state.now[AVAILABLE]]
+    def grow(self, state: Any) -> RankOneState:
+        players = state.available[: state.counters[AVAILABLE]]
         return state._replace(couples=tables.with_next_partners(state.couples, players))
-
-    def on_graph(
-        self, state: Any, matcher: GraphMatcher, context: StartContext
-    ) -> steps.RankOneGraphState:
-        return steps.RankOneGraphState(state, matcher)
 
     def on_sides(self, state: Any, context: StartContext) -> RankOneSidesState:
         assert context.columns is not None  # on two sides
@@ -222,31 +216,31 @@ class RankOneThompson(Policy):
 
     def evidence(self, state: Any) -> dict[str, NDArray[Any]]:
         players = {name: getattr(state, name)[: _capacity(state)] for name in _ANSWERS}
-        answered = {"answered": state.now[[ANSWERED]]}
+        answered = {"answered": state.counters[[ANSWERED]]}
         # What older versions did not know is left out where it says nothing: the same facts have
         # the same evidence.
         gone = _gone(state) if state.gone.any() else {}
-        faded = {"weight": state.figures[[WEIGHT]], "met": state.met[: _capacity(state)]}
+        faded = {"weight": state.reals[[WEIGHT]], "met": state.met[: _capacity(state)]}
         return (
             tables.picked(state.couples)._asdict()
             | players
             | answered
             | gone
-            | (faded if state.now[FADED] else {})
+            | (faded if state.counters[FADED] else {})
         )
 
-    def load_evidence(self, state: Any, arrays: Arrays) -> steps.RankOneState:
+    def load_evidence(self, state: Any, arrays: Arrays) -> RankOneState:
         state = _load_observed(state, arrays, numbers(arrays, "answered")[0])
         _guess_telling(state)
         self.warm_up(state, int(state.met.sum()))
         return state
 
-    def catch_up(self, state: Any, rounds: int) -> steps.RankOneState:
+    def catch_up(self, state: Any, rounds: int) -> RankOneState:
         # The chain goes on as it would have in those rounds, when the next matching is proposed.
-        first = int(state.now[ROUND])
+        first = int(state.counters[ROUND])
         missed = range(first + -first % self.period, rounds, self.period)
-        state.now[OWED] = min(state.now[OWED] + len(missed), _MAX_DRAWS)
-        state.now[ROUND] = max(first, rounds)
+        state.counters[OWED] = min(state.counters[OWED] + len(missed), _MAX_DRAWS)
+        state.counters[ROUND] = max(first, rounds)
         return state
 
     def warm_up(self, state: Any, outcomes: int) -> None:
@@ -256,7 +250,7 @@ class RankOneThompson(Policy):
         new = players[state.drawn[players] == 0.0]
         state.rates[new] = state.mean[new] = _at_first_sight(state, new)
         state.square[new] = state.mean[new] ** 2
-        known = state.met.sum() / 2 * state.figures[OUTCOMES]
+        known = state.met.sum() / 2 * state.reals[OUTCOMES]
         last = _draws_to_settle(known)
         first = max(_draws_to_settle(known - outcomes), last - _MAX_WARM_UP_DRAWS)
         if first < last:
@@ -267,29 +261,26 @@ class RankOneThompson(Policy):
         evidence = self.evidence(state)
         del evidence["answered"]  # beside the round, as it always was
         players = {name: getattr(state, name)[: _capacity(state)] for name in _IN_CHAIN}
-        figures = {"figures": state.figures[list(_FIGURES)]}
+        reals = {"reals": state.reals[list(_REALS)]}
         # A sum of what has faded depends on the order in which it was made.
-        if state.now[FADED]:
+        if state.counters[FADED]:
             players["unsure"] = state.unsure[: _capacity(state)]
-        law = {"counted": state.counted[: _capacity(state)]} if state.now[LEARNS_PRIOR] else {}
-        return evidence | players | {"now": state.now[list(_COUNTERS)]} | figures | law
+        law = {"counted": state.counted[: _capacity(state)]} if state.counters[LEARNS_PRIOR] else {}
+        return evidence | players | {"counters": state.counters[list(_COUNTERS)]} | reals | law
 
-    def load(self, state: Any, arrays: Arrays) -> steps.RankOneState:
-        now = numbers(arrays, "now")
-        state = _load_observed(state, arrays, now[1])
-        _load_players(state, arrays, (*_IN_CHAIN, "unsure") if state.now[FADED] else _IN_CHAIN)
-        state.now[ROUND] = now[0]
-        if state.now[LEARNS_PRIOR]:
+    def load(self, state: Any, arrays: Arrays) -> RankOneState:
+        counters = numbers(arrays, "counters")
+        state = _load_observed(state, arrays, counters[1])
+        _load_players(state, arrays, (*_IN_CHAIN, "unsure") if state.counters[FADED] else _IN_CHAIN)
+        state.counters[ROUND] = counters[0]
+        if state.counters[LEARNS_PRIOR]:
             _load_counted(state, arrays)
-        if len(now) == _FEWER_COUNTERS:
-            _guess_telling(state)
-        else:
-            _load_figures(state, now, arrays["figures"])
+        _load_reals(state, counters, arrays["reals"])
         return state
 
     def leader(self, state: Any) -> NDArray[np.int64]:
         # Neighbours by posterior mean.
-        players = state.available[: state.now[AVAILABLE]]
+        players = state.available[: state.counters[AVAILABLE]]
         means = _means(state, players)
         return couples_in_order(players[np.argsort(-means, kind="stable")])
 
@@ -305,12 +296,12 @@ class RankOneThompson(Policy):
     def player_rates(
         self, state: Any, slots: Slots
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        mean, drawn = state.mean[slots], state.drawn[slots] * state.figures[OUTCOMES]
+        mean, drawn = state.mean[slots], state.drawn[slots] * state.reals[OUTCOMES]
         first, settled = _at_first_sight(state, slots), _is_settled(state, slots)
         # A few draws show neither their mean nor their spread: what was observed stands in for the
         # mean, and the prior's variance for theirs.
         few = np.maximum(1.0 - drawn / _FEW_DRAWS, 0.0)
-        a, b, outcomes = state.figures[[PRIOR_A, PRIOR_B, OUTCOMES]]
+        a, b, outcomes = state.reals[[PRIOR_A, PRIOR_B, OUTCOMES]]
         variance = (1.0 - few) * np.maximum(state.square[slots] - mean**2, 0.0)
         variance += few * (a * b / ((a + b) ** 2 * (a + b + 1)))
         answers = a + b + (state.accepted[slots] + state.declined[slots]) * outcomes
@@ -344,13 +335,13 @@ def _checked_memory(memory: Any) -> float | None:
     )
 
 
-def _capacity(state: steps.RankOneState) -> int:
+def _capacity(state: RankOneState) -> int:
     return tables.capacity(state.couples)
 
 
-def _begin(state: steps.RankOneState, slots: NDArray[np.int64]) -> None:
+def _begin(state: RankOneState, slots: NDArray[np.int64]) -> None:
     """Put players of whom nothing is known, in place, into the middle of their prior."""
-    a, b = state.figures[[PRIOR_A, PRIOR_B]]
+    a, b = state.reals[[PRIOR_A, PRIOR_B]]
     state.rates[slots] = state.mean[slots] = a / (a + b)
     state.square[slots] = a * (a + 1) / ((a + b) * (a + b + 1))
     state.reach[slots] = state.couple_reach[slots] = 1 - _MIN_GAP
@@ -361,13 +352,13 @@ def _begin(state: steps.RankOneState, slots: NDArray[np.int64]) -> None:
 
 
 def _at_first_sight(
-    state: steps.RankOneState, slots: NDArray[np.int64] | slice = slice(None)
+    state: RankOneState, slots: NDArray[np.int64] | slice = slice(None)
 ) -> NDArray[np.float64]:
     """Return each player's mean rate if its partners' rates are 1/2.
 
     In a game that was missed it had then accepted with a chance of about 1/3.
     """
-    a, b, outcomes = state.figures[[PRIOR_A, PRIOR_B, OUTCOMES]]
+    a, b, outcomes = state.reals[[PRIOR_A, PRIOR_B, OUTCOMES]]
     accepted, declined = state.accepted[slots] * outcomes, state.declined[slots] * outcomes
     missed = state.unsure[slots] * outcomes
     return (a + accepted + missed / 3) / (a + b + accepted + declined + missed)
@@ -378,12 +369,12 @@ def _draws_to_settle(outcomes: float) -> int:
     return int(_MAX_WARM_UP_DRAWS * np.log1p(max(outcomes, 0.0)))
 
 
-def _is_settled(state: steps.RankOneState, slots: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _is_settled(state: RankOneState, slots: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return of which players all answers are known, so that their rate has a Beta law."""
-    return (state.unsure[slots] == 0.0) & (state.now[ANSWERED] == 1)
+    return (state.unsure[slots] == 0.0) & (state.counters[ANSWERED] == 1)
 
 
-def _means(state: steps.RankOneState, slots: NDArray[np.int64]) -> NDArray[np.float64]:
+def _means(state: RankOneState, slots: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the means by which players are sorted, as the next proposal would."""
     new = (state.drawn[slots] == 0.0) & (state.met[slots] == 0.0)
     return np.where(
@@ -391,25 +382,23 @@ def _means(state: steps.RankOneState, slots: NDArray[np.int64]) -> NDArray[np.fl
     )
 
 
-def _gone(state: steps.RankOneState) -> dict[str, NDArray[Any]]:
+def _gone(state: RankOneState) -> dict[str, NDArray[Any]]:
     """Pick what is known from outcomes with players who left."""
     slots, bins = np.nonzero(state.frozen_missed)
     missed = state.frozen_missed[slots, bins].astype(np.float64)
     return dict(zip(_GONE, (state.gone[: _capacity(state)], slots, bins, missed), strict=True))
 
 
-def _load_observed(
-    state: steps.RankOneState, arrays: Arrays, answered: np.int64
-) -> steps.RankOneState:
+def _load_observed(state: RankOneState, arrays: Arrays, answered: np.int64) -> RankOneState:
     """Fill in all that was observed, and what follows from it."""
     require(answered <= 1, "it must say whether answers were observed")
-    state.now[ANSWERED] = answered
+    state.counters[ANSWERED] = answered
     require(("weight" in arrays) == ("met" in arrays), "what has faded is incomplete")
     if "weight" in arrays:
         weight = real_numbers(arrays, "weight", 1.0, MAX_WEIGHT)
         require(len(weight) == 1, "it must have one weight")
-        state.figures[[WEIGHT, OUTCOMES]] = weight[0], 1.0 / weight[0]
-        state.now[FADED] = 1
+        state.reals[[WEIGHT, OUTCOMES]] = weight[0], 1.0 / weight[0]
+        state.counters[FADED] = 1
     _load_players(state, arrays, _ANSWERS)
     couples = tables.checked_couples(arrays, _capacity(state))
     state = state._replace(couples=tables.filled(state.couples, couples))
@@ -425,7 +414,7 @@ def _load_observed(
     return state
 
 
-def _load_frozen(state: steps.RankOneState, arrays: Arrays) -> None:
+def _load_frozen(state: RankOneState, arrays: Arrays) -> None:
     slots, bins = numbers(arrays, "frozen_slot"), numbers(arrays, "frozen_rate")
     missed = real_numbers(arrays, "frozen_missed", 0.0, float(np.finfo(np.float32).max))
     require(len(slots) == len(bins) == len(missed), "its frozen rates are incomplete")
@@ -436,18 +425,20 @@ def _load_frozen(state: steps.RankOneState, arrays: Arrays) -> None:
     np.add.at(state.unsure, slots, state.frozen_missed[slots, bins])
 
 
-def _load_figures(state: steps.RankOneState, now: NDArray[np.int64], figures: NDArray[Any]) -> None:
-    require(len(now) == len(_COUNTERS), "its counters are incomplete")
-    state.now[list(_COUNTERS)] = now
-    require(now[_COUNTERS.index(OWED)] <= _MAX_DRAWS, "it owes too many draws")
-    fits = figures.dtype == np.float64 and figures.shape == (len(_FIGURES),)
-    require(fits, "its figures are incomplete")
-    ranges = zip(figures, _FIGURES.values(), strict=True)
-    require(all(least <= x <= most for x, (least, most) in ranges), "figures are out of range")
-    state.figures[list(_FIGURES)] = figures
+def _load_reals(state: RankOneState, counters: NDArray[np.int64], reals: NDArray[Any]) -> None:
+    require(len(counters) == len(_COUNTERS), "its counters are incomplete")
+    state.counters[list(_COUNTERS)] = counters
+    require(counters[_COUNTERS.index(OWED)] <= _MAX_DRAWS, "it owes too many draws")
+    fits = reals.dtype == np.float64 and reals.shape == (len(_REALS),)
+    require(fits, "its real numbers are incomplete")
+    ranges = zip(reals, _REALS.values(), strict=True)
+    require(
+        all(least <= x <= most for x, (least, most) in ranges), "its real numbers are out of range"
+    )
+    state.reals[list(_REALS)] = reals
 
 
-def _load_counted(state: steps.RankOneState, arrays: Arrays) -> None:
+def _load_counted(state: RankOneState, arrays: Arrays) -> None:
     """Fill in whom the players' law has counted: not all whose rates were drawn had met anybody."""
     counted = arrays["counted"]
     fits = counted.dtype == np.bool_ and counted.ndim == 1 and len(counted) <= _capacity(state)
@@ -455,17 +446,17 @@ def _load_counted(state: steps.RankOneState, arrays: Arrays) -> None:
     state.counted[: len(counted)] = counted
 
 
-def _guess_telling(state: steps.RankOneState) -> None:
+def _guess_telling(state: RankOneState) -> None:
     """Guess how many outcomes are told of, where only what was observed is known."""
-    if state.now[ANSWERED]:
+    if state.counters[ANSWERED]:
         couples = tables.picked(state.couples)
-        untold = couples.missed.sum() / state.figures[WEIGHT]
+        untold = couples.missed.sum() / state.reals[WEIGHT]
         told = (couples.tries - couples.games).sum() - couples.missed.sum()
         share = untold / max(untold + max(told, 0.0), 1e-9)
-        state.now[[TOLD, UNTOLD]] = [100 - round(100 * share), round(100 * share)]
+        state.counters[[TOLD, UNTOLD]] = [100 - round(100 * share), round(100 * share)]
 
 
-def _load_players(state: steps.RankOneState, arrays: Arrays, names: Iterable[str]) -> None:
+def _load_players(state: RankOneState, arrays: Arrays, names: Iterable[str]) -> None:
     for name in names:
         values = real_numbers(arrays, name, *_OF_PLAYERS[name])
         require(len(values) <= _capacity(state), f"{name} are not one number per player")

@@ -21,26 +21,26 @@ import numpy as np
 from pairup.compiled.couples.rows import write_couple
 from pairup.compiled.kernels import kernel, slot
 from pairup.compiled.logarithm import log
-from pairup.compiled.matchings.graph_matcher import observe_on_graph, write_nobody
+from pairup.compiled.matchings.graph_matcher import observe_within, write_nobody
 from pairup.compiled.randomness import MANTISSA, mantissa, word
 from pairup.compiled.stable_sort import sort_by_values
-from pairup.compiled.state_layout import (
-    AVAILABLE,
+from pairup.compiled.state_layout import AVAILABLE, ROUND
+from pairup.compiled.steps import OK, provide, set_available
+from pairup.policies.rank_one.fading import fade_round
+from pairup.policies.rank_one.learned_prior import learn_law, welcome
+from pairup.policies.rank_one.means import average_draw, average_expected
+from pairup.policies.rank_one.posterior import refresh
+from pairup.policies.rank_one.state import (
     CHANGED,
     LEARNS_PRIOR,
     OUTCOMES,
     PERIOD,
     PRIOR_A,
     PRIOR_B,
-    ROUND,
     WEIGHT_GROWTH,
+    RankOneState,
 )
-from pairup.compiled.steps import OK, provide, set_available
-from pairup.policies.rank_one.fading import fade_round
-from pairup.policies.rank_one.learned_prior import learn_law, welcome
-from pairup.policies.rank_one.means import average_draw, average_expected
-from pairup.policies.rank_one.posterior import refresh
-from pairup.policies.rank_one.steps import RankOneState, sort_by_mean
+from pairup.policies.rank_one.steps import sort_by_mean
 
 # All players are refreshed _REFRESHES / (outcomes of the player known best) times per round, within
 # these limits. A row that is seldom coupled would else be refreshed in every round, for nothing.
@@ -70,12 +70,12 @@ def _set_available(state, players):
 def _propose(state, couples):
     """Best with best by a draw of the rates, in between by their means."""
     inner = state.inner
-    count = inner.now[AVAILABLE]
-    if inner.figures[WEIGHT_GROWTH] != 1.0:
+    count = inner.counters[AVAILABLE]
+    if inner.reals[WEIGHT_GROWTH] != 1.0:
         fade_round(inner)
-    if inner.now[LEARNS_PRIOR] == 1:
+    if inner.counters[LEARNS_PRIOR] == 1:
         welcome(inner)
-    if inner.now[ROUND] % inner.now[PERIOD] == 0:
+    if inner.counters[ROUND] % inner.counters[PERIOD] == 0:
         _move_scale(state)
         _draw(inner)
         sort_by_values(inner.by_rate, inner.rates, inner.spare, count)
@@ -83,7 +83,7 @@ def _propose(state, couples):
     else:
         sort_by_mean(inner)
         couple_across(inner.by_mean[:count], state.columns, couples)
-    inner.now[ROUND] += 1
+    inner.counters[ROUND] += 1
     return OK
 
 
@@ -91,7 +91,7 @@ provide(
     RankOneSidesState,
     set_available=_set_available,
     propose=_propose,
-    observe=observe_on_graph,
+    observe=observe_within,
 )
 
 
@@ -114,12 +114,12 @@ def couple_across(order, columns, couples):
 @kernel
 def _draw(state):
     """Let the chain go on as far as the new information asks for, and take the rates there."""
-    state.key[1], state.draws[0] = word(state.key[0], state.now[ROUND]), 0
-    count, most = state.now[AVAILABLE], 0.0
+    state.key[1], state.draws[0] = word(state.key[0], state.counters[ROUND]), 0
+    count, most = state.counters[AVAILABLE], 0.0
     for x in range(count):
         most = max(most, state.met[slot(state.available[x])])
-    limit, outcomes = max(_MAX_REFRESHES / count, 1.0), most * state.figures[OUTCOMES]
-    due = state.now[PERIOD] * min(max(_REFRESHES / (outcomes + 1.0), _MIN_REFRESHES), limit)
+    limit, outcomes = max(_MAX_REFRESHES / count, 1.0), most * state.reals[OUTCOMES]
+    due = state.counters[PERIOD] * min(max(_REFRESHES / (outcomes + 1.0), _MIN_REFRESHES), limit)
     for x in range(count):
         i = slot(state.available[x])
         state.credit[i] += due
@@ -127,13 +127,13 @@ def _draw(state):
             state.credit[i] -= 1.0
             refresh(state, i)
     for x in range(count):
-        if state.now[LEARNS_PRIOR] == 1:
+        if state.counters[LEARNS_PRIOR] == 1:
             average_expected(state, slot(state.available[x]))
         else:
             average_draw(state, slot(state.available[x]))
-    if state.now[LEARNS_PRIOR] == 1:
+    if state.counters[LEARNS_PRIOR] == 1:
         learn_law(state)
-    state.now[CHANGED] = 1
+    state.counters[CHANGED] = 1
 
 
 @kernel
@@ -152,16 +152,16 @@ def _move_scale(state):
         else:
             top_row, low_row = max(top_row, rates[i]), min(low_row, rates[i])
             excess += 1
-    weight = inner.figures[PRIOR_A] * excess
+    weight = inner.reals[PRIOR_A] * excess
     room = -log(top_row * top_column)
     far = min(room, _SPREAD / (abs(weight) + 1e-9))
-    key = word(state.key[0], inner.now[ROUND])
+    key = word(state.key[0], inner.counters[ROUND])
     shift = far / (2.0 + far) * (2.0 * _uniform(key, 0) - 1.0)
     factor = (1.0 + shift) / (1.0 - shift)
     inside = top_row * factor < 1.0 and top_column / factor < 1.0
     if not (inside and low_row * factor > _MIN_RATE and low_column / factor > _MIN_RATE):
         return
-    gain, declined = weight * log(factor), inner.figures[PRIOR_B] - 1.0
+    gain, declined = weight * log(factor), inner.reals[PRIOR_B] - 1.0
     if declined != 0.0:
         for i in range(len(columns)):
             moved = rates[i] / factor if columns[i] else rates[i] * factor

@@ -8,41 +8,20 @@ with many moves while all is new, with few when one more outcome hardly matters.
 Whatever is done for a proposal is done for the players available and their couples alone.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from pairup.compiled.couples.rows import write_couple
 from pairup.compiled.kernels import kernel, outlined, slot
 from pairup.compiled.matchings.graph_matcher import (
-    GraphMatcher,
     match_by_weights,
-    observe_on_graph,
-    set_available_on_graph,
     set_weights_by_players,
     write_matching,
 )
 from pairup.compiled.randomness import word
 from pairup.compiled.stable_sort import sort_by_values
-from pairup.compiled.state_layout import (
-    ANSWERED,
-    AVAILABLE,
-    CHANGED,
-    EXPLORING,
-    LEARNS_PRIOR,
-    OUTCOMES,
-    OWED,
-    PERIOD,
-    ROUND,
-    TOLD,
-    UNTOLD,
-    WEIGHT,
-    WEIGHT_GROWTH,
-)
+from pairup.compiled.state_layout import AVAILABLE, ROUND
 from pairup.compiled.steps import FULL, OK, provide
 from pairup.policies.rank_one.couple_layouts import (
-    DenseCouples,
-    SparseCouples,
     at,
     enter,
     is_sparse,
@@ -59,6 +38,20 @@ from pairup.policies.rank_one.means import (
     set_exact_mean,
 )
 from pairup.policies.rank_one.posterior import refresh
+from pairup.policies.rank_one.state import (
+    ANSWERED,
+    CHANGED,
+    EXPLORING,
+    LEARNS_PRIOR,
+    OUTCOMES,
+    OWED,
+    PERIOD,
+    TOLD,
+    UNTOLD,
+    WEIGHT,
+    WEIGHT_GROWTH,
+    RankOneState,
+)
 
 ACCEPTED, DECLINED = 1, 0  # answers of players; below 0: not known
 
@@ -70,73 +63,30 @@ _ROWS_PER_REFRESH = 3  # the player's twice, and its usual partner's
 _TOLD_WINDOW = 1_024  # of outcomes not played, in which answers are counted
 
 
-class RankOneState(NamedTuple):
-    """State of `RankOneThompson`.
-
-    What was observed is counted in weights; see `fading`. Slots beyond the
-    players' fill the last four lanes and have no couples. Of arrays of equal size a GPU has fast
-    memory for the first: what the moves of the chain use most.
-    """
-
-    couples: DenseCouples | SparseCouples
-    rates: np.ndarray  # where the chain is
-    terms: np.ndarray  # workspace for a sum over couples
-    accepted: np.ndarray  # of each player, games included
-    declined: np.ndarray
-    met: np.ndarray  # outcomes known of each player
-    gone: np.ndarray  # ... with players who left
-    frozen_missed: np.ndarray  # of those what was missed, by the frozen rate of the other
-    unsure: np.ndarray  # missed in all
-    usual: np.ndarray  # the partner met most, of several the lowest slot, or -1
-    mean: np.ndarray
-    square: np.ndarray  # mean of squares
-    drawn: np.ndarray  # number of draws in the means
-    credit: np.ndarray  # refreshes due
-    reach: np.ndarray  # of a move of the player alone
-    couple_reach: np.ndarray  # of a move against its usual partner
-    fitted: np.ndarray  # with how many outcomes the reach is to be fitted next
-    counted: np.ndarray  # whether the players' law has counted the player
-    available: np.ndarray  # the players available, by slot
-    by_rate: np.ndarray  # the same, best first
-    by_mean: np.ndarray
-    spare: np.ndarray  # workspace: who was refreshed, and for an order
-    now: np.ndarray
-    figures: np.ndarray
-    key: np.ndarray  # of all draws, and of this round's
-    draws: np.ndarray  # made in this round
-
-
-class RankOneGraphState(NamedTuple):
-    """State of `RankOneThompson` on a graph."""
-
-    inner: RankOneState
-    matcher: GraphMatcher
-
-
 @kernel
 def _set_available(state, players):
     for x in range(len(players)):
         state.available[x] = state.by_rate[x] = state.by_mean[x] = players[x]
-    state.now[AVAILABLE], state.now[CHANGED] = len(players), 1
+    state.counters[AVAILABLE], state.counters[CHANGED] = len(players), 1
 
 
 def _propose(state, couples):
     """Neighbours by a draw of the rates, in between by their means."""
-    if lacks_room(state.couples, state.available[: state.now[AVAILABLE]]):
+    if lacks_room(state.couples, state.available[: state.counters[AVAILABLE]]):
         return FULL
     explores = _draw_if_due(state)
     if explores:
-        sort_by_values(state.by_rate, state.rates, state.spare, state.now[AVAILABLE])
+        sort_by_values(state.by_rate, state.rates, state.spare, state.counters[AVAILABLE])
         _couple_neighbours(state.by_rate, couples)
     else:
         sort_by_mean(state)
         _couple_neighbours(state.by_mean, couples)
-    state.now[ROUND] += 1
+    state.counters[ROUND] += 1
     return OK
 
 
 def _observe(state, couples, played):
-    known, weight = state.couples, state.figures[WEIGHT]
+    known, weight = state.couples, state.reals[WEIGHT]
     for c in range(len(played)):
         i, j, game = slot(couples[c, 0]), slot(couples[c, 1]), np.int32(played[c])
         x, y = enter(known, i, j), enter(known, j, i)
@@ -152,14 +102,14 @@ def _observe(state, couples, played):
         known.missed[here] = known.missed[there] = missed
         state.unsure[i] += lost
         state.unsure[j] += lost
-        if state.now[ANSWERED] == 1 and not game:
+        if state.counters[ANSWERED] == 1 and not game:
             _count_telling(state, UNTOLD)
 
 
 def _observe_answers(state, couples, answers):
     """An answer is evidence only on the player who gave it."""
-    state.now[ANSWERED] = 1
-    known, weight = state.couples, state.figures[WEIGHT]
+    state.counters[ANSWERED] = 1
+    known, weight = state.couples, state.reals[WEIGHT]
     for c in range(len(couples)):
         i, j = slot(couples[c, 0]), slot(couples[c, 1])
         x, y = enter(known, i, j), enter(known, j, i)
@@ -176,38 +126,30 @@ def _observe_answers(state, couples, answers):
             _count_telling(state, TOLD)
 
 
-provide(
-    RankOneState,
-    set_available=_set_available,
-    propose=_propose,
-    observe=_observe,
-    observe_answers=_observe_answers,
-)
+def _set_available_on_graph(state, matcher, players):
+    _set_available(state, players)
 
 
-def _set_available_on_graph(state, players):
-    set_available_on_graph(state, players)
-    _set_available(state.inner, players)
-
-
-def _propose_on_graph(state, couples):
+def _propose_on_graph(state, matcher, couples):
     """The best matching by a draw of the rates, in between by their means."""
-    inner, matcher = state.inner, state.matcher
-    if _draw_outlined(inner):
-        set_weights_by_players(matcher, inner.rates)
+    if _draw_outlined(state):
+        set_weights_by_players(matcher, state.rates)
     else:
-        set_weights_by_players(matcher, inner.mean)
-    inner.now[ROUND] += 1
+        set_weights_by_players(matcher, state.mean)
+    state.counters[ROUND] += 1
     match_by_weights(matcher)
     write_matching(matcher, couples)
     return OK
 
 
 provide(
-    RankOneGraphState,
-    set_available=_set_available_on_graph,
-    propose=_propose_on_graph,
-    observe=observe_on_graph,
+    RankOneState,
+    set_available=_set_available,
+    propose=_propose,
+    observe=_observe,
+    observe_answers=_observe_answers,
+    set_available_on_graph=_set_available_on_graph,
+    propose_on_graph=_propose_on_graph,
 )
 
 
@@ -230,8 +172,8 @@ def _meet(state, i, j, here, there):
     """Count an outcome of the couple, in both rows."""
     tries = state.couples.tries[here] + np.int32(1)
     state.couples.tries[here] = state.couples.tries[there] = tries
-    state.met[i] += state.figures[WEIGHT]
-    state.met[j] += state.figures[WEIGHT]
+    state.met[i] += state.reals[WEIGHT]
+    state.met[j] += state.reals[WEIGHT]
     _note_usual(state, i, j, tries)
     _note_usual(state, j, i, tries)
 
@@ -249,32 +191,32 @@ def _note_usual(state, i, j, tries):
 @kernel
 def _count_telling(state, kind):
     """Count an outcome that was not played, by whether answers were told; the last ones matter."""
-    now = state.now
-    now[kind] += 1
-    if now[TOLD] + now[UNTOLD] >= _TOLD_WINDOW:
-        now[TOLD] //= 2
-        now[UNTOLD] //= 2
+    counters = state.counters
+    counters[kind] += 1
+    if counters[TOLD] + counters[UNTOLD] >= _TOLD_WINDOW:
+        counters[TOLD] //= 2
+        counters[UNTOLD] //= 2
 
 
 @kernel
 def _draw_if_due(state):
     """Let the chain go on if it is due in this round; returns whether to play its draw."""
-    now, figures = state.now, state.figures
-    if figures[WEIGHT_GROWTH] != 1.0:
+    counters, reals = state.counters, state.reals
+    if reals[WEIGHT_GROWTH] != 1.0:
         fade_round(state)
-    if now[LEARNS_PRIOR] == 1:
+    if counters[LEARNS_PRIOR] == 1:
         welcome(state)
-    due = now[ROUND] % now[PERIOD] == 0
+    due = counters[ROUND] % counters[PERIOD] == 0
     explores = due and _explores(state)
-    last, draws = now[ROUND] - now[ROUND] % now[PERIOD], now[OWED] + due
+    last, draws = counters[ROUND] - counters[ROUND] % counters[PERIOD], counters[OWED] + due
     for before in range(draws - 1, -1, -1):
-        _draw(state, last - before * now[PERIOD], explores)
-    now[OWED] = 0
-    if now[ANSWERED] == 1:
-        for x in range(now[AVAILABLE]):
+        _draw(state, last - before * counters[PERIOD], explores)
+    counters[OWED] = 0
+    if counters[ANSWERED] == 1:
+        for x in range(counters[AVAILABLE]):
             set_exact_mean(state, slot(state.available[x]))
             state.by_mean[x] = state.available[x]  # equals, now not rare, come by slot
-        now[CHANGED] = 1
+        counters[CHANGED] = 1
     return explores
 
 
@@ -288,7 +230,7 @@ def _draw_outlined(state):
 def settle(state, first, last):
     """Make the draws from number `first` up to `last` that belong to no round."""
     for number in range(first, last):
-        _draw(state, -1 - number, state.now[ANSWERED] == 0)
+        _draw(state, -1 - number, state.counters[ANSWERED] == 0)
 
 
 @kernel
@@ -297,14 +239,14 @@ def _explores(state):
 
     Where answers are told, all matchings teach the same, and to explore is of no use.
     """
-    now, figures = state.now, state.figures
-    if now[ANSWERED] == 0:
+    counters, reals = state.counters, state.reals
+    if counters[ANSWERED] == 0:
         return True
-    if now[UNTOLD] > 0:
-        figures[EXPLORING] += now[UNTOLD] / (now[TOLD] + now[UNTOLD])
-    explores = figures[EXPLORING] >= 1.0
+    if counters[UNTOLD] > 0:
+        reals[EXPLORING] += counters[UNTOLD] / (counters[TOLD] + counters[UNTOLD])
+    explores = reals[EXPLORING] >= 1.0
     if explores:
-        figures[EXPLORING] -= 1.0
+        reals[EXPLORING] -= 1.0
     return explores
 
 
@@ -312,46 +254,46 @@ def _explores(state):
 def _draw(state, round, explores):
     """Let the chain go on as far as the new information asks for, and take the rates there."""
     state.key[1], state.draws[0] = word(state.key[0], round), 0
-    limit, outcomes = _refresh_limit(state), state.figures[OUTCOMES]
-    for x in range(state.now[AVAILABLE]):
+    limit, outcomes = _refresh_limit(state), state.reals[OUTCOMES]
+    for x in range(state.counters[AVAILABLE]):
         # By slot: an order that followed the rates would bias them.
         i = slot(state.available[x])
         state.spare[x] = 0
         if not explores and state.unsure[i] == 0.0:
             continue  # its mean is known without the chain
         due = min(max(_REFRESHES / (state.met[i] * outcomes + 1.0), _MIN_REFRESHES), limit)
-        state.credit[i] += state.now[PERIOD] * due
+        state.credit[i] += state.counters[PERIOD] * due
         while state.credit[i] >= 1.0:
             state.credit[i] -= 1.0
             state.spare[x] = 1
             refresh(state, i)
     expects = expects_means(state)
-    for x in range(state.now[AVAILABLE]):
+    for x in range(state.counters[AVAILABLE]):
         if not expects:
             average_draw(state, slot(state.available[x]))
         elif state.spare[x] == 1:
             average_expected(state, slot(state.available[x]))
-    if state.now[LEARNS_PRIOR] == 1:
+    if state.counters[LEARNS_PRIOR] == 1:
         learn_law(state)
-    state.now[CHANGED] = 1
+    state.counters[CHANGED] = 1
 
 
 @kernel
 def _refresh_limit(state):
     """How often a player may be refreshed per round."""
-    players = state.now[AVAILABLE]
+    players = state.counters[AVAILABLE]
     limit = max(_MAX_REFRESHES / players, 1.0)
     if is_sparse(state.couples):
         terms = players
         for x in range(players):
             terms += _ROWS_PER_REFRESH * row_length(state.couples, slot(state.available[x]))
-        limit = min(limit, _MAX_TERMS / (terms * state.now[PERIOD]))
+        limit = min(limit, _MAX_TERMS / (terms * state.counters[PERIOD]))
     return limit
 
 
 @kernel
 def sort_by_mean(state):
     """Sort the players available by their means, best first, if those changed."""
-    if state.now[CHANGED] == 1:
-        sort_by_values(state.by_mean, state.mean, state.spare, state.now[AVAILABLE])
-        state.now[CHANGED] = 0
+    if state.counters[CHANGED] == 1:
+        sort_by_values(state.by_mean, state.mean, state.spare, state.counters[AVAILABLE])
+        state.counters[CHANGED] = 0

@@ -28,24 +28,20 @@ from pairup.compiled.couples.anchored_index import (
 )
 from pairup.compiled.couples.kl_index import exploration_level
 from pairup.compiled.couples.leader_counts import LeaderCounts
-from pairup.compiled.couples.leader_turns import NO_CELL, times_led
+from pairup.compiled.couples.leader_turns import (
+    CELL,
+    LEVEL,
+    NO_CELL,
+    TURN_PLACES,
+    TURN_REALS,
+    times_led,
+)
 from pairup.compiled.couples.statistics import CoupleStatistics, new_couple_statistics, record
 from pairup.compiled.kernels import kernel, outlined, slot
 from pairup.compiled.logarithm import log
 from pairup.compiled.matchings.graph_matcher import write_nobody
 from pairup.compiled.randomness import shuffle, word
-from pairup.compiled.state_layout import (
-    AVAILABLE,
-    CELL,
-    HORIZON,
-    KL,
-    LEVEL,
-    PERIOD,
-    ROUND,
-    new_arrays,
-    new_counters,
-    new_figures,
-)
+from pairup.compiled.state_layout import AVAILABLE, ROUND, new_arrays, new_counters, new_reals
 from pairup.compiled.steps import FULL, OK, provide
 from pairup.errors import PolicyError
 from pairup.policies.contract import StartContext, check_integer_option
@@ -60,6 +56,14 @@ from pairup.policies.rankings.assigned_leader import (
 )
 from pairup.policies.registry import register
 from pairup.saved_arrays import Arrays, numbers, require
+
+# Places of counters.
+(
+    HORIZON,  # rounds to come, if the clock is the horizon
+    KL,  # the KL index, not UCB
+    PERIOD,  # times as leader between two plays of it, 0: as many as items
+    _COUNTERS,  # how many there are
+) = range(TURN_PLACES, TURN_PLACES + 4)
 
 _MARGIN = 1e-12  # bounds closer than this are left to the exact index, which is good to 1e-15
 
@@ -144,8 +148,8 @@ class GRAB(LeaderCountingPolicy):
             leader=new_assigned_leader(slots),
             counts=leader_counts.new_counts(),
             keys=context.keys(3),
-            now=new_counters(options),
-            figures=new_figures({LEVEL: level}),
+            counters=new_counters(options, _COUNTERS),
+            reals=new_reals({LEVEL: level}, TURN_REALS),
             is_row=np.append(~context.columns, False),
             anchors=new_anchors(*(slots, slots) if self.index == "kl" else (0, 0)),
             **new_arrays(("lower", "gain"), slots),
@@ -182,8 +186,8 @@ class GrabState(NamedTuple):
     leader: AssignedLeader
     counts: LeaderCounts
     keys: np.ndarray  # of ties between couples, of ties between neighbours, of the items' order
-    now: np.ndarray
-    figures: np.ndarray  # LEVEL, where the clock is the horizon
+    counters: np.ndarray
+    reals: np.ndarray  # LEVEL, where the clock is the horizon
     is_row: np.ndarray  # by slot
     anchors: np.ndarray  # KL: the indices that were solved last, by slots
     lower: np.ndarray  # bounds of the indices of the leader's couples in this round, by place
@@ -207,8 +211,8 @@ def _set_available(state, players):
             leader.items[leader.item_count[0]] = i
             leader.item_count[0] += 1
     shuffle(state.keys[2], leader.items[: leader.item_count[0]])
-    state.now[AVAILABLE] = len(players)
-    state.now[CELL] = NO_CELL
+    state.counters[AVAILABLE] = len(players)
+    state.counters[CELL] = NO_CELL
     assign(leader, state.stats.mean)
 
 
@@ -218,7 +222,7 @@ def _propose(state, couples):
     led = times_led(state)
     if led < 0:
         return FULL
-    period = state.now[PERIOD] if state.now[PERIOD] > 0 else state.leader.item_count[0]
+    period = state.counters[PERIOD] if state.counters[PERIOD] > 0 else state.leader.item_count[0]
     neighbour = -1
     if led % period != 0:
         neighbour = _best_neighbour(state, _level(state, led + 1))
@@ -239,15 +243,15 @@ provide(GrabState, set_available=_set_available, propose=_propose, observe=_obse
 def update_leader(state):
     """Update the leader by the statistics."""
     if update(state.leader, state.stats.mean):
-        state.now[CELL] = NO_CELL
+        state.counters[CELL] = NO_CELL
 
 
 @kernel
 def _level(state, clock):
     """By what indices exceed means: the level of the KL index, or the factor of the UCB radius."""
-    if state.now[HORIZON] > 0:
-        return state.figures[LEVEL]
-    return exploration_level(clock) if state.now[KL] else math.sqrt(2.0 * log(float(clock)))
+    if state.counters[HORIZON] > 0:
+        return state.reals[LEVEL]
+    return exploration_level(clock) if state.counters[KL] else math.sqrt(2.0 * log(float(clock)))
 
 
 @kernel
@@ -333,7 +337,7 @@ def _wins(state, value, neighbour, best, best_neighbour):
     """Whether a neighbour takes the lead; ties are random, but the leader wins its own."""
     if value != best or best_neighbour < 0:
         return value > best
-    key = word(state.keys[1], state.now[ROUND])
+    key = word(state.keys[1], state.counters[ROUND])
     return word(key, _label(state, neighbour)) > word(key, _label(state, best_neighbour))
 
 
@@ -347,7 +351,7 @@ def _label(state, neighbour):
 @kernel
 def _upper(state, item, position, level):
     """A number that the index of a couple does not exceed."""
-    if state.now[KL] == 0:
+    if state.counters[KL] == 0:
         return _index(state, item, position, level)
     i, j = min(item, position), max(item, position)
     return upper_index(state.anchors[i, j], state.stats, i, j, level)
@@ -356,7 +360,7 @@ def _upper(state, item, position, level):
 @kernel
 def _lower(state, item, position, level):
     """A number that the index of a couple does not fall below."""
-    if state.now[KL] == 0:
+    if state.counters[KL] == 0:
         return _index(state, item, position, level)
     i, j = min(item, position), max(item, position)
     return lower_index(state.anchors[i, j], state.stats, i, j, level)
@@ -367,7 +371,7 @@ def _index(state, item, position, level):
     """The index of a couple."""
     i, j = min(item, position), max(item, position)
     tries = state.stats.tries[i, j]
-    if state.now[KL] == 0:
+    if state.counters[KL] == 0:
         return state.stats.mean[i, j] + level / math.sqrt(tries) if tries > 0 else np.inf
     return solve_index(state.anchors[i, j], state.stats, i, j, level) if tries > 0 else 1.0
 

@@ -22,28 +22,27 @@ from numpy.typing import NDArray
 from pairup.compiled.couples import leader_counts
 from pairup.compiled.couples.kl_index import exploration_level, kl, kl_index
 from pairup.compiled.couples.leader_counts import LeaderCounts
-from pairup.compiled.couples.leader_turns import NO_CELL
+from pairup.compiled.couples.leader_turns import CELL, NO_CELL, TURN_PLACES
 from pairup.compiled.couples.statistics import CoupleStatistics, new_couple_statistics, record
 from pairup.compiled.kernels import kernel, outlined
 from pairup.compiled.logarithm import log
 from pairup.compiled.matchings.graph_matcher import write_nobody
 from pairup.compiled.randomness import shuffle, word
-from pairup.compiled.state_layout import (
-    BLOCKS,
-    CELL,
-    ITEMS,
-    LISTED,
-    POSITIONS,
-    ROUND,
-    SCALE,
-    new_counters,
-    new_figures,
-)
+from pairup.compiled.state_layout import ROUND, new_counters
 from pairup.compiled.steps import FULL, OK, provide
 from pairup.policies.contract import StartContext
 from pairup.policies.couple_policies import LeaderCountingPolicy
 from pairup.policies.registry import register
 from pairup.saved_arrays import Arrays, numbers, require
+
+# Places of counters.
+(
+    ITEMS,  # items available
+    POSITIONS,  # positions available
+    BLOCKS,  # of the leader
+    LISTED,  # items in the blocks that were proposed
+    _COUNTERS,  # how many there are
+) = range(TURN_PLACES, TURN_PLACES + 5)
 
 _NEVER_COMPARED = -1.0
 _SOON = 3  # up to this many times as leader a partition is doubted everywhere
@@ -103,8 +102,8 @@ class UniRank(LeaderCountingPolicy):
             loses=np.zeros(square, np.bool_),
             counts=leader_counts.new_counts(),
             keys=context.keys(2),
-            now=new_counters(),
-            figures=new_figures(),
+            counters=new_counters(size=_COUNTERS),
+            due_margin=np.zeros(1),
             is_row=np.append(~context.columns, False),
             column_order=np.array(context.column_order, np.int64),
             **{name: np.zeros(slots + 1, np.int64) for name in places},
@@ -132,7 +131,7 @@ class UniRank(LeaderCountingPolicy):
 
     def leader(self, state: Any) -> NDArray[np.int64]:
         find_leader(state)
-        shown = state.now[POSITIONS]
+        shown = state.counters[POSITIONS]
         couples = np.stack([state.ranking[:shown], state.positions[:shown]], axis=1)
         return np.sort(couples, axis=1)
 
@@ -146,8 +145,8 @@ class UniRankState(NamedTuple):
     loses: np.ndarray  # [i, j]: j is better than i, at the leader's small margin
     counts: LeaderCounts
     keys: np.ndarray  # of shuffles, and of ties between items
-    now: np.ndarray
-    figures: np.ndarray  # SCALE: where the margin is when the leader must be found again
+    counters: np.ndarray
+    due_margin: np.ndarray  # at which the leader must be found again
     is_row: np.ndarray  # by slot
     column_order: np.ndarray  # slots of the columns, best first
     items: np.ndarray  # those available, the first ITEMS
@@ -160,39 +159,39 @@ class UniRankState(NamedTuple):
 
 
 def _set_available(state, players):
-    now = state.now
-    now[ITEMS] = now[POSITIONS] = now[LISTED] = 0
+    counters = state.counters
+    counters[ITEMS] = counters[POSITIONS] = counters[LISTED] = 0
     state.marked[:] = False
     for i in players:
         state.marked[i] = True
         if state.is_row[i]:
-            state.items[now[ITEMS]] = i
-            now[ITEMS] += 1
+            state.items[counters[ITEMS]] = i
+            counters[ITEMS] += 1
     for j in state.column_order:
-        if state.marked[j] and now[POSITIONS] < now[ITEMS]:
-            state.positions[now[POSITIONS]] = j
-            now[POSITIONS] += 1
+        if state.marked[j] and counters[POSITIONS] < counters[ITEMS]:
+            state.positions[counters[POSITIONS]] = j
+            counters[POSITIONS] += 1
     state.marked[:] = False
     _find_margin(state)
 
 
 def _propose(state, couples):
-    now = state.now
-    margin = log(log(float(now[ROUND] + 3)))
-    if margin >= state.figures[SCALE]:
+    counters = state.counters
+    margin = log(log(float(counters[ROUND] + 3)))
+    if margin >= state.due_margin[0]:
         _find_margin(state)
-    if now[CELL] == NO_CELL:
+    if counters[CELL] == NO_CELL:
         find_leader(state)
-        now[CELL] = leader_counts.find(state.counts, _fingerprint(state))
-        if now[CELL] == NO_CELL:
+        counters[CELL] = leader_counts.find(state.counts, _fingerprint(state))
+        if counters[CELL] == NO_CELL:
             return FULL
-    state.counts.counts[now[CELL]] += 1
-    now[ROUND] += 1
-    _list_items(state, state.counts.counts[now[CELL]])
-    for k in range(now[POSITIONS]):
+    state.counts.counts[counters[CELL]] += 1
+    counters[ROUND] += 1
+    _list_items(state, state.counts.counts[counters[CELL]])
+    for k in range(counters[POSITIONS]):
         i, j = state.listed[k], state.positions[k]
         couples[k, 0], couples[k, 1] = min(i, j), max(i, j)
-    write_nobody(couples, now[POSITIONS])
+    write_nobody(couples, counters[POSITIONS])
     return OK
 
 
@@ -214,14 +213,14 @@ provide(UniRankState, set_available=_set_available, propose=_propose, observe=_o
 @kernel
 def _is_proposal(state, couples):
     """Whether `couples` are all those that were proposed last: others tell nothing of blocks."""
-    now = state.now
-    if len(couples) != now[POSITIONS] or now[LISTED] == 0:
+    counters = state.counters
+    if len(couples) != counters[POSITIONS] or counters[LISTED] == 0:
         return False
     for c in range(len(couples)):
         i, j = couples[c, 0], couples[c, 1]
         item, position = (i, j) if state.is_row[i] else (j, i)
         found = False
-        for k in range(now[POSITIONS]):
+        for k in range(counters[POSITIONS]):
             found = found or (state.listed[k] == item and state.positions[k] == position)
         if not found:
             return False
@@ -231,7 +230,7 @@ def _is_proposal(state, couples):
 @kernel
 def _compare(state):
     """Compare the items of each block that was proposed."""
-    first, listed = 0, state.now[LISTED]
+    first, listed = 0, state.counters[LISTED]
     while first < listed:
         last = first
         while last < listed and state.block[last] == first:
@@ -246,22 +245,22 @@ def _compare(state):
                     state.wins[winner, loser] += 1
                     _note_comparison(state, winner, loser)
         first = last
-    state.now[LISTED] = 0  # it counts once
+    state.counters[LISTED] = 0  # it counts once
 
 
 @kernel
 def _note_comparison(state, i, j):
     """The wins of `i` and `j` against each other have changed."""
     state.doubt[i, j], state.doubt[j, i] = _doubt(state, i, j), _doubt(state, j, i)
-    margin = log(log(float(state.now[ROUND] + 3)))
+    margin = log(log(float(state.counters[ROUND] + 3)))
     lead = float(state.wins[i, j] - state.wins[j, i])
     proof = lead * lead / float(state.wins[i, j] + state.wins[j, i])
     i_loses, j_loses = lead < 0.0 and proof > margin, lead > 0.0 and proof > margin
     if i_loses != state.loses[i, j] or j_loses != state.loses[j, i]:
         state.loses[i, j], state.loses[j, i] = i_loses, j_loses
-        state.now[CELL] = NO_CELL
+        state.counters[CELL] = NO_CELL
     if i_loses or j_loses:
-        state.figures[SCALE] = min(state.figures[SCALE], proof)
+        state.due_margin[0] = min(state.due_margin[0], proof)
 
 
 @kernel
@@ -276,33 +275,33 @@ def _doubt(state, j, i):
 @outlined
 def _find_margin(state):
     """Find who beats whom at the margin of this round, and when that changes by itself."""
-    margin = log(log(float(state.now[ROUND] + 3)))
-    state.figures[SCALE], state.now[CELL] = np.inf, NO_CELL
-    for x in range(state.now[ITEMS]):
-        for y in range(state.now[ITEMS]):
+    margin = log(log(float(state.counters[ROUND] + 3)))
+    state.due_margin[0], state.counters[CELL] = np.inf, NO_CELL
+    for x in range(state.counters[ITEMS]):
+        for y in range(state.counters[ITEMS]):
             i, j = state.items[x], state.items[y]
             state.doubt[j, i] = _doubt(state, j, i)
             lead = float(state.wins[j, i] - state.wins[i, j])
             proof = lead * lead / float(max(state.wins[i, j] + state.wins[j, i], 1))
             state.loses[i, j] = lead > 0.0 and proof > margin
             if state.loses[i, j]:
-                state.figures[SCALE] = min(state.figures[SCALE], proof)
+                state.due_margin[0] = min(state.due_margin[0], proof)
 
 
 @kernel
 def find_leader(state):
     """Peel off, again and again, the items that lose against none of those left."""
-    now, ranking, ranked = state.now, state.ranking, 0
-    for x in range(now[ITEMS]):
+    counters, ranking, ranked = state.counters, state.ranking, 0
+    for x in range(counters[ITEMS]):
         ranking[x] = state.items[x]
-    now[BLOCKS] = 0
-    while ranked < now[ITEMS]:
-        state.start[now[BLOCKS]] = ranked
-        now[BLOCKS] += 1
+    counters[BLOCKS] = 0
+    while ranked < counters[ITEMS]:
+        state.start[counters[BLOCKS]] = ranked
+        counters[BLOCKS] += 1
         best = ranked
-        for x in range(ranked, now[ITEMS]):
+        for x in range(ranked, counters[ITEMS]):
             state.marked[ranking[x]] = not _loses_to_any(state, ranking[x], ranked)
-        for x in range(ranked, now[ITEMS]):
+        for x in range(ranked, counters[ITEMS]):
             i = ranking[x]
             if state.marked[i]:
                 state.marked[i] = False
@@ -310,14 +309,14 @@ def find_leader(state):
                     ranking[y] = ranking[y - 1]
                 ranking[best] = i
                 best += 1
-        ranked = best if best > ranked else now[ITEMS]
-    state.start[now[BLOCKS]] = now[ITEMS]
+        ranked = best if best > ranked else counters[ITEMS]
+    state.start[counters[BLOCKS]] = counters[ITEMS]
 
 
 @kernel
 def _loses_to_any(state, i, ranked):
     """Whether an item loses against one of those from place `ranked` on."""
-    for x in range(ranked, state.now[ITEMS]):
+    for x in range(ranked, state.counters[ITEMS]):
         if state.loses[i, state.ranking[x]]:
             return True
     return False
@@ -327,7 +326,7 @@ def _loses_to_any(state, i, ranked):
 def _fingerprint(state):
     """A hash of the leader that does not depend on the order within blocks."""
     key = np.uint64(0)
-    for b in range(state.now[BLOCKS]):
+    for b in range(state.counters[BLOCKS]):
         for x in range(state.start[b], state.start[b + 1]):
             key += word(np.uint64(b), state.ranking[x])
     return key | np.uint64(1)
@@ -336,15 +335,15 @@ def _fingerprint(state):
 @kernel
 def _list_items(state, led):
     """Fill the positions: merge blocks from the top, then let one hidden item join the last."""
-    now, start, positions = state.now, state.start, state.now[POSITIONS]
+    counters, start, positions = state.counters, state.start, state.counters[POSITIONS]
     level = exploration_level(led) if led >= _SOON else np.inf
-    luck = word(state.keys[0], now[ROUND])
-    now[LISTED], b = 0, 0
-    while b < now[BLOCKS] and start[b + 1] < positions:
+    luck = word(state.keys[0], counters[ROUND])
+    counters[LISTED], b = 0, 0
+    while b < counters[BLOCKS] and start[b + 1] < positions:
         end = b + 2 if _may_be_wrong(state, b, level) else b + 1
         _list_block(state, start[b], start[end], -1, luck)
         b = end
-    if b < now[BLOCKS] and start[b] < positions:
+    if b < counters[BLOCKS] and start[b] < positions:
         guest = _find_guest(state, b, level)
         _list_block(state, start[b], start[b + 1], guest, luck)
 
@@ -362,7 +361,7 @@ def _may_be_wrong(state, b, level):
 @kernel
 def _find_guest(state, b, level):
     """The most promising item of the first block after `b` that has one that may be better."""
-    for other in range(b + 1, state.now[BLOCKS]):
+    for other in range(b + 1, state.counters[BLOCKS]):
         best, guest = 0.5, -1
         for y in range(state.start[other], state.start[other + 1]):
             j, value = state.ranking[y], 0.0
@@ -377,7 +376,7 @@ def _find_guest(state, b, level):
 
 @kernel
 def _is_luckier(state, i, rival):
-    key = word(state.keys[1], state.now[ROUND])
+    key = word(state.keys[1], state.counters[ROUND])
     return word(key, i) > word(key, rival)
 
 
@@ -399,7 +398,7 @@ def _index(state, j, i, level, needed):
 @kernel
 def _list_block(state, first, last, guest, luck):
     """List the items of the leader from `first` to `last`, and the guest, as one shuffled block."""
-    begin, end = state.now[LISTED], state.now[LISTED]
+    begin, end = state.counters[LISTED], state.counters[LISTED]
     for x in range(first, last):
         state.listed[end] = state.ranking[x]
         end += 1
@@ -409,4 +408,4 @@ def _list_block(state, first, last, guest, luck):
     shuffle(word(luck, begin), state.listed[begin:end])
     for x in range(begin, end):
         state.block[x] = begin
-    state.now[LISTED] = end
+    state.counters[LISTED] = end

@@ -22,8 +22,9 @@ from pairup.compiled.couples.anchored_index import (
 from pairup.compiled.couples.greedy_leader import Leader
 from pairup.compiled.couples.kl_index import exploration_level, kl, kl_index, lower_bound, slope_at
 from pairup.compiled.couples.leader_counts import LeaderCounts
-from pairup.compiled.couples.leader_turns import clock, is_own_turn, times_led
+from pairup.compiled.couples.leader_turns import CLOCK, LEVEL, clock, is_own_turn, times_led
 from pairup.compiled.couples.neighbours import (
+    BY_PLAYERS,
     COUPLE,
     cross_pair,
     note_mean,
@@ -34,7 +35,6 @@ from pairup.compiled.couples.neighbours import (
 )
 from pairup.compiled.couples.statistics import PHANTOM_MEAN, CoupleStatistics, record
 from pairup.compiled.kernels import kernel, outlined, slot
-from pairup.compiled.state_layout import BY_PLAYERS, CLOCK, LEVEL
 from pairup.compiled.steps import FULL, OK, provide
 
 _MARGIN = 1e-12  # bounds closer than this are left to the exact index, which is good to 1e-15
@@ -47,7 +47,7 @@ class UnimodalKlState(NamedTuple):
     leader: Leader
     counts: LeaderCounts
     keys: np.ndarray  # of ties between pairs, and of ties between neighbours
-    now: np.ndarray
+    counters: np.ndarray
     rad: np.ndarray  # 1 / sqrt(tries) of each couple of the leader
     lower: np.ndarray  # V1: lower bounds of the indices of leader couples in this round
     anchors: np.ndarray  # V1: the indices of cross pairs and leader couples when last solved
@@ -55,7 +55,7 @@ class UnimodalKlState(NamedTuple):
     slope: np.ndarray
     tangent_base: np.ndarray  # those lines of all pairs, inf when not known
     tangent_slope: np.ndarray
-    figures: np.ndarray  # CLOCK and LEVEL of the next round, most likely
+    reals: np.ndarray  # CLOCK and LEVEL of the next round, most likely
 
 
 def _set_available(state, players):
@@ -71,12 +71,12 @@ def _propose(state, couples):
     neighbour = -1
     if not is_own_turn(state, led):
         x = _level(state, clock(state, led))
-        neighbour = _by_players(state, x) if state.now[BY_PLAYERS] else _by_matchings(state, x)
+        neighbour = _by_players(state, x) if state.counters[BY_PLAYERS] else _by_matchings(state, x)
     write(state.leader, neighbour, couples)
     # Unless the leader falls, this is x in the next round, whose choice waits for what this round
     # observes: its logarithms now fill that wait.
     following = 1 + clock(state, led)
-    state.figures[CLOCK], state.figures[LEVEL] = following, exploration_level(following)
+    state.reals[CLOCK], state.reals[LEVEL] = following, exploration_level(following)
     return OK
 
 
@@ -138,7 +138,7 @@ def _optimism(state, i, j):
 
 @kernel
 def _level(state, clock):
-    return state.figures[LEVEL] if state.figures[CLOCK] == clock else exploration_level(clock)
+    return state.reals[LEVEL] if state.reals[CLOCK] == clock else exploration_level(clock)
 
 
 @kernel

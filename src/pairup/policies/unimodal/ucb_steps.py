@@ -13,8 +13,9 @@ import numpy as np
 from pairup.compiled.couples import neighbours
 from pairup.compiled.couples.greedy_leader import Leader
 from pairup.compiled.couples.leader_counts import LeaderCounts
-from pairup.compiled.couples.leader_turns import clock, is_own_turn, times_led
+from pairup.compiled.couples.leader_turns import CLOCK, LEVEL, clock, is_own_turn, times_led
 from pairup.compiled.couples.neighbours import (
+    BY_PLAYERS,
     COUPLE,
     cross_pair,
     note_mean,
@@ -26,7 +27,6 @@ from pairup.compiled.couples.neighbours import (
 from pairup.compiled.couples.statistics import PHANTOM_MEAN, CoupleStatistics, record
 from pairup.compiled.kernels import kernel, slot
 from pairup.compiled.logarithm import log
-from pairup.compiled.state_layout import BY_PLAYERS, CLOCK, LEVEL
 from pairup.compiled.steps import FULL, OK, provide
 
 
@@ -37,11 +37,11 @@ class UnimodalUcbState(NamedTuple):
     leader: Leader
     counts: LeaderCounts
     keys: np.ndarray  # of ties between pairs, and of ties between neighbours
-    now: np.ndarray
+    counters: np.ndarray
     rad: np.ndarray  # radius of each couple of the leader, whose mean the leader has
     cross_mean: np.ndarray  # of the cross pairs of each couple and the next
     cross_rad: np.ndarray
-    figures: np.ndarray  # CLOCK of the next round, most likely, and its x as LEVEL
+    reals: np.ndarray  # CLOCK of the next round, most likely, and its x as LEVEL
 
 
 def _set_available(state, players):
@@ -57,12 +57,12 @@ def _propose(state, couples):
     neighbour = -1
     if not is_own_turn(state, led):
         x = _level(state, clock(state, led))
-        neighbour = _by_players(state, x) if state.now[BY_PLAYERS] else _by_matchings(state, x)
+        neighbour = _by_players(state, x) if state.counters[BY_PLAYERS] else _by_matchings(state, x)
     write(state.leader, neighbour, couples)
     # Unless the leader falls, this is x in the next round, whose choice waits for what this round
     # observes: its logarithm now fills that wait.
     following = 1 + clock(state, led)
-    state.figures[CLOCK], state.figures[LEVEL] = following, _level_at(following)
+    state.reals[CLOCK], state.reals[LEVEL] = following, _level_at(following)
     return OK
 
 
@@ -109,7 +109,7 @@ def _load(state, first, last):
 @kernel
 def _level(state, clock):
     """How many radii the index is above the mean."""
-    return state.figures[LEVEL] if state.figures[CLOCK] == clock else _level_at(clock)
+    return state.reals[LEVEL] if state.reals[CLOCK] == clock else _level_at(clock)
 
 
 @kernel

@@ -8,14 +8,10 @@ import numpy as np
 from pairup.compiled.couples import leader_counts
 from pairup.compiled.couples.anchored_index import new_anchors
 from pairup.compiled.couples.greedy_leader import new_leader
+from pairup.compiled.couples.leader_turns import CLOCK_IS_ROUND, TURN_REALS
+from pairup.compiled.couples.neighbours import BY_PLAYERS, NEIGHBOUR_PLACES
 from pairup.compiled.couples.statistics import new_couple_statistics
-from pairup.compiled.state_layout import (
-    BY_PLAYERS,
-    CLOCK_IS_ROUND,
-    new_arrays,
-    new_counters,
-    new_figures,
-)
+from pairup.compiled.state_layout import new_arrays, new_counters
 from pairup.policies.contract import StartContext
 from pairup.policies.couple_policies import GreedyNeighbourPolicy
 from pairup.policies.registry import register
@@ -81,9 +77,9 @@ class Unimodal(GreedyNeighbourPolicy):
             "leader": new_leader(context.slots),
             "counts": leader_counts.new_counts(),
             "keys": context.keys(2),
-            "now": new_counters(options),
+            "counters": new_counters(options, NEIGHBOUR_PLACES),
             "rad": np.zeros(couples),
-            "figures": new_figures(),
+            "reals": np.zeros(TURN_REALS),
         }
         if self.index == "ucb":
             cross = new_arrays(("cross_mean", "cross_rad"), (couples, 4))
