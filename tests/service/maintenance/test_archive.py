@@ -11,14 +11,17 @@ import pytest
 
 from pairup.errors import ServiceError
 from pairup.service.domain.events import WallClock, format_moment
+from pairup.service.maintenance import archive as archiving
 from pairup.service.maintenance.archive import archive
 from pairup.service.maintenance.backup import back_up
 from pairup.service.maintenance.verify import verify
 from pairup.service.store import Store
 from pairup.service.store.archive_files import read_archive
 from tests.support.service.faults import archive_and_die
+from tests.support.service.older_states import OlderState
 from tests.support.service.pools import Api
 from tests.support.service.processes import _FORKS
+from tests.support.service.services import check_agreement, check_stored, services
 
 
 def now():
@@ -228,3 +231,59 @@ def test_a_run_that_is_killed_loses_nothing_and_is_done_by_the_next(tmp_path):
 def _log(file):
     with closing(Store(str(file))) as store, store.reading() as transaction:
         return transaction.raw_events(transaction.pool_named("chess").number, 0, 1_000)
+
+
+@pytest.mark.parametrize("step", ["verify_pool", "find_base", "write_archive"])
+@pytest.mark.parametrize("refill", [0, 4, 9])
+def test_a_log_that_is_replaced_while_it_is_archived_is_left_alone(
+    database, tmp_path, monkeypatch, step, refill
+):
+    """By one that is shorter than what was read, as long, or longer; its games are kept too."""
+    with services(database) as (one, other):
+        one.create_pool("chess", {"policy": "unimodal"})
+        one.put_players("chess", [("ann", "waiting"), ("bob", "waiting")])
+        other.show_pool("chess")
+        folder = tmp_path / "archives"
+        with closing(OlderState(database, folder)) as state:
+            one.propose("chess")
+            for number in range(3):
+                one.put_player("chess", f"lost-{number}", "waiting")
+            done = getattr(archiving, step)
+
+            def be_replaced(*given):
+                found = done(*given)
+                monkeypatch.undo()
+                state.put_back()
+                other.release("chess", other.propose("chess").view["id"])
+                for number in range(refill):
+                    other.put_player("chess", f"kept-{number}", "waiting")
+                return found
+
+            monkeypatch.setattr(archiving, step, be_replaced)
+            before = one.clock.now() + 1_000
+            (refused,) = archive(one.store, before, folder)
+        assert "was replaced while it was read" in refused.error
+        assert (refused.events, refused.games) == (0, 0)
+        assert not folder.exists() or list(folder.iterdir()) == []
+        check_stored(one.store)
+        for service in (one, other):
+            check_agreement(service, "chess")
+        (again,) = archive(one.store, before, folder)
+        assert (again.error, again.events) == ("", refill + 4)
+        check_stored(one.store)
+
+
+def test_a_log_that_goes_on_while_it_is_archived_is_archived(database, tmp_path, monkeypatch):
+    with services(database) as (one, other):
+        one.create_pool("chess", {"policy": "unimodal"})
+        one.put_player("chess", "ann", "waiting")
+        write = archiving.write_archive
+
+        def be_overtaken(*given):
+            other.put_player("chess", "bob", "waiting")
+            return write(*given)
+
+        monkeypatch.setattr(archiving, "write_archive", be_overtaken)
+        (done,) = archive(one.store, one.clock.now(), tmp_path / "archives")
+        assert (done.error, done.events) == ("", 2)
+        check_stored(one.store)

@@ -1,5 +1,6 @@
 """Backups of both kinds of database, taken while they are served, and what they are good for."""
 
+import sqlite3
 import stat
 import threading
 from contextlib import closing
@@ -9,9 +10,10 @@ from sqlalchemy import text
 
 from pairup.errors import ServiceError
 from pairup.service import api_keys
+from pairup.service.maintenance.archive import archive
 from pairup.service.maintenance.backup import back_up, restore
 from pairup.service.maintenance.verify import verify
-from pairup.service.store import Store
+from pairup.service.store import Store, copies
 from tests.support.service.pools import Api
 
 
@@ -91,3 +93,32 @@ def test_a_backup_of_an_unsound_database_says_so(lone, tmp_path):
     (verdict,) = back_up(lone.service.store, tmp_path / "copy.db")
     assert "records of games differ" in verdict.error
     assert len(events_of(str(tmp_path / "copy.db"))) == 4
+
+
+@pytest.mark.parametrize("place", ["made", "checked"])
+@pytest.mark.parametrize("beside", [True, False])
+def test_a_backup_is_whole_if_events_are_archived_meanwhile(
+    served, tmp_path, monkeypatch, place, beside
+):
+    """Before its rows are copied or after it; it never names the archives of the service."""
+    store = served.service.store
+    folder = None if beside and store.file else tmp_path / "archives"
+    step = {"made": "_new_file", "checked": "_copy_archives"}[place]
+    real = getattr(copies, step)
+
+    def be_overtaken(*given, **options):
+        monkeypatch.undo()
+        (done,) = archive(store, served.clock.now() + 1, folder)
+        assert (done.error, done.files) == ("", 1)
+        return real(*given, **options)
+
+    monkeypatch.setattr(copies, step, be_overtaken)
+    file = tmp_path / "copy.db"
+    assert [each.error for each in back_up(store, file)] == [""]
+    with closing(sqlite3.connect(file)) as copy:
+        named = copy.execute("SELECT folder, name FROM archives").fetchall()
+    assert {each for each, _ in named} <= {None}
+    assert len(named) == (place == "made")
+    found = {each.name for each in (tmp_path / "copy.db.archive").glob("*")}
+    assert found == {name for _, name in named}
+    assert events_of(str(file)) == events_of(served.database)

@@ -2,7 +2,9 @@
 
 An event is archived only behind a snapshot that was verified, so that no start reads the archive.
 Each file is on the disk before its events are deleted, in the transaction that enters the file:
-killed anywhere in between, a run leaves at most a file that the next one writes again.
+killed anywhere in between, a run leaves at most a file that the next one writes again. What was
+read of a log is acted on only while that log goes on: a failover, or a copy that is restored in
+place, may have replaced it meanwhile.
 
 Archives can be dropped: their files are deleted, and the log begins with a snapshot from then on.
 """
@@ -18,11 +20,15 @@ from pairup.service.domain.events import Head, Moment
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.snapshot import SnapshotError, read_snapshot, write_snapshot
 from pairup.service.maintenance.verify import verify_pool
-from pairup.service.store import Store, Transaction
+from pairup.service.store import PoolRow, Store, Transaction
 from pairup.service.store.archive_files import MAX_EVENTS, write_archive
 from pairup.service.store.failures import StoreConflictError
 
 _MATCHINGS = 500  # deleted at once, so that others can write in between
+
+
+class _ReplacedError(ServiceError):
+    """A log is not the one that was read before, or its continuation."""
 
 
 @dataclass
@@ -34,7 +40,7 @@ class Archived:
     games: int = 0
     files: int = 0
     bytes: int = 0
-    error: str = ""  # why nothing was moved
+    error: str = ""  # why nothing, or nothing more, was moved
 
     def as_json(self) -> dict[str, Any]:
         """Return the result as a row of a table."""
@@ -89,29 +95,34 @@ class _Archiving:
             row = transaction.any_pool(self._number)
             cut = transaction.last_event_before(self._number, self._before)
             verified = verify_pool(row, transaction)
+        self._head = row.head
         done = Archived(verified.pool, error=verified.error)
         if verified.error:
             return done
-        if cut:
-            find_base(self._store, self._number, cut)
-        while cut and self._move_events(cut, done):
-            pass
-        while self._drop_games(done):
-            pass
+        try:
+            if cut:
+                find_base(self._store, self._number, cut)
+            while cut and self._move_events(cut, done):
+                pass
+            while self._drop_games(done):
+                pass
+        except _ReplacedError as error:
+            done.error = str(error)
         return done
 
     def _move_events(self, cut: int, done: Archived) -> bool:
         """Archive the next events up to the cut; returns whether there were any."""
         with self._store.reading(still=True) as transaction:
+            row = transaction.any_pool(self._number)
+            self._head = follow_log(transaction, row, self._head)
             after = transaction.archived_until(self._number)
             wanted = min(MAX_EVENTS, cut - after)
             events = transaction.raw_events(self._number, after, wanted) if wanted > 0 else []
-            secret = transaction.any_pool(self._number).secret
         if not events:
             return False
-        file = write_archive(self._place, secret, events)
+        file = write_archive(self._place, row.secret, events)
         with self._store.writing() as transaction:
-            transaction.lock_pool(self._number)
+            self._lock(transaction, file.name)
             if transaction.archived_until(self._number) == after:  # unless another run was faster
                 transaction.move_to_archive(self._number, file, self._folder, self._before)
                 done.events += len(events)
@@ -119,12 +130,38 @@ class _Archiving:
                 done.bytes += file.size
         return True
 
+    def _lock(self, transaction: Transaction, written: str = "") -> None:
+        """Keep other writers of the pool out, if its log is still the one that was verified.
+
+        Otherwise the file that was written goes again, unless it is that of another run.
+        """
+        row = transaction.lock_pool(self._number)
+        try:
+            self._head = follow_log(transaction, row, self._head)
+        except _ReplacedError:
+            names = {each.file.name for each in transaction.archives(self._number)}
+            if written and written not in names:
+                (self._place / written).unlink(missing_ok=True)
+            raise
+
     def _drop_games(self, done: Archived) -> bool:
         with self._store.writing() as transaction:
-            transaction.lock_pool(self._number)
+            self._lock(transaction)
             matchings, games = transaction.drop_closed_games(self._number, self._before, _MATCHINGS)
         done.games += games
         return matchings > 0
+
+
+def follow_log(transaction: Transaction, row: PoolRow, head: Head) -> Head:
+    """Return the head of a log that went on from a known head; refuse a log that did not."""
+    for recorded in transaction.events(row.number, head.seq) if head.seq < row.seq else ():
+        head = head.after(recorded)
+    if head != row.head:
+        raise _ReplacedError(
+            f"the log of pool {row.name!r} was replaced while it was read, by a failover or a copy "
+            "that was restored: nothing more was moved or deleted, try again"
+        )
+    return head
 
 
 def find_base(store: Store, number: int, after: int) -> Head:
@@ -138,13 +175,9 @@ def find_base(store: Store, number: int, after: int) -> Head:
     if found:
         return pool.head
     with store.writing() as transaction:
-        row = transaction.lock_pool(number)
+        follow_log(transaction, transaction.lock_pool(number), pool.head)
         for recorded in transaction.events(number, pool.seq):
             pool.replay(recorded)
-        if pool.head != row.head:
-            raise ServiceError(
-                f"the log of pool {row.name!r} was replaced while it was read: try again"
-            )
         transaction.add_snapshot(number, pool.head, pool.at, write_snapshot(pool))
     return pool.head
 

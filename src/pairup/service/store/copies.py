@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 from sqlalchemy import Connection, func, insert, select, text, update
 
 from pairup.errors import ServiceError
 from pairup.service.store import tables
-from pairup.service.store.archive_files import NAME, read_checked, sync_folder, write_private
+from pairup.service.store.archive_files import read_checked, sync_folder, write_private
 from pairup.service.store.database import Store
 from pairup.service.store.database_file import archive_folder
+from pairup.service.store.event_log import Archive, EventLog
 
 _PAGE = 1_000  # rows
 
@@ -34,7 +33,7 @@ def copying_store(store: Store, file: Path) -> Iterator[Path]:
             reading = store._begin(level="REPEATABLE READ")
             with reading as source, copy._writer() as target:
                 _copy_tables(source, target)
-        _copy_archives(part, _archives(part, None, trusted=True))
+        _copy_archives(part, None, trusted=True)
         yield part
 
 
@@ -46,12 +45,12 @@ def copying_file(source: Path, file: Path, trusted: bool = False) -> Iterator[Pa
     error comes. Where the source is not trusted, because it may come from elsewhere, its archives
     must be beside it.
     """
-    archives = _archives(source, archive_folder(source), trusted)  # checked before any is written
     with _new_file(file) as part:
         reading = sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)
         with closing(reading), closing(sqlite3.connect(part)) as writing:
             reading.backup(writing)  # all at once: a reader keeps nobody from writing
-        _copy_archives(part, archives)
+        # Those that the copy names: their files are on the disk, and others may be archived by now.
+        _copy_archives(part, archive_folder(source), trusted)
         yield part
 
 
@@ -111,50 +110,28 @@ def _copy_tables(source: Connection, target: Connection) -> None:
             target.execute(insert(table), [dict(row._mapping) for row in page])
 
 
-class _Archive(NamedTuple):
-    """An archive that a database names."""
+def _copy_archives(part: Path, beside: Path | None, trusted: bool) -> None:
+    """Copy the archives that a copy names to the folder beside it, and let it name them so."""
+    with closing(Store(str(part), inspect=False)) as copy, copy._writer() as connection:
+        log = EventLog(connection, beside)
+        archives = log.archives()  # refused before any is written if one has an odd name
+        if not trusted:
+            _check_folders(archives, beside)
+        for each in archives:
+            if not each.dropped:
+                content = read_checked(each.path, each.file.sha256)
+                write_private(archive_folder(part) / each.file.name, content)
+        connection.execute(update(tables.archives).values(folder=None))
 
-    path: Path
-    sha256: str
-    dropped: bool  # whether its file was deleted on purpose
 
-
-def _archives(file: Path, beside: Path | None, trusted: bool) -> list[_Archive]:
-    """List the archives that a file of SQLite names, or refuse names that lead elsewhere."""
-    opened = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
-    query = "SELECT folder, name, sha256, dropped_at IS NOT NULL FROM archives"
-    with closing(opened) as connection:
-        try:
-            rows = connection.execute(query).fetchall()
-        except sqlite3.Error:
-            return []  # not a database of this schema, which is refused when it is opened
-    for folder, name, *_ in rows:
-        if not re.fullmatch(NAME, str(name)) or (folder is not None and not trusted):
-            named = name if folder is None else f"{folder}/{name}"
+def _check_folders(archives: list[Archive], beside: Path | None) -> None:
+    """Refuse archives that are not beside the backup which names them."""
+    for each in archives:
+        if each.path.parent != beside:
             raise ServiceError(
-                f"{str(file)!r} names an archive {named!r}, and a backup has its archives beside "
-                "it, under names of their own: it was tampered with, take another one; nothing "
-                "was written"
+                f"the backup names an archive {str(each.path)!r}, and a backup has its archives "
+                "beside it: it was tampered with, take another one; nothing was written"
             )
-    return [_Archive(_folder(beside, folder) / name, *rest) for folder, name, *rest in rows]
-
-
-def _folder(beside: Path | None, named: str | None) -> Path:
-    if named is not None:
-        return Path(named)
-    assert beside is not None, "only a file of SQLite has archives beside it"
-    return beside
-
-
-def _copy_archives(part: Path, archives: list[_Archive]) -> None:
-    """Copy archives to the folder beside a copy, and let it name them so."""
-    for path, sha256, dropped in archives:
-        if not dropped:
-            write_private(archive_folder(part) / path.name, read_checked(path, sha256))
-    with closing(sqlite3.connect(part)) as connection:
-        if archives:
-            connection.execute("UPDATE archives SET folder = NULL")
-            connection.commit()
 
 
 def _remove(part: Path) -> None:

@@ -192,7 +192,8 @@ class EventLog:
 
     def first_event(self, pool: int) -> int:
         """Return the number of the first event that is still stored: 1, if none was dropped."""
-        return 1 + max((each.file.last for each in self.archives(pool) if each.dropped), default=0)
+        dropped = tables.archives.c.dropped_at.is_not(None)
+        return 1 + (self._greatest(tables.archives.c.last, pool, dropped) or 0)
 
     def last_event(self, pool: int) -> tuple[int, Moment]:
         """Return the greatest number and date of the events of a pool, zeros without any."""
@@ -237,10 +238,11 @@ class EventLog:
 
     # Archives
 
-    def archives(self, pool: int, after: int = 0) -> list[Archive]:
-        """List the archives of a pool with events after one, in their order."""
+    def archives(self, pool: int | None = None, after: int = 0) -> list[Archive]:
+        """List the archives of a pool, or of all, with events after one, in their order."""
         table = tables.archives.c
-        mine = select(tables.archives).where(table.pool == pool, table.last > after)
+        query = select(tables.archives).where(table.last > after)
+        mine = query if pool is None else query.where(table.pool == pool)
         return [self._archive(row) for row in self._execute(mine.order_by(table.first))]
 
     def _archive(self, row: Any) -> Archive:
@@ -249,21 +251,27 @@ class EventLog:
         if not re.fullmatch(NAME, row.name):  # it may lead out of the folder
             raise StoreDamagedError(
                 f"the database names an archive {row.name!r}, which is not how archives are "
-                "called: it was tampered with, restore a copy"
+                "called: it was tampered with, take another copy of it"
             )
         file = ArchiveFile(row.first, row.last, row.last_at, row.name, row.sha256, row.size)
         return Archive(file, folder / row.name, row.before, row.dropped_at is not None)
 
     def archived_until(self, pool: int) -> int:
         """Return the last event of a pool that was archived, 0 if none was."""
-        return max((each.file.last for each in self.archives(pool)), default=0)
+        return self._greatest(tables.archives.c.last, pool) or 0
 
     def archived_before(self, pool: int) -> Moment | None:
         """Return the moment before which games of a pool were archived, None if none were.
 
         Records of games that were closed before it may be deleted.
         """
-        return max((each.before for each in self.archives(pool)), default=None)
+        return self._greatest(tables.archives.c.before, pool)
+
+    def _greatest(self, column: Any, pool: int, *where: Any) -> int | None:
+        """Return the greatest value of a column in the archives of a pool, None without any."""
+        query = select(func.max(column)).where(tables.archives.c.pool == pool, *where)
+        found: int | None = self._execute(query).scalar()
+        return found
 
     def last_event_before(self, pool: int, moment: Moment) -> int:
         """Return the last event in the database from before a moment, 0 if there is none."""
