@@ -21,7 +21,7 @@ from pairup.service.operations.expected_records import ExpectedRecords, expectin
 from pairup.service.store import PoolRow, Store, Transaction
 from pairup.service.store.event_log import SnapshotRow
 
-Part = Literal["log", "pool", "names", "matchings", "games", "snapshot", "answer"]
+Part = Literal["log", "pool", "names", "matchings", "games", "snapshot", "base", "answer"]
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,7 @@ class Audit:
         self.pool = Pool(row.number, row.secret)
         self.created_at: Moment | None = None
         self.deleted_at: Moment | None = None
+        self.begins = 0  # event before the first that is applied
         self._findings: list[Finding] = []
 
     def run(self) -> Verification:
@@ -107,7 +108,7 @@ class Audit:
     def replay(self) -> None:
         """Apply all events; after those that have a snapshot, look at it."""
         snapshots = {each.head.seq: each for each in self.transaction.snapshots(self.row.number)}
-        self._begin([each for each in snapshots.values() if each.base])
+        self._begin(sorted(snapshots.values(), key=lambda each: each.head))
         last = self.pool.seq  # what is readable of the log, if an event cannot be applied
         try:
             for recorded in self.transaction.events(self.row.number, self.pool.seq):
@@ -126,13 +127,33 @@ class Audit:
                 self._findings.append(Finding("snapshot", what, each.head.seq))
         self.records.finish()
 
-    def _begin(self, bases: list[SnapshotRow]) -> None:
-        """Begin with an empty pool, or with the snapshot before which the log was dropped."""
-        for base in bases:
-            self.pool = read_snapshot(self.row.number, base.head, base.body)
-            self.created_at = self.row.created_at
-            self.deleted_at = self.row.deleted_at if self.pool.deleted else None
-            self.records.begin(self.pool)
+    def _begin(self, snapshots: list[SnapshotRow]) -> None:
+        """Begin with an empty pool, or with the snapshot before which the log was dropped.
+
+        Where that one cannot be read, with the next that can, as the service does.
+        """
+        base = next((each for each in snapshots if each.base), None)
+        if base is None:
+            return
+        for each in snapshots[snapshots.index(base) :]:
+            try:
+                pool = read_snapshot(self.row.number, each.head, each.body)
+            except SnapshotError as error:
+                part: Part = "base" if each.base else "snapshot"
+                self._findings.append(Finding(part, str(error), each.head.seq))
+                continue
+            self._begin_with(pool)
+            return
+        raise ServiceError(
+            f"the log begins with the snapshot after event {base.head.seq}, and neither that nor a "
+            "later one can be read"
+        )
+
+    def _begin_with(self, pool: Pool) -> None:
+        self.pool, self.begins = pool, pool.seq
+        self.created_at = self.row.created_at
+        self.deleted_at = self.row.deleted_at if pool.deleted else None
+        self.records.begin(pool)
 
     def _apply(self, recorded: Recorded) -> None:
         if recorded.at < self.pool.at:
