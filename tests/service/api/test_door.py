@@ -188,6 +188,19 @@ def test_large_bodies_are_parsed_one_at_a_time(lone, monkeypatch):
     assert together == [1] * 6
 
 
+def test_a_large_body_does_not_wait_for_others_longer_than_the_settings_say(settings_api):
+    api = settings_api(wait_s=0.2)
+    sent = {"name": "chess", "lifetime_s": 1, "filler": "x" * 70_000}
+    assert bodies._turn.acquire(timeout=60)
+    letting_go = threading.Timer(5.0, bodies._turn.release)
+    letting_go.start()
+    refused = api("POST", "/v1/pools", json=sent)
+    assert (refused.status_code, refused.json()["type"]) == (503, "/problems/too-much-at-once")
+    assert refused.headers["retry-after"]
+    letting_go.join()
+    assert api("POST", "/v1/pools", json=sent).status_code == 422
+
+
 def test_an_administrator_of_another_pool_cannot_create_this_one(guarded):
     other = bearer(guarded, "go:admin")
     refused = guarded("POST", "/v1/pools", 403, json={"name": "chess"}, headers=other).json()

@@ -11,6 +11,7 @@ from pairup.cli import app
 from pairup.service.domain.events import SECOND
 from pairup.service.maintenance.archive import archive, drop_archives
 from pairup.service.maintenance.backup import back_up, restore
+from pairup.service.maintenance.repair import find_remedies, repair
 from pairup.service.maintenance.verify import verify
 from pairup.service.store import Store
 from pairup.service.store.archive_files import read_archive
@@ -206,3 +207,39 @@ def test_archives_of_a_deleted_pool_can_be_dropped(history):
     api.pool(players="ab")
     check_agreement(api.service, "chess")
     check_stored(history.store)
+
+
+NOTHING = "UPDATE snapshots SET body = :nothing"
+
+
+@pytest.mark.parametrize(
+    ("damage", "part"),
+    [("UPDATE matchings SET expires_at = 5", "games"), (f"{NOTHING} WHERE base", "base")],
+)
+def test_damage_from_before_the_log_begins_is_found_and_repaired(history, tmp_path, damage, part):
+    """By what a later snapshot and the log still tell."""
+    history.drop(history.moments[1])
+    history.play()
+    history.api.restart()
+    history.api.wait()
+    digest = history.api.json("GET", "/v1/pools/chess/digest")
+    values = {"nothing": b"nothing"} if ":" in damage else {}
+    history.api.restart(meanwhile=lambda: change(history.api.database, damage, **values))
+    remedies = find_remedies(history.store)
+    assert part in {each.finding.part for each in remedies}
+    assert all(each.can_be_done for each in remedies)
+    repair(history.store, remedies, tmp_path / "rows.jsonl")
+    history.check()
+    assert history.api.json("GET", "/v1/pools/chess/digest") == digest
+    assert history.api.report(history.late, "played")["result"] == "learnt"
+    history.check()
+
+
+def test_a_log_without_a_snapshot_to_begin_with_is_not_to_be_cut(history):
+    history.drop(history.moments[1])
+    damage = lambda: change(history.api.database, NOTHING, nothing=b"nothing")  # noqa: E731
+    history.api.restart(meanwhile=damage)
+    (found,) = verify(history.store)
+    assert "neither that nor a later one can be read" in found.error
+    (remedy,) = find_remedies(history.store)
+    assert remedy.says == "restore a copy of the database, or delete the pool"

@@ -11,11 +11,15 @@ from pairup.service.domain.pool import replay
 from pairup.service.domain.rules import Rules
 from pairup.service.domain.snapshot import write_snapshot
 from pairup.service.maintenance.verify import verify
+from pairup.service.pools.access import PoolAccess
 from pairup.service.pools.players import put_player
 from pairup.service.pools.service import Service
+from pairup.service.problems import RefusalError
 from pairup.service.store import Store
 from pairup.service.store.event_log import encode_body
+from pairup.service.store.failures import StoreConflictError
 from tests.support.service.pools import Api
+from tests.support.service.services import services
 
 
 def test_the_same_request_at_the_same_moment_is_done_once(api):
@@ -366,3 +370,26 @@ def test_a_locked_row_of_postgresql_is_waited_for_no_longer_than_the_settings_sa
     assert waited < 1.9
     api("PUT", "/v1/pools/chess/players/c", 201, json={})
     api.stop()
+
+
+@pytest.mark.parametrize(("created_again", "slug"), [(False, "no-such-pool"), (True, "busy")])
+def test_a_pool_that_is_deleted_before_the_last_try_does_not_exist(
+    database, monkeypatch, created_again, slug
+):
+    with services(database) as (one, other):
+        one.create_pool("chess", {"policy": "unimodal"})
+        change = PoolAccess._change
+
+        def be_overtaken(self, cached, command, request, deadline, locks):
+            if self is one.pools:
+                if not locks:
+                    raise StoreConflictError("another process was faster")
+                other.delete_pool("chess")
+                if created_again:
+                    other.create_pool("chess", {"policy": "unimodal"})
+            return change(self, cached, command, request, deadline, locks)
+
+        monkeypatch.setattr(PoolAccess, "_change", be_overtaken)
+        with pytest.raises(RefusalError) as refused:
+            one.put_player("chess", "ann", "waiting")
+        assert refused.value.slug == slug

@@ -5,8 +5,12 @@ import json
 import pytest
 
 from pairup.service.pools import cache
+from pairup.service.pools.access import PoolAccess
+from pairup.service.pools.cache import PoolCache, UnreadablePoolError
+from pairup.service.problems import RefusalError
 from pairup.service.store.event_log import encode_body
 from tests.support.service.damage import change
+from tests.support.service.services import services
 
 
 @pytest.fixture(
@@ -80,3 +84,50 @@ def test_it_is_read_again_after_a_while(lone, monkeypatch):
     monkeypatch.setattr(cache.time, "monotonic", lambda: later)
     lone("GET", "/v1/pools/chess", 200)
     assert lone.json("GET", "/readyz") == {"status": "ok"}
+
+
+@pytest.fixture
+def two(database):
+    """Two processes that cannot read a pool, neither of which has noticed it."""
+    with services(database, 1) as (service,):
+        service.create_pool("chess", {"policy": "unimodal"})
+        change(database, "UPDATE events SET kind = 'nonsense'")
+    change(database, "DELETE FROM snapshots")
+    with services(database) as found:
+        yield found
+
+
+def test_it_can_be_deleted_by_two_processes_at_once(two, monkeypatch):
+    one, other = two
+    delete = PoolAccess.delete_unread
+
+    def be_overtaken(self, name):
+        if self is one.pools:
+            other.delete_pool(name)
+        delete(self, name)
+
+    monkeypatch.setattr(PoolAccess, "delete_unread", be_overtaken)
+    one.delete_pool("chess")
+    for service in two:
+        with pytest.raises(RefusalError) as refused:
+            service.show_pool("chess")
+        assert refused.value.slug == "no-such-pool"
+
+
+def test_it_is_counted_once_if_it_is_met_by_a_request_and_without_one(two, monkeypatch):
+    service, _ = two
+    find = PoolCache.find
+
+    def be_overtaken(self, name, keep=True, deadline=None):
+        found = find(self, name, keep, deadline)
+        if not keep:
+            with pytest.raises(UnreadablePoolError):
+                service.show_pool("chess")
+        return found
+
+    monkeypatch.setattr(PoolCache, "find", be_overtaken)
+    with pytest.raises(UnreadablePoolError):
+        service.pools._try("chess", lambda work: None, keep=False)
+    assert b"pairup_unreadable_pools 1.0" in service.show_metrics(lambda _: True)
+    service.delete_pool("chess")
+    assert b"pairup_unreadable_pools 0.0" in service.show_metrics(lambda _: True)

@@ -1,5 +1,6 @@
 """Waits for a database that others have: they end when the settings say so."""
 
+import socket
 import sqlite3
 import threading
 import time
@@ -12,7 +13,7 @@ from pairup.service.domain.pool import Pool
 from pairup.service.maintenance import archive as archiving
 from pairup.service.maintenance.archive import archive
 from pairup.service.store import Store
-from pairup.service.store.failures import StoreBusyError
+from pairup.service.store.failures import StoreBusyError, StoreUnavailableError
 from tests.support.service.pools import Api
 from tests.support.service.services import check_stored, services
 
@@ -98,6 +99,97 @@ def test_a_locked_row_of_postgresql_is_waited_for_no_longer(postgres):
                 service.put_player("chess", "ann", "waiting")
             assert time.monotonic() - began < LONG_S
         service.put_player("chess", "ann", "waiting")
+
+
+def test_a_locked_table_of_postgresql_is_waited_for_no_longer(postgres):
+    """As a migration or VACUUM FULL locks it, also for those who only read."""
+    database = postgres.new_database()
+    with services(database, 1, wait_s=WAIT_S) as (service,):
+        service.create_pool("chess", {})
+        with psycopg.connect(database) as connection:
+            connection.execute("LOCK TABLE pools IN ACCESS EXCLUSIVE MODE")
+            began = time.monotonic()
+            for ask in (service.show_pool, service.delete_pool):
+                with pytest.raises(StoreBusyError):
+                    ask("chess")
+            assert time.monotonic() - began < LONG_S
+        service.show_pool("chess")
+
+
+def test_locks_of_postgresql_are_waited_for_until_the_deadline_of_the_request(postgres):
+    """Of which some has passed already, for example in a wait for the pool."""
+    with closing(Store(postgres.new_database(), wait_s=50.0)) as store:
+
+        def wait_ms(opened):
+            with opened as transaction:
+                shown = "SELECT setting::int FROM pg_settings WHERE name = 'lock_timeout'"
+                return transaction._connection.exec_driver_sql(shown).scalar()
+
+        soon = time.monotonic() + 30
+        assert 0 < wait_ms(store.reading(deadline=soon)) <= 30_000
+        assert 0 < wait_ms(store.writing(deadline=soon)) <= 30_000
+        assert wait_ms(store.reading(deadline=time.monotonic() - 1)) == 1  # 0: without end
+        assert wait_ms(store.reading()) == wait_ms(store.writing()) == 50_000
+
+
+def test_a_read_that_has_waited_for_its_pool_waits_less_for_the_database(postgres, monkeypatch):
+    deadlines, reading = [], Store.reading
+
+    def note(store, still=False, deadline=None):
+        deadlines.append(deadline)
+        return reading(store, still, deadline)
+
+    with services(postgres.new_database(), 1) as (service,):
+        service.create_pool("chess", {})
+        monkeypatch.setattr(Store, "reading", note)
+        for ask in (
+            lambda: service.show_pool("chess"),
+            lambda: service.put_player("chess", "ann", "waiting"),
+        ):
+            deadlines.clear()
+            ask()
+            assert len(set(deadlines)) == 1
+            assert None not in deadlines
+        monkeypatch.undo()
+
+
+def test_a_server_that_accepts_and_says_nothing_is_waited_for_no_longer():
+    with closing(socket.create_server(("127.0.0.1", 0))) as listening:
+        address = f"postgresql://x@127.0.0.1:{listening.getsockname()[1]}/x?sslmode=disable"
+        began = time.monotonic()
+        with pytest.raises(StoreUnavailableError):
+            Store(address, wait_s=WAIT_S)
+        assert time.monotonic() - began < LONG_S / 2
+
+
+@contextmanager
+def held_by_another_client(api):
+    """Let nobody write events into PostgreSQL."""
+    with psycopg.connect(api.database) as connection:
+        connection.execute("LOCK TABLE idempotent_answers, events IN EXCLUSIVE MODE")
+        yield
+        connection.rollback()
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_service_that_cannot_write_because_others_do_is_not_ready(kind, tmp_path, postgres):
+    """Until a write succeeds, or the attempt that is made without a request."""
+    file = kind == "sqlite"
+    api = Api(str(tmp_path / "pools.db") if file else postgres.new_database(), wait_s=0.5)
+    try:
+        api.wait()
+        api.pool(players="ab", policy="unimodal")
+        for last in (api.service.store.probe, lambda: api.join("c")):
+            with (held_by_another_process if file else held_by_another_client)(api):
+                assert api.join("c").json()["type"] == "/problems/pool-busy"
+                problem = api("GET", "/readyz", 503).json()
+                assert "has been busy for too long" in problem["detail"]
+                api.service.store.probe()
+                api("GET", "/readyz", 503)
+            last()
+            api("GET", "/readyz", 200)
+    finally:
+        api.stop()
 
 
 def test_a_connection_is_waited_for_no_longer(database):

@@ -34,6 +34,7 @@ def read_json(
     default: M | None = None,
     max_parts: int = 0,
     max_items: int = 0,
+    wait_s: float = 20.0,
 ) -> M:
     """Return what was sent as JSON, or refuse it.
 
@@ -48,6 +49,8 @@ def read_json(
     max_parts, max_items
         Number of objects, lists and named fields in the largest valid body, and of items in its
         lists besides. About a hundred are always taken.
+    wait_s
+        Seconds for which a large body waits for others to be parsed.
     """
     if default is not None and body.strip() in (b"", b"null"):
         return default
@@ -58,24 +61,31 @@ def read_json(
         raise invalid_request([{"type": _NOT_JSON, "loc": ("body",), "msg": rule, "input": body}])
     if len(body) <= _LARGE:
         return _parse(body, model)
-    with _taking_turns():
+    with _taking_turns(wait_s):
         _check_structure(body, max_parts + _ALWAYS, max_parts + max_items + _ALWAYS)
         return _parse(body, model)
 
 
 @contextmanager
-def _taking_turns() -> Iterator[None]:
+def _taking_turns(wait_s: float) -> Iterator[None]:
     """Let one thread parse at a time, and leave the other threads twice the time that it took.
 
     The parser keeps the interpreter's lock from the first byte to the last. If threads parsed one
     after the other without a break, the event loop would wait for one of them at every step.
     """
-    with _turn:
+    if not _turn.acquire(timeout=wait_s):
+        raise RefusalError(
+            "too-much-at-once",
+            f"other large bodies have been parsed for more than {wait_s:g} s: send it again later, "
+            "or less at once",
+            headers={"Retry-After": "1"},
+        )
+    try:
         began = time.perf_counter()
-        try:
-            yield
-        finally:
-            time.sleep(2 * (time.perf_counter() - began))
+        yield
+    finally:
+        time.sleep(2 * (time.perf_counter() - began))
+        _turn.release()
 
 
 def _is_json(content_type: str) -> bool:

@@ -125,7 +125,8 @@ class Caller:
 
     def read(self, model: type[M], **options: Any) -> M:
         """Return the body as a model, or refuse it; the options are those of `read_json`."""
-        return read_json(self.body, self.request.headers.get("content-type", ""), model, **options)
+        sent_as, wait_s = self.request.headers.get("content-type", ""), self.service.settings.wait_s
+        return read_json(self.body, sent_as, model, wait_s=wait_s, **options)
 
     def require(self, scope: str, pool: str) -> None:
         """Refuse a caller who may not do in a pool what needs `scope`."""

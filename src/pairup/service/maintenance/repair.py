@@ -26,6 +26,7 @@ from pairup.service.store.repairs import RepairTransaction
 
 _REMEDIES = {
     "snapshot": "drop the snapshot: the pool is read from an older one, or from its log",
+    "base": "let the log begin with the next snapshot that can be read",
     "pool": "write the pool's row again from the log",
     "matchings": "write the records of matchings and games again from the log",
     "games": "write the records of matchings and games again from the log",
@@ -54,6 +55,8 @@ class Remedy:
         if self.finding.part in _REMEDIES:
             return _REMEDIES[self.finding.part]
         last = self.finding.seq
+        if not last:
+            return "restore a copy of the database, or delete the pool"
         if self.cut:
             return f"cut the log after event {last}: what happened later is lost"
         return (
@@ -128,8 +131,10 @@ def _rebuild(transaction: RepairTransaction, number: int, cut: int | None) -> No
             raise ServiceError("the log has no event that can be read: delete the pool")
         parts = {finding.part for finding in found.findings}
         for finding in found.findings:
-            if finding.part == "snapshot":
+            if finding.part in ("snapshot", "base"):
                 transaction.drop_snapshot(number, finding.seq)
+        if "base" in parts:
+            transaction.begin_log(number, audit.begins)
         if cut is not None or "pool" in parts:
             transaction.set_pool(audit.expected_row)
         if "names" in parts:
@@ -151,4 +156,7 @@ def _write_records(transaction: RepairTransaction, number: int, records: Expecte
     transaction.drop_records(number, records.since + 1)
     for matching, games in records.matchings():
         transaction.add_matching(number, matching, games)
-    transaction.update_games(number, records.carried_games())
+    carried = list(records.carried_games())
+    transaction.update_games(number, carried)
+    for game in carried:  # all else that is known of matchings from before the log begins
+        transaction.set_expiry(number, game.key.matching, game.expires_at)

@@ -33,7 +33,7 @@ from pairup.service.domain.version import current_version
 from pairup.service.store import PoolRow, Store, Transaction
 from pairup.service.store.event_log import SnapshotRow
 
-Part = Literal["log", "pool", "names", "matchings", "games", "snapshot", "answer"]
+Part = Literal["log", "pool", "names", "matchings", "games", "snapshot", "base", "answer"]
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,7 @@ class Audit:
         self.pool = Pool(row.number, row.secret)
         self.created_at: Moment | None = None
         self.deleted_at: Moment | None = None
+        self.begins = 0  # event before the first that is applied
         self._findings: list[Finding] = []
 
     def run(self) -> Verification:
@@ -119,7 +120,7 @@ class Audit:
     def replay(self) -> None:
         """Apply all events; after those that have a snapshot, look at it."""
         snapshots = {each.head.seq: each for each in self.transaction.snapshots(self.row.number)}
-        self._begin([each for each in reversed(snapshots.values()) if each.base])
+        self._begin(sorted(snapshots.values(), key=lambda each: each.head))
         last = self.pool.seq  # what is readable of the log, if an event cannot be applied
         try:
             for recorded in self.transaction.events(self.row.number, self.pool.seq):
@@ -138,19 +139,17 @@ class Audit:
                 self._findings.append(Finding("snapshot", what, each.head.seq))
         self.records.finish()
 
-    def _begin(self, bases: list[SnapshotRow]) -> None:
+    def _begin(self, snapshots: list[SnapshotRow]) -> None:
         """Begin with an empty pool, or with the first snapshot before which the log was dropped.
 
         What was not dropped is looked over, whatever a snapshot says.
         """
+        bases = [each for each in snapshots if each.base]
         first = self.transaction.first_event(self.row.number)
         if first > 1 and bases:
             base = bases.pop(0)
             self._look_over(first, base.head.seq)
-            self.pool = read_snapshot(self.row.number, base.head, base.body)
-            self.created_at = self.row.created_at
-            self.deleted_at = self.row.deleted_at if self.pool.deleted else None
-            self.records.begin(self.pool)
+            self._begin_with(self._first_readable(snapshots[snapshots.index(base) :]))
         for each in bases:
             what = f"the snapshot after event {each.head.seq} is said to begin the log"
             found = Finding("snapshot", f"{what}, which begins before it", each.head.seq)
@@ -167,6 +166,25 @@ class Audit:
             expected += 1
         if expected <= last:
             raise ServiceError(f"event {expected} is missing, up to event {last}")
+
+    def _first_readable(self, snapshots: list[SnapshotRow]) -> Pool:
+        """Return the pool of the first snapshot that can be read, as the service does."""
+        for each in snapshots:
+            try:
+                return read_snapshot(self.row.number, each.head, each.body)
+            except SnapshotError as error:
+                part: Part = "base" if each.base else "snapshot"
+                self._findings.append(Finding(part, str(error), each.head.seq))
+        raise ServiceError(
+            f"the log begins with the snapshot after event {snapshots[0].head.seq}, and neither "
+            "that nor a later one can be read"
+        )
+
+    def _begin_with(self, pool: Pool) -> None:
+        self.pool, self.begins = pool, pool.seq
+        self.created_at = self.row.created_at
+        self.deleted_at = self.row.deleted_at if pool.deleted else None
+        self.records.begin(pool)
 
     def _apply(self, recorded: Recorded) -> None:
         if recorded.at < self.pool.at:

@@ -19,7 +19,12 @@ from pairup.service.domain.rules import Rules
 from pairup.service.domain.version import current_version
 from pairup.service.observability.metrics import Metrics
 from pairup.service.pools import views
-from pairup.service.pools.cache import CachedPool, PoolCache, UnreadablePoolError
+from pairup.service.pools.cache import (
+    CachedPool,
+    PoolCache,
+    UnreadablePoolError,
+    unknown_pool,
+)
 from pairup.service.pools.idempotency import AnswerQuota, KeyedRequest, Reply
 from pairup.service.pools.unit_of_work import UnitOfWork
 from pairup.service.problems import RefusalError
@@ -122,7 +127,7 @@ class PoolAccess:
         """Let a command change a pool, which is kept in memory or not, and again if need be."""
         deadline = self._deadline()
         for locks in _TRIES:
-            cached = self.cache.find(name, keep)
+            cached = self.cache.find(name, keep, deadline)
             try:
                 with self.cache.hold(cached, deadline):
                     made: T = self._change(cached, command, request, deadline, locks)
@@ -134,6 +139,7 @@ class PoolAccess:
                 cached.alone = False
             except _StalePoolError:
                 continue  # by its name, it is found again if it was created again
+        self.cache.find(name, keep, deadline)  # or it was deleted last
         raise _busy(name)
 
     def _deadline(self) -> float:
@@ -196,7 +202,7 @@ class PoolAccess:
         """Return a function that opens a transaction when it is first called."""
         if writes:
             return cache(lambda: opened.enter_context(self._store.writing(deadline=deadline)))
-        return cache(lambda: opened.enter_context(self._store.reading()))
+        return cache(lambda: opened.enter_context(self._store.reading(deadline=deadline)))
 
     def _count(self, work: UnitOfWork, kept: KeyedRequest | None) -> None:
         """Count what was committed."""
@@ -209,11 +215,11 @@ class PoolAccess:
         """Look at a pool as it is now; on a full disk, before games that are due expire."""
         full, deadline = False, self._deadline()
         for _ in _TRIES:
-            cached = self.cache.find(name)
+            cached = self.cache.find(name, deadline=deadline)
             with (
                 self.cache.hold(cached, deadline),
                 suppress(_StalePoolError),
-                self._current(cached) as (pool, transaction),
+                self._current(cached, deadline) as (pool, transaction),
             ):
                 if full or not pool.games.due(self._clock.now()):
                     return query(pool, transaction)
@@ -224,18 +230,22 @@ class PoolAccess:
         raise _busy(name)
 
     @contextmanager
-    def _current(self, cached: CachedPool) -> Iterator[tuple[Pool, Transaction]]:
+    def _current(self, cached: CachedPool, deadline: float) -> Iterator[tuple[Pool, Transaction]]:
         """Bring a pool in memory, whose lock is held, up to its log."""
-        with self._store.reading() as transaction:
+        with self._store.reading(deadline=deadline) as transaction:
             row = self._row(transaction, cached)
             yield cached.bring_up_to(row, transaction), transaction
 
     def delete_unread(self, name: str) -> None:
         """Delete a pool that cannot be read: its log, such as it is, stays stored."""
-        cached, deadline = self.cache.find(name), self._deadline()
+        deadline = self._deadline()
+        cached = self.cache.find(name, deadline=deadline)
         writing = self._store.writing(deadline=deadline)
         with self.cache.hold(cached, deadline), writing as transaction:
-            row = self._row(transaction, cached, lock=True)
+            try:
+                row = self._row(transaction, cached, lock=True)
+            except _StalePoolError:  # another process was faster
+                raise unknown_pool(name) from None
             seq, at = transaction.last_event(row.number)
             number, at = max(seq, row.seq) + 1, max(at, self._clock.now())
             deleted = events.Recorded.of(number, at, events.Deleted())
@@ -268,7 +278,7 @@ class PoolAccess:
         if cached.pool is None or not cached.lock.acquire(blocking=False):
             return
         try:
-            with suppress(_StalePoolError), self._current(cached) as (pool, _):
+            with suppress(_StalePoolError), self._current(cached, self._deadline()) as (pool, _):
                 query(pool)
         finally:
             cached.lock.release()

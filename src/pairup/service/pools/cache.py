@@ -92,13 +92,13 @@ class CachedPool:
             try:
                 self.pool = self._read(row, transaction)
                 self.known = self.pool.head
-                self.note_failure(None)
+                self.failure = None
                 return self.pool
             except StoreError:
                 raise  # of the database, not of this pool
             except ServiceError as error:
                 log.error("pool unreadable", pool=row.name, why=str(error))
-                self.note_failure(_Failure(row.head, time.monotonic() + _RETRY_S, str(error)))
+                self.failure = _Failure(row.head, time.monotonic() + _RETRY_S, str(error))
         assert self.failure is not None
         raise UnreadablePoolError(
             "pool-unreadable",
@@ -106,11 +106,6 @@ class CachedPool:
             "events can be listed, and it can be deleted",
             headers={"Retry-After": str(_RETRY_S)},
         )
-
-    def note_failure(self, failure: _Failure | None) -> None:
-        """Note that the pool could not be read, or that it could, or is forgotten."""
-        before, self.failure = self.failure, failure
-        self.metrics.unreadable_pools.inc((failure is not None) - (before is not None))
 
     def _still_fails(self, row: PoolRow) -> bool:
         failure = self.failure
@@ -218,16 +213,17 @@ class PoolCache:
         with self._guard:
             return iter(list(self._cached.values()))
 
-    def find(self, name: str, keep: bool = True) -> CachedPool:
+    def find(self, name: str, keep: bool = True, deadline: float | None = None) -> CachedPool:
         """Return the pool of this name, or refuse; the pool longest unused makes room.
 
-        With `keep` False, one that is not in memory does not get there.
+        With `keep` False, one that is not in memory does not get there. The database is waited for
+        until `deadline`, by the monotonic clock.
         """
         with self._guard:
             if name in self._cached:
                 self._cached.move_to_end(name)
                 return self._cached[name]
-        with self._store.reading() as transaction:
+        with self._store.reading(deadline=deadline) as transaction:
             row = transaction.pool_named(name)
         if row is None:
             raise unknown_pool(name)
@@ -241,7 +237,6 @@ class PoolCache:
             for unused in list(self._cached)[: -self._settings.cached_pools]:
                 # A request that waits for a pool taken out here still gets it, and reads it again.
                 if self._cached[unused].lock.acquire(blocking=False):
-                    self._cached[unused].note_failure(None)
                     self._cached.pop(unused).lock.release()
             self._metrics.cached_pools.set(len(self._cached))
             return found
@@ -251,7 +246,6 @@ class PoolCache:
         with self._guard:
             if self._cached.get(cached.name) is cached:
                 del self._cached[cached.name]
-                cached.note_failure(None)
             self._metrics.cached_pools.set(len(self._cached))
 
     @contextmanager

@@ -114,9 +114,10 @@ class Service:
             work.add(events.Deleted())
 
         try:
-            self.pools.change(name, delete)
-        except UnreadablePoolError:
-            self.pools.delete_unread(name)
+            try:
+                self.pools.change(name, delete)
+            except UnreadablePoolError:
+                self.pools.delete_unread(name)
         except RefusalError as refusal:
             with self.store.reading() as transaction:
                 if refusal.slug != "no-such-pool" or not transaction.deleted_pools(name):
@@ -384,7 +385,11 @@ class Service:
                     return False
             return True
 
+        self._count_unreadable()
         return self.metrics.expose(may_show)
+
+    def _count_unreadable(self) -> None:
+        self.metrics.unreadable_pools.set(self.pools.cache.unreadable)
 
     # What is done without a request
 
@@ -408,6 +413,7 @@ class Service:
 
     def measure_pools(self) -> None:
         """Bring the gauges of the pools in memory up to date."""
+        self._count_unreadable()
         metrics, cached = self.metrics.pools, {each.name: each for each in self.pools.cache}
         for name in metrics.labels:
             if name not in cached:

@@ -22,10 +22,12 @@ from pairup.service.store.engine import (
     WRITES,
     make_engine,
     make_read_only_engine,
+    milliseconds,
     milliseconds_until,
     parse_address,
 )
 from pairup.service.store.failures import (
+    StoreBusyError,
     StoreDamagedError,
     StoreFullError,
     StoreUnavailableError,
@@ -37,6 +39,7 @@ from pairup.service.store.transaction import Transaction
 
 WAIT_S = 20.0
 _MOMENT_MS = 100
+_NEAR = 0.9
 log = structlog.get_logger()
 
 
@@ -107,11 +110,16 @@ class Store:
             reader.dispose()
 
     @contextmanager
-    def reading(self, still: bool = False) -> Iterator[Transaction]:
-        """Open a transaction that reads; with `still`, everything as of one moment."""
+    def reading(self, still: bool = False, deadline: float | None = None) -> Iterator[Transaction]:
+        """Open a transaction that reads; with `still`, everything as of one moment.
+
+        Locks, such as those of a migration, are waited for until `deadline`, as by `writing`.
+        """
         # In SQLite every transaction reads as of one moment.
         level = "REPEATABLE READ" if still and self.many_writers else ""
         with self._translating_errors(), self._begin(level=level) as connection:
+            if deadline is not None:
+                self._limit_waits(connection, deadline)
             yield Transaction(connection, self.archive_folder)
 
     def check_room(self) -> None:
@@ -144,10 +152,17 @@ class Store:
         """Open a connection that writes, when it is its turn."""
         until = time.monotonic() + self._wait_s if deadline is None else deadline
         with self._turn_until(until), self._translating_errors(), self._begin(until) as connection:
-            if self.many_writers:
-                timeout = milliseconds_until(until)
-                connection.exec_driver_sql(f"SET LOCAL lock_timeout = {timeout}")
+            self._limit_waits(connection, until)
             yield connection
+
+    def _limit_waits(self, connection: Connection, deadline: float) -> None:
+        """Let a transaction of PostgreSQL wait for locks until a deadline.
+
+        Connections wait for `wait_s` by themselves: a statement is saved where that is near enough.
+        """
+        left = milliseconds_until(deadline)
+        if self.many_writers and left < _NEAR * milliseconds(self._wait_s):
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = {left}")
 
     @contextmanager
     def _turn_until(self, deadline: float) -> Iterator[None]:
@@ -166,7 +181,7 @@ class Store:
     def _noting_trouble(self, into_reserve: bool) -> Iterator[None]:
         try:
             yield
-        except (StoreUnavailableError, StoreFullError) as error:
+        except (StoreUnavailableError, StoreBusyError, StoreFullError) as error:
             self.write_trouble = error.public or str(error)
             raise
         if not into_reserve:  # what makes room may have found nothing to do

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 import time
 from functools import partial
@@ -21,13 +22,8 @@ BUSY_MS = 20_000
 _MAX_IDLE_MS = 60_000
 _PAGE_BYTES = 4_096  # of a file of SQLite that has no tables yet
 # A machine that vanishes is noticed in seconds, not in hours.
-_CONNECTING = {
-    "connect_timeout": 10,
-    "keepalives_idle": 10,
-    "keepalives_interval": 5,
-    "keepalives_count": 3,
-    "tcp_user_timeout": BUSY_MS,
-}
+_KEEPING = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
+_MIN_CONNECT_S, _MAX_CONNECT_S = 2, 10  # whole seconds; libpq takes 1 for 2
 
 
 def parse_address(database: str) -> URL:
@@ -80,7 +76,10 @@ def is_missing(database: str) -> bool:
 
 
 def make_engine(url: URL, wait_s: float) -> Engine:
-    """Make an engine, whose connections are waited for no longer than `wait_s`."""
+    """Make an engine that waits no longer than `wait_s`: for a connection, a server or a lock.
+
+    An attempt to reach a server may take 2 seconds in any case.
+    """
     if url.drivername == "sqlite":
         # Never makes a file: that of a running service may have been deleted.
         connect = partial(_connect_sqlite, url, "rw", check_same_thread=False)
@@ -90,8 +89,11 @@ def make_engine(url: URL, wait_s: float) -> Engine:
         event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
-    engine = create_engine(url, pool_pre_ping=True, connect_args=_CONNECTING, pool_timeout=wait_s)
-    event.listen(engine, "connect", _set_up_postgresql)
+    connect_s = min(max(math.ceil(wait_s), _MIN_CONNECT_S), _MAX_CONNECT_S)
+    wait_ms = milliseconds(wait_s)
+    given = {**_KEEPING, "connect_timeout": connect_s, "tcp_user_timeout": max(wait_ms, 2_000)}
+    engine = create_engine(url, pool_pre_ping=True, connect_args=given, pool_timeout=wait_s)
+    event.listen(engine, "connect", partial(_set_up_postgresql, wait_ms))
     return engine
 
 
@@ -139,10 +141,10 @@ def _use_wal(connection: Any) -> None:
         time.sleep(0.02)
 
 
-def _set_up_postgresql(connection: Any, _: Any) -> None:
+def _set_up_postgresql(wait_ms: int, connection: Any, _: Any) -> None:
     connection.autocommit = True
     # Nobody waits or holds a lock without end, not even a process that is frozen.
-    connection.execute(f"SET lock_timeout = {BUSY_MS}")
+    connection.execute(f"SET lock_timeout = {wait_ms}")
     connection.execute(f"SET idle_in_transaction_session_timeout = {_MAX_IDLE_MS}")
     connection.autocommit = False
 
@@ -159,4 +161,9 @@ def _begin_sqlite(connection: Connection) -> None:
 
 def milliseconds_until(deadline: float) -> int:
     """Return how long a moment of the monotonic clock can be waited for, at least 1."""
-    return max(1, round(1_000 * (deadline - time.monotonic())))
+    return milliseconds(deadline - time.monotonic())
+
+
+def milliseconds(seconds: float) -> int:
+    """Return a time in milliseconds, at least 1: 0 would stand for a wait without end."""
+    return max(1, round(1_000 * seconds))

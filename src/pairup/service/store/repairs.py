@@ -20,6 +20,18 @@ class RepairTransaction(Transaction):
         table = tables.snapshots.c
         self._execute(delete(tables.snapshots).where(table.pool == pool, table.seq == seq))
 
+    def begin_log(self, pool: int, seq: int) -> None:
+        """Let the log begin with the snapshot after an event."""
+        table = tables.snapshots.c
+        mine = table.pool == pool, table.seq == seq
+        self._execute(update(tables.snapshots).where(*mine).values(base=True))
+
+    def set_expiry(self, pool: int, matching: Moment, expires_at: Moment) -> None:
+        """Overwrite when the games of a matching expire."""
+        table = tables.matchings.c
+        mine = table.pool == pool, table.key == matching
+        self._execute(update(tables.matchings).where(*mine).values(expires_at=expires_at))
+
     def drop_answer(self, owner: str, key: str) -> None:
         """Take an idempotent answer away."""
         table = tables.answers.c
