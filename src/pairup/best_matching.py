@@ -124,7 +124,7 @@ def _solved_sparse(couples: _Couples, perfect: bool) -> NDArray[np.int64]:
 
 
 def _no_perfect_matching(alone: NDArray[np.bool_]) -> MatchingError:
-    """Say that players are left over, of whom those are known who may meet nobody."""
+    """Return the error of weights without a perfect matching; it names players without couples."""
     where = f"for all couples of player {alone.argmax()}" if alone.any() else "in every one"
     return MatchingError(
         f"some perfect matching must be allowed, got forbidden couples {where}: "
@@ -133,7 +133,7 @@ def _no_perfect_matching(alone: NDArray[np.bool_]) -> MatchingError:
 
 
 def _scaled(weights: Weights) -> Weights:
-    """Bring the weights to size 1 by a power of two, so that no sum of them overflows."""
+    """Scale the weights to size 1 by a power of two, so that no sum of them overflows."""
     finite = np.abs(weights[np.isfinite(weights)])
     _, exponent = np.frexp(finite.max(initial=0.0))
     # In two steps: the power itself may be beyond the range of numbers.
@@ -142,14 +142,14 @@ def _scaled(weights: Weights) -> Weights:
 
 
 def _with_phantom(weights: Weights) -> Weights:
-    """Add a player who is worth the same to everyone: the partner of the phantom waits."""
+    """Add a phantom with the same weight for everyone, whose partner waits."""
     finite = weights[np.isfinite(weights)]
     worth = finite.min(initial=np.inf) if finite.size else 0.0
     return np.pad(weights, (0, 1), constant_values=worth)
 
 
 def _with_sparse_phantom(couples: _Couples) -> _Couples:
-    """Add a player with whom everybody may be coupled, for the same weight."""
+    """Add a phantom whom everybody may be coupled with, for the same weight."""
     players, low, high, weight = couples
     finite = weight[np.isfinite(weight)]
     ends = np.append(low, np.arange(players)), np.append(high, np.full(players, players))
@@ -159,7 +159,7 @@ def _with_sparse_phantom(couples: _Couples) -> _Couples:
 
 
 def _checked_sparse(weights: Any) -> _Couples:
-    """Check a sparse array of SciPy, and pick the couples that it allows."""
+    """Check a sparse array of SciPy, and return the couples that it allows."""
     if weights.ndim != 2 or weights.shape[0] != weights.shape[1]:
         raise MatchingError(f"{_RULE}, got shape {weights.shape}: give as many rows as columns")
     if weights.dtype.kind not in "biuf":

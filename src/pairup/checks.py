@@ -1,4 +1,4 @@
-"""Checks of what callers give, each with one message: the value, the rule and the way out.
+"""Checks of arguments, each with one message: the value, the rule and the way out.
 
 The caller passes the class of the error. `what` begins the message, for example "rounds" or
 "horizon of sam".
@@ -90,7 +90,7 @@ def check_instance(
 def checked_symmetric(what: str, table: Floats, error: type[PairupError]) -> Floats:
     """Return a square of numbers as an exactly symmetric one, or refuse it.
 
-    Differences by rounding are evened out. The first word of `what` is the table in the advice.
+    Differences by rounding are averaged. The advice names the table by the first word of `what`.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def checked_symmetric(what: str, table: Floats, error: type[PairupError]) -> Flo
 
 
 def even_out(entries: Floats, mirrored: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return the means of entries and their mirror images, and which differ by more than rounding.
+    """Return the means of mirrored entries, and which of them differ by more than rounding.
 
     Entries that equal their mirror images stay as they are, to the bit.
     """

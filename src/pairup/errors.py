@@ -64,7 +64,7 @@ class ArchiveError(PairupError, ValueError):
 
 
 class ServiceError(PairupError, ValueError):
-    """The service cannot start or go on as asked, or its database cannot be used."""
+    """The service cannot start or continue as asked, or its database cannot be used."""
 
 
 class ClientError(PairupError, ValueError):
@@ -74,7 +74,7 @@ class ClientError(PairupError, ValueError):
 def did_you_mean(name: object, known: Iterable[object]) -> str:
     """End a message about an unknown name with the nearest known one, or a dozen of them.
 
-    Only a string is compared with the known names: numbers that look alike are not typing errors.
+    Only strings are compared with the known names: similar numbers are not misspellings.
 
     Examples
     --------

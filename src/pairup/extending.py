@@ -1,7 +1,7 @@
-"""All that a policy of your own needs, in one place.
+"""Extending: every name that a policy of your own needs.
 
-The names listed here keep their meaning within a major version of pairup, as semantic versioning
-has it; modules beneath `pairup.compiled` and `pairup.policies` may change in any version.
+The names listed here keep their meaning within a major version of pairup, by semantic versioning;
+modules beneath `pairup.compiled` and `pairup.policies` may change in any version.
 `docs/how-to/add-a-policy.md` shows a policy in 40 lines, `pairup.testing.check_policy` tests one.
 
 The contract

@@ -18,7 +18,7 @@ def html_table(caption: str, header: Sequence[object], rows: Iterable[Sequence[o
     caption
         Line above the table; its first line is in bold, the others follow below it.
     header
-        Names of the columns; nothing is written where there are none.
+        Names of the columns; without names there is no header.
     rows
         Cells of each row; `Strong` ones are written in bold.
 

@@ -69,9 +69,9 @@ def fieller_interval(
 
 
 def wilson_ends(share: ArrayLike, count: ArrayLike, level: float = LEVEL) -> tuple[Floats, Floats]:
-    """Return the ends of Wilson's interval of a probability, of which a share was seen.
+    """Return the ends of Wilson's interval for a probability, given the observed share.
 
-    It holds every probability from which the share does not differ by the normal test: unlike the
+    It contains every probability that the normal test does not reject for this share: unlike the
     interval around the share itself, it is right for probabilities near 0 and 1.
 
     Examples

@@ -1,4 +1,4 @@
-"""Arrays of a saved state, checked before compiled steps, which do not check bounds, see them."""
+"""Arrays of a saved state, checked before they reach compiled steps, which check no bounds."""
 
 import zlib
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ _UNREADABLE = (
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """Turn whatever goes wrong with what was read into an `ArchiveError`."""
+    """Turn every error of the block, which reads saved bytes, into an `ArchiveError`."""
     try:
         yield
     except ArchiveError:
@@ -42,7 +42,7 @@ def reading() -> Iterator[None]:
 
 
 def require(fact: bool | np.bool_, what: str) -> None:
-    """Refuse the saved learner unless `fact`, a rule that `what` says, holds."""
+    """Refuse the saved learner unless `fact` holds; `what` states the broken rule."""
     if not fact:
         raise ArchiveError(f"the saved learner is damaged, {what}: take an older copy")
 

@@ -1,8 +1,9 @@
 """Side processes: long calls, each in a process of its own.
 
-Numba compiles one function at a time per process: threads that each wait for a process compile side
-by side. The processes are started as programs, not forked and not by `multiprocessing`: a script
-that calls us needs no `if __name__ == "__main__"`, and threads of ours do not matter.
+Numba compiles one function at a time per process; threads that each wait for a process of their own
+compile side by side. The processes are started as programs, not forked and not by
+`multiprocessing`: so a calling script needs no `if __name__ == "__main__"`, and running threads do
+no harm.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ class SideProcessError(Exception):
 
 
 def are_worth_it(calls: int) -> bool:
-    """Whether so many calls end sooner side by side than one after the other."""
+    """Whether this number of calls ends sooner side by side than one after the other."""
     return calls > 1 and (os.cpu_count() or 1) >= MIN_CORES
 
 
 def call_aside(function: str, *arguments: Any) -> Any:
     """Call a function, named for example "pairup.problem:Problem", in a process of its own.
 
-    What it knows of this process is its arguments alone: classes of a script are not found there.
+    It gets nothing from this process but its arguments: classes of a script are not found there.
     """
     command = [sys.executable, "-m", __name__]
     try:
@@ -44,7 +45,7 @@ def call_aside(function: str, *arguments: Any) -> Any:
 
 
 def main() -> None:
-    """Do what standard input asks for, and write the result to standard output."""
+    """Make the call that standard input describes, and write its result to standard output."""
     # Whatever prints, also from compiled code, must not come between the bytes of the result.
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as output:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

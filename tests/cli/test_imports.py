@@ -78,7 +78,7 @@ def test_ctrl_c_ends_an_import_and_the_same_command_continues_it(call, url, hist
         patched.setattr(Client, "import_rows", interrupted)
         stopped = call("import", history, "--pool", "chess", "--url", url)
     assert stopped.returncode == 130
-    assert "the same command goes on where it stopped" in stopped.stderr
+    assert "the same command continues where it stopped" in stopped.stderr
     with Client(url) as client:
         assert client.stats("chess").imported == 2
         assert call("import", history, "--pool", "chess", "--url", url).returncode == 0

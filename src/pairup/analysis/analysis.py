@@ -1,4 +1,4 @@
-"""Analysis: an experiment's results, and what tables, figures and the report all need of them."""
+"""Analysis: an experiment's results, and what tables, figures and the report compute from them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pairup.experiments.timings import Timings
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """Results, what is computed from them once, and what a round took.
+    """Results, the statistics computed from them once, and the time that a round takes.
 
     Results come from `pairup.run_experiment` or `pairup.experiments.storage.read_results`, timings
     from `pairup.experiments.timings.measure_timings`; they are empty where nothing was timed.

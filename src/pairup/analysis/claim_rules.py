@@ -1,6 +1,6 @@
-"""Claim rules: what decides, for each claim of the paper, whether results bear it out.
+"""Claim rules: the rule for each claim of the paper that decides whether results support it.
 
-Rules are on intervals, written at the head of each; nothing is decided by eye.
+Rules are about intervals, and the docstring of each states it; nothing is decided by eye.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _STEADY = 0.05  # "linear in t": slopes that differ by at most 5%
 
 @dataclass(frozen=True)
 class Finding:
-    """What results say of a claim: what came out, and where and why it deviates.
+    """The verdict on a claim, what was measured, and where and why it deviates.
 
-    `low` and `high` are the ends of the 95% interval of the number that decides; None where none is
-    needed.
+    `low` and `high` are the ends of the 95% interval of the number that decides; None where the
+    rule needs no number.
     """
 
     holds: Holds
@@ -50,12 +50,12 @@ Rule = Callable[[pl.DataFrame, Sequence[HorizonCheck]], Finding]
 
 
 def not_measured(needed: str) -> Finding:
-    """Say what is missing."""
+    """Return the finding of a claim that cannot be judged, with what is missing."""
     return Finding("not measured", "no results", needed)
 
 
 def judge_half(rows: pl.DataFrame, _: Sequence[HorizonCheck]) -> Finding:
-    """Judge: holds where SAM / V1 lies in [1.5, 2.5] for every L; in part where above overall."""
+    """Hold if SAM / V1 lies in [1.5, 2.5] for every L; in part if it lies above 1.5 overall."""
     whole = ratios(rows, "SAM", "V1", pooled=True).row(0, named=True)
     each = ratios(rows, "SAM", "V1")
     low, high = _HALF
@@ -80,7 +80,7 @@ def judge_half(rows: pl.DataFrame, _: Sequence[HorizonCheck]) -> Finding:
 
 
 def judge_fifth(rows: pl.DataFrame, _: Sequence[HorizonCheck]) -> Finding:
-    """Judge: holds where the interval of SAM / V2 lies above 5, overall and for every L."""
+    """Hold if the interval of SAM / V2 lies above 5, overall and for every L."""
     whole = ratios(rows, "SAM", "V2", pooled=True).row(0, named=True)
     each = ratios(rows, "SAM", "V2")
     above = each.filter(pl.col("low") > _FIFTH)
@@ -98,7 +98,7 @@ def judge_fifth(rows: pl.DataFrame, _: Sequence[HorizonCheck]) -> Finding:
 
 
 def judge_linear_in_pairs(rows: pl.DataFrame, _: Sequence[HorizonCheck]) -> Finding:
-    """Judge: holds where the exponent of L lies in [0.8, 1.2]; in part where below."""
+    """Hold if the exponent of L lies in [0.8, 1.2]; in part if it lies below."""
     if rows["pairs"].n_unique() < 3:
         return not_measured("Needs at least three values of L.")
     policy = str(rows["policy"].item(0))
@@ -106,8 +106,8 @@ def judge_linear_in_pairs(rows: pl.DataFrame, _: Sequence[HorizonCheck]) -> Find
     powers = [stats.linregress(np.log(pairs), np.log(each)).slope for each in regret]
     power, low, high = map(float, student_interval(np.array(powers)))
     mean = regret.mean(axis=0)
-    laws = {"L": pairs, "L log L": pairs * np.log(pairs), "log L": np.log(pairs)}
-    fits = {law: stats.linregress(x, mean).rvalue ** 2 for law, x in laws.items()}
+    curves = {"L": pairs, "L log L": pairs * np.log(pairs), "log L": np.log(pairs)}
+    fits = {name: stats.linregress(x, mean).rvalue ** 2 for name, x in curves.items()}
     measured = (
         f"regret grows as L to the power {power:.2f}, from {mean[0]:,.0f} at L = {pairs[0]:g} "
         f"to {mean[-1]:,.0f} at L = {pairs[-1]:g}; straight line: R² = {fits['L']:.3f} in L, "
@@ -143,7 +143,7 @@ def _explain_flatness(policy: str, pairs: Floats, regret: Floats, rows: pl.DataF
 
 
 def judge_below_sam(rows: pl.DataFrame, _: Sequence[HorizonCheck]) -> Finding:
-    """Judge: holds where the interval of V2 / SAM lies below 1 for every mean."""
+    """Hold if the interval of V2 / SAM lies below 1 for every mean."""
     each = ratios(rows, "V2", "SAM").sort("param_mean")
     below = each.filter(pl.col("high") < 1)
     worst, low, high = each.row(int(each["high"].arg_max() or 0))[-3:]
@@ -156,7 +156,7 @@ def judge_below_sam(rows: pl.DataFrame, _: Sequence[HorizonCheck]) -> Finding:
 
 
 def judge_linear_in_time(rows: pl.DataFrame, _: Sequence[HorizonCheck]) -> Finding:
-    """Judge: holds where the slope of the second half is within 5% of that of the first."""
+    """Hold if the slope of the second half is within 5% of that of the first."""
     half = rows.filter((pl.col("param_mean") - 0.5).abs() < 1e-9)
     if half.is_empty():
         return not_measured("Needs the mean 0.5.")
@@ -181,7 +181,7 @@ def judge_linear_in_time(rows: pl.DataFrame, _: Sequence[HorizonCheck]) -> Findi
 
 
 def judge_no_horizon(rows: pl.DataFrame, checks: Sequence[HorizonCheck]) -> Finding:
-    """Judge: holds where the start of a long run is, bit for bit, a run of that length."""
+    """Hold if the start of a long run equals, bit for bit, a run of that length."""
     problems = set(rows["problem"])
     same = {check.policy: check.same for check in checks if check.problem in problems}
     if not {"V1", "V2", "SAM"} <= set(same):
@@ -199,7 +199,7 @@ def judge_no_horizon(rows: pl.DataFrame, checks: Sequence[HorizonCheck]) -> Find
 
 
 def _regret_by_pairs(rows: pl.DataFrame, policy: str) -> tuple[Floats, Floats]:
-    """Give L, and the final regret of each replication at each L."""
+    """Return L, and the final regret of each replication at each L."""
     last = final(rows)
     pairs = last["pairs"].unique().sort()
     columns = [samples(last.filter(pairs=each), [policy])[policy] for each in pairs]
@@ -209,7 +209,7 @@ def _regret_by_pairs(rows: pl.DataFrame, policy: str) -> tuple[Floats, Floats]:
 
 
 def _slopes(rows: pl.DataFrame, policy: str) -> tuple[Floats, Floats]:
-    """Give each replication's regret per round in the second half of the run, and before it."""
+    """Return each replication's regret per round in the second half of the run, and before it."""
     checkpoints = rows["round"].unique().sort().to_numpy()
     last = int(checkpoints[-1])
     middle = int(checkpoints[checkpoints >= last / 2][0])

@@ -1,6 +1,6 @@
-"""Claims: what the paper says of its experiments, each held against the results.
+"""Claims: the paper's statements about its experiments, each compared with the results.
 
-A claim about the paper's policies is looked for under their labels, "SAM", "V1" and "V2".
+The paper's policies are found by their labels, "SAM", "V1" and "V2".
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pairup.experiments.results import HorizonCheck
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper: what it says, where, of which problems and policies; its rule."""
+    """A statement of the paper, its section, the problems and policies it is about, its rule."""
 
     text: str
     where: str
@@ -82,7 +82,7 @@ CLAIMS = (
 def check_claims(
     frame: pl.DataFrame, horizon_checks: Sequence[HorizonCheck] = ()
 ) -> dict[Claim, Finding]:
-    """Hold every claim of the paper against results of one or several experiments.
+    """Compare every claim of the paper with the results of one or several experiments.
 
     Claims come in the paper's order. Results of fewer rounds than the paper's are judged by the
     same rules, and the comment says so.

@@ -135,7 +135,7 @@ def ranking(
 
 
 def holm(p_values: Floats) -> Floats:
-    """Adjust p-values by Holm's method; NaN stays and does not count.
+    """Adjust p-values by Holm's method; NaNs are kept and not counted.
 
     Examples
     --------

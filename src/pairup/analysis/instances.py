@@ -1,16 +1,16 @@
-"""Instances: problems that differ in one parameter alone, for example the seed of random rates.
+"""Instances: problems that differ in one parameter only, for example the seed of random rates.
 
-They are a sample of problems, and a mean over them speaks of the distribution they come from. The
+They are a sample of problems, and a mean over them describes the distribution they come from. The
 mean m_i of instance i over its R replications varies for two reasons: instances differ (variance
 B), and R replications are few (variance W / R). The means of I instances are independent with
 variance B + W / R, so the variance of their mean is (B + W / R) / I, and the sample variance of the
 m_i divided by I estimates just that, whatever B, W and R are. Student's interval of the m_i is
-therefore right, even for one replication each. To take all I x R values for independent would claim
-(B + W) / (I R): too narrow by a factor of up to the root of R.
+therefore right, even for one replication each. Treating all I x R values as independent would give
+(B + W) / (I R): too narrow by a factor of up to the square root of R.
 
 Instances are independent in an experiment that names the parameter, ``over = "seed"``: the numbers
-of their replications differ. Elsewhere replications of one number share random numbers across
-problems, and intervals over few replications are a little too narrow.
+of their replications differ. In other experiments, replications with the same number share random
+numbers across problems, and intervals over few replications are a little too narrow.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _SIZES = ("players", "pairs")
 
 
 def average_instances(frame: pl.DataFrame, over: str | None) -> pl.DataFrame:
-    """Let instances take the place of replications: average the replications of each instance.
+    """Average the replications of each instance, so that instances replace replications.
 
-    All statistics and figures take the frame that comes out, and treat instances as they treat
+    All statistics and figures accept the frame that is returned, and treat instances as they treat
     replications: means have Student intervals over instances, and policies are compared within an
     instance.
 
@@ -41,8 +41,8 @@ def average_instances(frame: pl.DataFrame, over: str | None) -> pl.DataFrame:
     frame
         Results, as `pairup.load_results` returns them.
     over
-        Parameter in which the instances differ, as an experiment file calls it: "seed", for
-        example. Problems without this parameter stay as they are, and so do all with None.
+        Parameter in which the instances differ, by its name in an experiment file, for example
+        "seed". Problems without this parameter stay as they are; with None all of them do.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def average_instances(frame: pl.DataFrame, over: str | None) -> pl.DataFrame:
 
 
 def group_names(frame: pl.DataFrame, over: str | None) -> dict[str, str]:
-    """Give, by the names of the problems, those that `average_instances` gives them."""
+    """Return the name that `average_instances` gives each problem, by the problem's own name."""
     groups = {}
     if over is not None:
         groups = dict(_instances(frame, over).select("problem", "group").iter_rows())
@@ -94,7 +94,7 @@ def group_names(frame: pl.DataFrame, over: str | None) -> dict[str, str]:
 
 
 def average_values(values: Mapping[str, float], groups: Mapping[str, str]) -> dict[str, float]:
-    """Average a number that problems have over each group; groups that lack one are left out.
+    """Average values of problems over each group; groups with a missing value are left out.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def average_values(values: Mapping[str, float], groups: Mapping[str, str]) -> di
 
 
 def _instances(frame: pl.DataFrame, over: str) -> pl.DataFrame:
-    """Give a row for each instance: its group, its number in it, and the size of all in it."""
+    """Return a row for each instance: its group, its number there, and sizes that all share."""
     column = parameter_column(over)
     if column not in frame.columns:
         near = did_you_mean(over, parameters_of(frame))

@@ -1,7 +1,7 @@
 """Means: averages over replications with Student intervals, and what each replication lost.
 
-Replications are independent and policies meet the same players in each (common random numbers), so
-that every comparison is paired by replication: what the players do that day cancels out. All
+Replications are independent, and in each of them policies meet the same players (common random
+numbers). So every comparison is paired by replication, and the players' luck cancels out. All
 functions take the frame of `pairup.load_results`.
 """
 
@@ -71,7 +71,7 @@ def mean_intervals(
 
 
 def problem_columns(frame: pl.DataFrame) -> list[str]:
-    """List the columns that say more of a problem than its name: family, size, parameters."""
+    """List the columns that describe a problem beyond its name: family, size, parameters."""
     parameters = map(parameter_column, parameters_of(frame))
     return [*(name for name in _CARRIED if name in frame.columns), *parameters]
 
@@ -89,10 +89,10 @@ def policies_of(frame: pl.DataFrame) -> list[str]:
 def samples(
     frame: pl.DataFrame, policies: Sequence[str], measure: str = "regret"
 ) -> dict[str, Floats]:
-    """Give each policy's values, one per replication, in the same order for all policies.
+    """Return each policy's values, one per replication, in the same order for all policies.
 
-    Where the frame has several problems or rounds, a replication's values are summed over them.
-    Replications that not all of the policies have played on all of the problems are left out.
+    If the frame has several problems or rounds, a replication's values are summed over them.
+    Replications that some policy has not played on some problem are left out.
 
     Examples
     --------

@@ -60,7 +60,7 @@ def compute_standings(
 ) -> dict[str, list[Standing]]:
     """Order the policies on each problem that was played; limits and timings may be empty.
 
-    Where the experiment has instances, a group of them counts as one problem.
+    If the experiment has instances, a group of them counts as one problem.
     """
     frame, over = results.frame.filter(experiment=results.experiment.name), results.experiment.over
     rows, groups = average_instances(frame, over), group_names(frame, over)
@@ -120,7 +120,7 @@ def _by_policy(means: pl.DataFrame) -> dict[tuple[str, str], float]:
 
 
 def ties(rows: Sequence[Standing]) -> dict[str, str]:
-    """Name each pair without a shown difference once: by policy, those that come after it.
+    """Return, for each policy, the policies below it without a shown difference from it.
 
     Neighbours in the order of the table are named by the first and the last of them.
     """

@@ -1,8 +1,8 @@
-"""Tails: how the regret of single replications is spread, which means and their intervals hide.
+"""Tails: the spread of the regret of single replications, which means and their intervals hide.
 
-A policy that is nearly always good and seldom misled for the rest of the run has a small mean, and
-replications that lose many times as much. In frames of `average_instances` the values are the means
-of instances.
+A policy that is nearly always good, and rarely misled for the rest of the run, has a small mean and
+a few replications that lose many times as much. In frames of `average_instances` the values are the
+means of instances.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ QUANTILES = {"q50": 0.5, "q90": 0.9, "q95": 0.95, "q99": 0.99, "q999": 0.999}
 
 
 def tail_quantiles(frame: pl.DataFrame, measure: str = "regret") -> pl.DataFrame:
-    """Give quantiles over replications after the last round.
+    """Compute quantiles over replications after the last round.
 
     Parameters
     ----------
@@ -30,9 +30,9 @@ def tail_quantiles(frame: pl.DataFrame, measure: str = "regret") -> pl.DataFrame
     -------
     polars.DataFrame
         A row for each experiment, problem and policy, in the order of the frame, with the problem's
-        columns: ``q50`` (the median), ``q90``, ``q95``, ``q99``, ``q999`` (99.9%) and ``max``. A
-        quantile is the least value that was measured and that so large a share of the replications
-        do not exceed: of fewer than 100 replications, ``q99`` is the largest value.
+        columns: ``q50`` (the median), ``q90``, ``q95``, ``q99``, ``q999`` (99.9%) and ``max``. The
+        quantile of a share is the least measured value that at least this share of the replications
+        do not exceed: with fewer than 100 replications, ``q99`` is the largest value.
 
     Examples
     --------
@@ -55,16 +55,16 @@ def tail_quantiles(frame: pl.DataFrame, measure: str = "regret") -> pl.DataFrame
 
 
 def _place(share: float) -> pl.Expr:
-    """Give the place of a quantile among sorted values; rounded, as 0.95 * 20 exceeds 19."""
+    """Return the place of a quantile among sorted values; rounded, because 0.95 * 20 > 19."""
     return (pl.len() * share).round(9).ceil().cast(pl.Int64) - 1
 
 
 def tail_probabilities(
     frame: pl.DataFrame, measure: str = "regret", level: float = LEVEL
 ) -> pl.DataFrame:
-    """Give the share of the replications that lost at least so much, with Wilson's interval.
+    """Return, for each regret x, the share of replications that lost at least x.
 
-    The interval is that of each share by itself: of a hundred points about five lie outside theirs.
+    Each share has Wilson's interval of its own: of a hundred points about five lie outside theirs.
 
     Parameters
     ----------

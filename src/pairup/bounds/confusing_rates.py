@@ -11,17 +11,17 @@ convex program for each such pair of players, and all of them are solved at once
 On two sides the same holds, but only players of the same side compete. Players whom the optimum
 leaves waiting are free: it shows nothing of them, and one who overtakes a player of the same side
 who is coupled would take the partner. The scale between the sides is not known, nor need it be: all
-rows e^x times better and all columns e^x times worse are the same couples, and within the rule that
-no rate exceeds 1 the search may move along.
+rows e^x times better and all columns e^x times worse give the same couples, and the search may move
+along this direction as long as no rate exceeds 1.
 
 Rates of 0 and 1, under the strict order of couples:
 
 - Only players of the best couple can have rate 1. The partner of such a player cannot get worse,
   and a couple with two such players cannot change at all: nobody can overtake them.
 - Only players of the last couple can have rate 0. Its product is then 0, and stays 0 as long as one
-  of the two remains at 0: the other one is free. In a couple (r, 0) the better player is free; that
-  it is the other one, and r is really 0, is refuted by the first game of the better player in any
-  other couple, which takes plays, but not in proportion to ln T. In a couple (0, 0) either may be.
+  of the two remains at 0: the other one is free. In a couple (r, 0) the better player is free. That
+  the other one is free, and r is really 0, is refuted by the first game of the better player in any
+  other couple, which takes plays, but not in proportion to ln T. In a couple (0, 0) either is free.
 - The phantom, who takes the odd player out, is known to have rate 0. The player who waits is free.
 """
 

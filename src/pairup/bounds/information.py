@@ -1,4 +1,4 @@
-"""Information: how well playing a couple tells its rate from another one.
+"""Information: how well plays of a couple distinguish its rate from another one.
 
 A couple with rate p, tested against the rate r = p e^z, gives kl(p, r) = p ln(p / r) +
 (1 - p) ln((1 - p) / (1 - r)) per play, which is convex in z; for p = 0 it is -ln(1 - r), convex in

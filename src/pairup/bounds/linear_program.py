@@ -88,7 +88,7 @@ class ExplorationProgram:
         """Return what any exploration must spend, and add the matchings that the prices call for.
 
         The information that the cuts ask for is worth `prices`; no matching may be worth more than
-        it loses. If the dearest matching is worth f times its regret, the prices divided by f are
+        it loses. If the best matching is worth f times its regret, the prices divided by f are
         feasible, and their sum is a bound by duality. f is found by best matchings for greater and
         greater f (Dinkelbach's method).
         """
@@ -96,9 +96,9 @@ class ExplorationProgram:
         worth = np.zeros_like(self.losses)
         worth[self.confusing.first, self.confusing.second] = prices @ self.cuts
         worth += worth.T
-        dearest = max(1.0, float((np.array(self.shares) @ (prices @ self.cuts)).max()))
+        factor = max(1.0, float((np.array(self.shares) @ (prices @ self.cuts)).max()))
         while True:
-            couples = self._best(worth - dearest * self.losses)
+            couples = self._best(worth - factor * self.losses)
             cross = [couple for couple in couples if self.number[couple] >= 0]
             moved = {place // 2 for couple in cross for place in couple}
             lost = sum(self.losses[couple] for couple in cross)
@@ -106,11 +106,11 @@ class ExplorationProgram:
             if not cross or regret <= 0:
                 break
             ratio = float(sum(worth[couple] for couple in cross)) / regret
-            if ratio <= dearest * (1 + self.min_gain):
+            if ratio <= factor * (1 + self.min_gain):
                 break
             self._add(cross, regret)
-            dearest = ratio
-        return float(prices.sum() / dearest)
+            factor = ratio
+        return float(prices.sum() / factor)
 
     def _best(self, weights: Floats) -> list[Couple]:
         """Return the couples of the matching of greatest weight, by places in ascending order."""

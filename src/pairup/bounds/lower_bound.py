@@ -163,7 +163,7 @@ def lower(problem: Problem) -> LowerBound:
 
     Notes
     -----
-    About 0.02 s for 4 couples, 0.3 s for 11, up to 10 s for 20; minutes from 30 on. The last
+    It takes a fraction of a second for a few couples, and minutes from 30 couples on. The last
     results are kept, so that asking again costs nothing.
 
     Examples

@@ -1,8 +1,8 @@
-"""Missing exploration: what is still to be played before the optimum of some rates can be trusted.
+"""Missing exploration: the plays needed before the optimum of some rates can be trusted.
 
 The limit asks how to gather information of 1 per ln T against all confusing rates, from nothing.
-A policy asks the same with the plays that it has behind it: which information they gathered, and
-what completes it for the least regret. The program is the same, its needs are smaller.
+A policy asks the same after the plays that it has made: which information they gathered, and what
+completes it for the least regret. The program is the same, with smaller needs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SURELY = 1.01  # information beyond which it does not matter how much more ther
 
 
 class MissingExploration:
-    """What couples of a unique optimum have told so far, and what is missing.
+    """The information gathered so far about a unique optimum, and what is missing.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ class MissingExploration:
     def complete(self, needed: float) -> list[tuple[Matching, float]]:
         """List the matchings, and how often to play each, that complete the information.
 
-        After them about `needed` is gathered, for the least regret. They are the neighbours of the
-        optimum, once each, where numbers are too near to each other to tell.
+        After them about `needed` is gathered, for the least regret. If rates are too close to each
+        other for the program, they are the neighbours of the optimum, once each.
         """
         program, base = ExplorationProgram(self.confusing, _MIN_GAIN), self.plays / needed
         new = self.hardest.coefficients

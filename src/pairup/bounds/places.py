@@ -130,11 +130,11 @@ class Places:
         return self.rates.reshape(-1, 2)
 
     def may_meet(self, first: Indices, second: Indices) -> Flags:
-        """Say which players may be coupled, by their places."""
+        """Return, for two places, whether their players may be coupled."""
         return np.asarray(first % 2 != second % 2) if self.two_sided else np.ones(len(first), bool)
 
     def compete(self, first: Indices, second: Indices) -> Flags:
-        """Say which players can take each other's place, by their places."""
+        """Return, for two places, whether their players can take each other's place."""
         return np.asarray(first % 2 == second % 2) if self.two_sided else np.ones(len(first), bool)
 
     def worst_partner(self, place: int) -> float:

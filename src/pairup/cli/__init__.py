@@ -1,4 +1,4 @@
-"""The command line: thin, each command a few calls of the library."""
+"""The command line: each command is a few calls of the library."""
 
 # In the order in which the help lists their commands, not in that of the alphabet (I001);
 # importing a module adds its commands (F401).

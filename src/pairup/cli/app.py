@@ -1,4 +1,4 @@
-"""The application that commands are added to, and how it ends."""
+"""The application that commands are added to, and its exit codes."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ app = typer.Typer(
 settings = {"debug": False}
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-Cuda = Annotated[bool, typer.Option("--cuda", help="Play on an NVIDIA GPU; the same numbers.")]
+Cuda = Annotated[bool, typer.Option("--cuda", help="Play on an NVIDIA GPU; results are identical.")]
 Seed = Annotated[int, typer.Option(help="Seed of all random numbers.")]
 
 
 def main() -> None:
-    """Run the command line; an error that the user can mend is one line and exit code 1."""
+    """Run the command line; a user error is one line and exit code 1."""
     try:
         app()
     except PairupError as error:

@@ -24,7 +24,7 @@ _LIMITS = "pairup.analysis.limits:compute_limits"
 class FiguresAside:
     """Figures of finished experiments.
 
-    Those of the last one, and of all where cores are few, wait until somebody asks for figures.
+    With few cores they are drawn when they are asked for, and so are those of the last experiment.
     """
 
     def __init__(self, threads: Executor) -> None:
@@ -34,7 +34,7 @@ class FiguresAside:
         self._waiting: list[Analysis] = []
 
     def add(self, analysis: Analysis, is_last: bool) -> None:
-        """Add an experiment, whose figures are drawn aside while the next one is played."""
+        """Add an experiment, whose figures are drawn while the next one is played."""
         if is_last or not are_worth_it(2):
             self._waiting.append(analysis)
         else:
@@ -57,9 +57,9 @@ class FiguresAside:
 
 @contextmanager
 def figures_drawn_aside(first: Experiment) -> Iterator[FiguresAside]:
-    """Let side processes draw figures.
+    """Draw figures in side processes while the block runs.
 
-    What computes their limits is compiled from the start, and what writes the page is imported.
+    The kernels for their limits are compiled meanwhile, and the modules for the page imported.
     """
     with ThreadPoolExecutor() as threads:
         threads.submit(importlib.import_module, "pairup.reporting.page")

@@ -1,4 +1,4 @@
-"""Commands that let a pool start from what is known: import, learner."""
+"""Commands that start a pool from past games or a saved learner: import, learner."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def import_file(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Let a pool learn from games of the past: its players are then known before they meet.
+    """Import past games into a pool, so that it knows its players before they meet.
 
     A row is a game. Columns: player_a, player_b, and played, or accepted_a and accepted_b, which
-    may be empty where the others tell. Bad rows are listed by line, and then nothing is imported
-    unless they are to be skipped. Each row is learnt exactly once: after Ctrl-C or a crash, the
-    same command goes on where it stopped.
+    may be empty if they follow from the others. Bad rows are listed by line, and nothing is
+    imported unless they are to be skipped. Each row is learnt exactly once: after Ctrl-C or a
+    crash, the same command continues where it stopped.
 
     Example: pairup import history.csv --pool chess
     """
@@ -113,9 +113,9 @@ def load_learner(
     url: Url = _URL,
     key: Key = None,
 ) -> None:
-    """Let a saved learner take the place of that of a pool with the same policy.
+    """Load a saved learner into a pool with the same policy.
 
-    What the pool has learnt so far is replaced. Players who are not in the pool join it, away.
+    It replaces what the pool has learnt so far. Players who are not in the pool join it, away.
 
     Example: pairup learner load chess.learner --pool chess
     """
@@ -141,7 +141,7 @@ def _client(url: str, key: str | None) -> Iterator[Client]:
 
 @contextmanager
 def _bar(what: str, hidden: bool) -> Iterator[Callable[[int, int], None]]:
-    """Show how far something has come while the block runs; Ctrl-C ends it with one line."""
+    """Show the progress of the block; Ctrl-C ends it with one line."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     console = Console(stderr=True)
     hidden = hidden or not console.is_terminal
@@ -151,5 +151,5 @@ def _bar(what: str, hidden: bool) -> Iterator[Callable[[int, int], None]]:
             yield lambda done, total: bar.update(task, completed=done, total=total)
         except KeyboardInterrupt:
             bar.stop()
-            console.print("interrupted: the same command goes on where it stopped")
+            console.print("interrupted: the same command continues where it stopped")
             raise typer.Exit(_INTERRUPTED) from None

@@ -1,4 +1,4 @@
-"""The command that lets simulated players use a service."""
+"""The command that simulates the players of a service: simulate-players."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def simulate_players(  # noqa: PLR0913 - a parameter is an option
     ] = False,
     seed: Seed = 0,
 ) -> None:
-    """Let simulated players join a service, play, leave, be late and contradict themselves.
+    """Simulate players who join a service, play, leave, report late and contradict themselves.
 
     Open the service's address in a browser to watch. Ctrl-C or SIGTERM ends it.
 

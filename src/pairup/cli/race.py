@@ -1,4 +1,4 @@
-"""The command that lets policies race: race."""
+"""The command that races policies: race."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def race(  # noqa: PLR0913 - a parameter is an option
     cuda: Cuda = False,
     as_json: AsJson = False,
 ) -> None:
-    """Let policies play on common random numbers: a table, curves, and the time per round.
+    """Race policies on common random numbers: a table, curves, and the time per round.
 
     With --out you can stop it at any time; the same command resumes where it left off.
 

@@ -1,4 +1,4 @@
-"""Commands for a database that something is wrong with: to repair it, to export a pool's events."""
+"""Commands for a damaged database: repair it, or export the events of a pool."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from pairup.cli.serving import Database, open_store, serving
 def repair(
     database: Database = None,
     apply: Annotated[
-        bool, typer.Option("--apply", help="Do what can be done; without it, only say so.")
+        bool,
+        typer.Option("--apply", help="Repair what can be repaired; otherwise it is only listed."),
     ] = False,
     cut: Annotated[
         list[str] | None,
@@ -27,15 +28,15 @@ def repair(
         ),
     ] = None,
     copy: Annotated[
-        Path, typer.Option(help="File that gets the rows that are replaced, one per line.")
+        Path, typer.Option(help="File for the rows that are replaced, one per line.")
     ] = Path("repaired-rows.jsonl"),
     as_json: AsJson = False,
 ) -> None:
-    """Say what does not follow from the log, and what can be done about it.
+    """List what does not follow from the log, and what can be done about it.
 
     With --apply, damaged snapshots and answers are dropped and records are written again from the
     log. The log itself is changed only with --cut. Stop the service first. Exit code 1: something
-    is wrong, and is still so.
+    is still wrong.
 
     Example: pairup repair --database pools.db --apply
     """

@@ -1,4 +1,4 @@
-"""The commands that draw and tell: plot, report."""
+"""The commands that draw figures and write reports: plot, report."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def plot(
 
 
 def _beside(results: Path) -> Path:
-    """Give the folder of the pictures of results, which may be a file."""
+    """Return the folder for the pictures of results, which may be a file."""
     return (results if results.is_dir() else results.parent) / "figures"
 
 
@@ -78,7 +78,7 @@ def report(
 def show_report(
     out: Path, analyses: Sequence[Analysis], folders: Sequence[Path], draw: Draw | None = None
 ) -> None:
-    """Write the page of some experiments and say where it is."""
+    """Write the page of some experiments and print its path."""
     started = time.perf_counter()
     path = write_page(out, analyses, folders, draw)
     show(f"report: {path} (drawn in {time.perf_counter() - started:.1f} s)", soft_wrap=True)
@@ -87,7 +87,7 @@ def show_report(
 def write_page(
     out: Path, analyses: Sequence[Analysis], folders: Sequence[Path], draw: Draw | None = None
 ) -> Path:
-    """Write the page of some experiments, whose results lie in these folders."""
+    """Write the page of the experiments whose results are in these folders."""
     from pairup.reporting.figures import draw_figures
     from pairup.reporting.page import Provenance, write_report
 

@@ -27,7 +27,9 @@ Dask = Annotated[
 @app.command()
 def reproduce(
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("results"),
-    quick: Annotated[bool, typer.Option("--quick", help="Small, in under two minutes.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small size, in under two minutes.")
+    ] = False,
     dask: Dask = "",
     cuda: Cuda = False,
 ) -> None:

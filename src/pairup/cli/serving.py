@@ -1,4 +1,4 @@
-"""Commands of the service: to serve pools, to describe the API, to manage keys, to verify."""
+"""Commands of the service: serve pools, describe the API, manage keys, verify, back up, archive."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Database = Annotated[
     typer.Option(help="Database: an SQLite file, or postgresql://...", show_default="pairup.db"),
 ]
 keys_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-app.add_typer(keys_app, name="keys", help="Make, list and revoke API keys of the service.")
+app.add_typer(keys_app, name="keys", help="Create, list and revoke API keys of the service.")
 
 
 @app.command()
@@ -39,7 +39,7 @@ def serve(
     policies: Annotated[
         str | None,
         typer.Option(
-            help="Policies from elsewhere that pools may use: module:Class, separated by commas."
+            help="Third-party policies that pools may use: module:Class, separated by commas."
         ),
     ] = None,
 ) -> None:
@@ -62,7 +62,7 @@ def serve(
 def print_openapi() -> None:
     """Print the OpenAPI description of the service as JSON; clients can be generated from it.
 
-    It is what a service with these settings shows at /openapi.json, and needs none to run.
+    It is what a service with these settings shows at /openapi.json; no service need be running.
 
     Example: pairup openapi > pairup.json
     """
@@ -75,7 +75,7 @@ def print_openapi() -> None:
 
 @app.command()
 def verify(database: Database = None, as_json: AsJson = False) -> None:
-    """Replay the log of every pool, and compare what is stored beside it; changes nothing.
+    """Replay the log of every pool and compare it with what is stored; changes nothing.
 
     Exit code 1: something differs.
 
@@ -88,7 +88,7 @@ def verify(database: Database = None, as_json: AsJson = False) -> None:
 
 
 def _print_verdicts(found: Iterable[Any], as_json: bool) -> None:
-    """Print what was verified; exit with 1 where something differs."""
+    """Print what was verified; exit with 1 if something differs."""
     rows = [each.as_json() for each in found]
     print_rows(rows, ("pool", "events", "games", "digest", "verdict"), as_json)
     if any(row["verdict"] != "sound" for row in rows):
@@ -103,8 +103,8 @@ def backup(
 ) -> None:
     """Copy a database into one file of SQLite while it is served, and verify the copy.
 
-    Archives are copied to the folder FILE.archive beside it. Exit code 1: something in the database
-    differs from its log, and so it does in the copy.
+    Archives are copied to the folder FILE.archive beside it. Exit code 1: something in the
+    database, and so in the copy, differs from its log.
 
     Example: pairup backup /backup/pools-2026-11-16.db --database pools.db
     """
@@ -140,7 +140,8 @@ _MOMENT = {"formats": ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]}
 @app.command()
 def archive(
     before: Annotated[
-        datetime | None, typer.Option(**_MOMENT, help="Moment whose past is moved, in UTC.")
+        datetime | None,
+        typer.Option(**_MOMENT, help="Moment before which events are moved, in UTC."),
     ] = None,
     drop_before: Annotated[
         datetime | None,
@@ -156,12 +157,12 @@ def archive(
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Move old events into compressed files, delete records of games closed before, and shrink.
+    """Move old events into compressed files, and delete old records of games.
 
-    Every pool is verified first, and one that is not sound is left as it is (exit code 1). The
-    service may run meanwhile; while a file of SQLite shrinks, its writers wait. With --drop-before
-    files are deleted whose events all happened before, and the log begins with a snapshot; files
-    that are gone already are recorded as deleted.
+    Every pool is verified first, and a damaged one is left as it is (exit code 1). The service may
+    run meanwhile; while a file of SQLite shrinks, its writers wait. With --drop-before, files whose
+    events all happened before that moment are deleted, and the log begins with a snapshot; files
+    that are missing are recorded as deleted.
 
     Example: pairup archive --before 2026-01-01 --database pools.db
     """
@@ -197,11 +198,11 @@ def erase(
     pool: Annotated[str, typer.Option(help="Pool of the player.")],
     database: Database = None,
 ) -> None:
-    """Erase a player: they leave, what was learnt about them is forgotten, and so is their name.
+    """Erase a player: they leave, and what was learnt about them is forgotten with their name.
 
-    The log, its archives and later backups no longer say who it was; earlier backups do. The
-    service may run meanwhile. Pools of that name that were deleted are searched too. To erase a
-    name that is not stored changes nothing.
+    The log, its archives and later backups no longer contain the name; earlier backups do. The
+    service may run meanwhile. Deleted pools of that name are searched too. Erasing a name that is
+    not stored changes nothing.
 
     Example: pairup erase ann --pool chess --database pools.db
     """
@@ -233,7 +234,7 @@ def create_key(
     ],
     database: Database = None,
 ) -> None:
-    """Make an API key and print it, for the only time.
+    """Create an API key and print it; it cannot be shown again.
 
     Example: pairup keys create backend --scope chess:write
     """
@@ -276,7 +277,7 @@ def revoke_key(
 
 @contextmanager
 def serving() -> Iterator[None]:
-    """Turn what keeps the service from starting into one line and exit code 2."""
+    """Turn an error that keeps the service from starting into one line and exit code 2."""
     try:
         yield
     except (ModuleNotFoundError, PairupError) as error:
@@ -291,7 +292,7 @@ def serving() -> Iterator[None]:
 
 @contextmanager
 def open_store(database: str | None, inspect: bool = False, make: bool = False) -> Iterator[Any]:
-    """Open the database of the settings while the block runs; `make` it where it is missing."""
+    """Open the database of the settings while the block runs; `make` creates a missing one."""
     from pairup.service.settings import read_settings
     from pairup.service.store import Store
     from pairup.service.store.engine import is_missing

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and the errors of a folder that cannot be written to."""
+"""Atomic files: they appear whole or not at all, and a folder that fails is named in the error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TEMPORARY = ".tmp-"
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that it is there whole or not at all, even when the power fails."""
+    """Write a file so that it exists whole or not at all, even after a loss of power."""
     with explain_write_errors(path.parent):
         temporary = path.with_name(f"{_TEMPORARY}{uuid.uuid4().hex}")
         try:
@@ -30,7 +30,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def delete_temporaries(folder: Path) -> None:
-    """Delete what a killed run left half written in a folder and in its subfolders."""
+    """Delete the half-written files that a killed run left in a folder and its subfolders."""
     with explain_write_errors(folder):
         for each in folder.rglob(f"{_TEMPORARY}*"):
             each.unlink(missing_ok=True)
@@ -38,7 +38,7 @@ def delete_temporaries(folder: Path) -> None:
 
 @contextmanager
 def explain_write_errors(folder: Path) -> Iterator[None]:
-    """Turn the system's errors about a folder into a `ResultsError`."""
+    """Turn the operating system's errors about a folder into a `ResultsError`."""
     try:
         yield
     except OSError as error:

@@ -51,9 +51,9 @@ class LocalThreads(Executor):
         self._compiling: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
 
     def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
-        """Submit a function of a group to the threads of its engine.
+        """Submit a call with a group to the threads of its engine.
 
-        A group of which the loop is still being compiled lets others go first.
+        A group whose loop is still being compiled lets others go first.
         """
         group: UnitGroup = arguments[0]
         if not group.on_core:

@@ -96,16 +96,10 @@ class Experiment:
             fail_at("over", f"must be a parameter of the problems, got {self.over!r}{near}")
         if self.over is not None and self.replications > _STRIDE:
             fail_at("replications", f"an instance has at most {_STRIDE:,}, got {self.replications}")
-        object.__setattr__(self, "figures", tuple(map(self._completed, self.figures)))
+        figures = tuple(figure.averaged_over(self.over) for figure in self.figures)
+        object.__setattr__(self, "figures", figures)
         for figure in self.figures:
             check_figure(figure, labels, self.problems)
-
-    def _completed(self, figure: FigureSpec) -> FigureSpec:
-        """Let a figure average over instances where it would show several of them at a point."""
-        chosen = figure.over is not None or figure.kind == "tail" or self.over == figure.x
-        if self.over is None or chosen or self.over in figure.where:
-            return figure
-        return dataclasses.replace(figure, over=self.over)
 
     def scaled(self, rounds: int | None = None, replications: int | None = None) -> Experiment:
         """Return the same experiment with other numbers of rounds or replications."""
@@ -116,15 +110,15 @@ class Experiment:
     def replication_numbers(self, problem_index: int) -> range:
         """Return the numbers of the replications of a problem.
 
-        They begin at 0. Those of different instances differ: replications of one number share
-        their random numbers, and instances are to be independent of each other.
+        They begin at 0. Different instances have different numbers, because replications with the
+        same number share their random numbers and instances must be independent.
         """
         first = _STRIDE * self._instance_numbers[problem_index]
         return range(first, first + self.replications)
 
     @cached_property
     def _instance_numbers(self) -> list[int]:
-        """For each problem, the place of its value of `over` among all of them, from 0."""
+        """The place, from 0, of each problem's value of `over` among all such values."""
         over = self.over or ""
         values = [canonical_json(posed.parameters.get(over)) for posed in self.problems]
         places = {value: place for place, value in enumerate(dict.fromkeys(values))}

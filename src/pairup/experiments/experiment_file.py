@@ -1,4 +1,4 @@
-"""Experiment files: TOML, the shipped ones by their names. The documentation has every key."""
+"""Experiment files in TOML; shipped ones are found by name. The documentation has every key."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def copy_experiment(name: str, path: str | Path | None = None) -> Path:
     Raises
     ------
     ExperimentError
-        No experiment is called so, or the copy cannot be written.
+        There is no experiment of this name, or the copy cannot be written.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Problems of an experiment: a family with its parameters, of which lists are swept."""
+"""Problems of an experiment: a family with its parameters, whose lists are swept."""
 
 from __future__ import annotations
 
@@ -75,5 +75,5 @@ def _swept(table: Table, key: str, kind: Kind) -> list[Any]:
 
 
 def _depth(value: object) -> int:
-    """Return how deep lists are nested in a value."""
+    """Return how deeply lists are nested in a value."""
     return 1 + max(map(_depth, value), default=0) if isinstance(value, list) else 0

@@ -35,7 +35,7 @@ class FigureSpec:
     "curves" (regret against the round, on one problem; with `limit` also the least regret of any
     policy that is good on every problem), "limit" (regret after the last round in multiples of
     `pairup.bounds.lower`, a group of bars for each value of `x`, or for each problem) or "tail"
-    (share of the replications that lost at least so much, on one problem).
+    (share of the replications that lost at least x against x, on one problem).
 
     `over` is a parameter of which the problems are instances: each point is then a mean over them.
     """
@@ -55,6 +55,13 @@ class FigureSpec:
     def shows(self, posed: PosedProblem) -> bool:
         """Whether the figure draws this problem."""
         return all(posed.traits.get(key) == value for key, value in self.where.items())
+
+    def averaged_over(self, over: str | None) -> FigureSpec:
+        """Return the figure that averages over instances, if it would show several at a point."""
+        chosen = self.over is not None or self.kind == "tail" or over == self.x
+        if over is None or chosen or over in self.where:
+            return self
+        return dataclasses.replace(self, over=over)
 
 
 def read_figure(table: Table) -> FigureSpec:

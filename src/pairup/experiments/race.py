@@ -27,7 +27,7 @@ _PLACE = re.compile(r"(?P<module>[\w.]+):(?P<path>[^\W\d][\w.]*)(?::(?P<options>
 
 @dataclass(frozen=True)
 class Race:
-    """An experiment, and by the labels of the policies that cannot play it: why not."""
+    """An experiment, and why some policies cannot play it, by their labels."""
 
     experiment: Experiment
     left_out: Mapping[str, str]
@@ -131,7 +131,7 @@ def _has_limit(posed: PosedProblem) -> bool:
 
 
 def _left_out(experiment: Experiment) -> dict[str, str]:
-    """Ask each policy whether it can play; one may be made for few players, or all couples."""
+    """Return why policies cannot play a problem, by label; some need few players or all couples."""
     left_out = {}
     for entry in experiment.entries:
         for posed in experiment.problems:

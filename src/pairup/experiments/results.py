@@ -40,10 +40,10 @@ class HorizonCheck:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """An experiment with what came out of it: its rows, as `pairup.load_results` gives them.
+    """An experiment with its rows, as `pairup.load_results` returns them.
 
-    There is a horizon check for each policy that the experiment lists in `horizon_check`, but none
-    for a run of few rounds.
+    There is a horizon check for each policy that the experiment lists in `horizon_check`, unless
+    the run has too few rounds.
     """
 
     experiment: Experiment

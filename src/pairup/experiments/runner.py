@@ -60,7 +60,7 @@ ProgressCallback = Callable[[RunProgress], None]
 class RunSummary:
     """What a run did, and the results of the experiment.
 
-    Of its work units some were computed by this run, others reused; `rounds` were played by it.
+    Some of its work units were computed by this run, others were reused; it played `rounds`.
     """
 
     units: int
@@ -89,9 +89,9 @@ def run_experiment(
     experiment
         For example from `load_experiment`.
     out
-        Folder of the results; made where it is missing. It may hold an earlier state of the
+        Folder of the results, created if it is missing. It may hold an earlier state of the
         experiment of the same name, for example with fewer replications: work units that did not
-        change are reused, others stay beside them, unread. With None nothing is written.
+        change are reused, and others are kept but not read. With None nothing is written.
     executor
         Where work units are computed: any `concurrent.futures.Executor`, or `dask_executor`. By
         default on threads, one per core; the compiled loop releases the GIL.
@@ -183,7 +183,7 @@ def _run(
 
 @contextmanager
 def _progress_callback(name: str, progress: bool | ProgressCallback) -> Iterator[ProgressCallback]:
-    """Give the function that shows progress: the caller's, or a bar on a terminal, or nothing."""
+    """Return the function that shows progress: the caller's, a bar on a terminal, or none."""
     if callable(progress):
         yield progress
         return
@@ -201,9 +201,9 @@ def _compute(
     executor: Executor | None,
     shares: dict[UnitGroup, float],
 ) -> Generator[tuple[UnitGroup | None, list[Measurements]]]:
-    """Compute groups of work units and give each as it comes back; closing it stops those that run.
+    """Compute groups of work units and yield each as it finishes; closing it stops the others.
 
-    Now and then it gives None, when nothing came back but `shares`, what is done of groups, moved.
+    It yields None when no group has finished but `shares`, the progress of running ones, changed.
     """
     if not groups:
         return
@@ -246,7 +246,7 @@ def _pool(
 def _watching(
     group: UnitGroup, pool: Executor, stop: threading.Event, shares: dict[UnitGroup, float]
 ) -> dict[str, Any]:
-    """Return how a thread hears that it is to stop, and tells what is done; neither can travel."""
+    """Return how a thread is stopped and reports progress; neither can be sent to a process."""
     if not isinstance(pool, ThreadPoolExecutor | LocalThreads):
         return {}
     if group.on_core:

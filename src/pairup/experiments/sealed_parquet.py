@@ -1,8 +1,8 @@
 """Sealed Parquet: files that carry a checksum of all their bytes, verified before they are parsed.
 
-A parser that meets damaged bytes may give other numbers, or end the process. The checksum lies in
-the metadata of the file itself, so that it travels with the file, and every reader of Parquet opens
-it as any other.
+A parser that meets damaged bytes may return wrong numbers, or crash the process. The checksum is in
+the metadata of the file itself, so it travels with the file, and every reader of Parquet can open
+it.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ _WAY_OUT = (
 
 
 def _find_seal(data: bytes) -> tuple[int, int]:
-    """Find the only seal in a file; a ValueError where there is none or more than one."""
+    """Find the seal in a file; a ValueError unless there is exactly one."""
     (found,) = _SEAL.finditer(data)
     return found.span(1)
 

@@ -57,7 +57,7 @@ def load_results(path: str | Path, partial: bool = False) -> pl.DataFrame:
     path
         The folder that was given to `run_experiment`, or a ``results.parquet``.
     partial
-        Whether to give the work units finished so far when some are missing.
+        Whether to return the work units finished so far when some are missing.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def read_results(path: str | Path) -> Results:
 
 
 def read_experiment(path: str | Path) -> Experiment:
-    """Make the experiment again whose results lie in a folder or in a ``results.parquet``."""
+    """Rebuild the experiment from its results folder or its ``results.parquet``."""
     path = Path(path)
     table = _read_compacted(path)
     if table is None:
@@ -114,8 +114,8 @@ def read_experiment(path: str | Path) -> Experiment:
 def compact(folder: Path, experiment: Experiment) -> Results:
     """Join the parts of a finished experiment into ``results.parquet``.
 
-    The same experiment gives the same bytes, whoever computed its parts, where, and in how many
-    goes. The parts stay.
+    The same experiment gives the same bytes, no matter where its parts were computed and in how
+    many runs. The parts are kept.
     """
     manifest = _read_manifest(folder)
     with _named(folder):
@@ -130,7 +130,7 @@ def compact(folder: Path, experiment: Experiment) -> Results:
 
 @contextmanager
 def hold_folder(folder: Path, manifest: Mapping[str, Any]) -> Iterator[None]:
-    """Prepare a folder for what is about to be run, and keep a second run out meanwhile."""
+    """Prepare a folder for a run, and keep a second run out meanwhile."""
     with explain_write_errors(folder):
         (folder / "parts").mkdir(parents=True, exist_ok=True)
         lock = open(folder / ".lock", "a")  # noqa: SIM115 - held over the yield
@@ -212,7 +212,7 @@ def _part_path(folder: Path, key: str) -> Path:
 
 @contextmanager
 def _named(folder: Path) -> Iterator[None]:
-    """Let errors begin with the folder that they are about."""
+    """Make errors begin with the folder that they are about."""
     try:
         yield
     except ResultsError as error:
@@ -222,7 +222,7 @@ def _named(folder: Path) -> Iterator[None]:
 class RunLog:
     """The log of the runs into a folder, ``run.json``, to which this one is added.
 
-    It is apart from the data, which must not change with the time that they took.
+    It is separate from the data, which must not depend on how long they took.
     """
 
     def __init__(self, folder: Path, engine: str) -> None:
@@ -240,20 +240,20 @@ class RunLog:
         self.add()
 
     def add(self, **facts: Any) -> None:
-        """Add what is known of the run by now."""
+        """Add what is known about the run so far."""
         self._runs[-1] |= facts
         write_atomically(self._path, json.dumps({"runs": self._runs}, indent=1).encode())
 
 
 def read_runs(folder: str | Path) -> list[dict[str, Any]]:
-    """Read what is known of each run into the folder, the oldest first."""
+    """Read the records of the runs into a folder, the oldest first."""
     with suppress(OSError, KeyError, TypeError, json.JSONDecodeError):
         return list(json.loads((Path(folder) / "run.json").read_bytes())["runs"])
     return []
 
 
 def installed_versions() -> dict[str, str]:
-    """Return the versions of what computes: Python and the packages that matter."""
+    """Return the versions of Python and of the packages that determine results."""
     return {"python": platform.python_version()} | {name: version(name) for name in _PACKAGES}
 
 

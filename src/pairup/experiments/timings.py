@@ -1,6 +1,6 @@
-"""Timings: what a round of each policy takes here, measured, and kept beside the results.
+"""Timings: the measured time of a round of each policy on this machine.
 
-Apart from the data, which must be the same on every machine.
+They are kept beside the results, not in them: data must be the same on every machine.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def measure_timings(
 ) -> dict[tuple[str, str], Timing]:
     """Time one replication of each policy on each problem, in this thread.
 
-    A policy gets these seconds; a replication that takes longer is timed over its first rounds.
+    Each policy gets this many seconds; a longer replication is timed over its first rounds.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def measure_timings(
 
 
 def write_timings(folder: str | Path, experiment: Experiment, timings: Timings) -> None:
-    """Keep timings in ``timings.json`` beside the results of an experiment."""
+    """Write timings to ``timings.json`` beside the results of an experiment."""
     options = {entry.label: entry.options for entry in experiment.entries}
     rows = [
         {"problem": problem, "policy": policy, "options": options[policy]} | asdict(timing)
@@ -68,7 +68,7 @@ def write_timings(folder: str | Path, experiment: Experiment, timings: Timings) 
 
 
 def read_timings(folder: str | Path, experiment: Experiment) -> dict[tuple[str, str], Timing]:
-    """Read the timings in a folder, of those policies whose options are the experiment's."""
+    """Read the timings in a folder of those policies whose options match the experiment's."""
     options = {entry.label: entry.options for entry in experiment.entries}
     with suppress(OSError, KeyError, TypeError, ValueError):
         rows = json.loads((Path(folder) / _FILE).read_bytes())["timings"]

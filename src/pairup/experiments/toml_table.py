@@ -1,4 +1,4 @@
-"""TOML of an experiment file: parsed, its tables, and its errors: key, rule, nearest name."""
+"""TOML of an experiment file: its tables, and errors that give key, rule and nearest name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Table:
         fail_at(f"{self.place} {key}".strip(), rule)
 
     def check_keys(self, known: Iterable[str], needed: Iterable[str] = ()) -> None:
-        """Refuse unknown keys, and the lack of needed ones."""
+        """Refuse unknown keys, and missing ones that are needed."""
         known = list(known)
         for key in self.values:
             if key not in known:

@@ -49,9 +49,9 @@ def group_units(units: Sequence[WorkUnit], engine: Engine, share: bool) -> list[
     """Group work units for an engine, the longest first, so that none starts at the end.
 
     A GPU takes all replications of a policy on a problem at once, and all groups side by side. With
-    `share` the cores of this machine take policies from it that they end within seconds, and the
-    longest groups while they would be through before it: few replications of many rounds are played
-    faster by a core.
+    `share`, the cores of this machine take policies that they finish within seconds, and then the
+    longest groups, as long as the cores finish before the GPU: a core plays few replications of
+    many rounds faster.
     """
     ordered = sorted(units, key=lambda unit: -unit.cost)  # stable: replications stay in order
     if engine == "cpu":
@@ -91,7 +91,7 @@ def _left_to_gpu(groups: list[UnitGroup], cores: int) -> list[UnitGroup]:
 def compute_group(
     group: UnitGroup, stop: threading.Event | None = None, show: Show = lambda share: None
 ) -> list[Measurements]:
-    """Play the replications of a group; called by workers. `show` is told the share done."""
+    """Play the replications of a group; called by workers. `show` gets the share that is done."""
     if group.on_core:
         return [compute_unit(unit, stop) for unit in group.units]
     from pairup.simulation.batches.play import play_batches  # slow to import

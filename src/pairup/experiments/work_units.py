@@ -1,8 +1,8 @@
 """Work units: an experiment split into pieces of about a second, each with a key.
 
 A work unit is some replications of one policy on one problem. Its key is a hash of all that
-determines its numbers, so that a run which was killed, or which has more replications or policies
-than the last, computes only what is not there yet.
+determines its numbers. So a run that was killed, or that has more replications or policies than the
+last one, computes only what is missing.
 """
 
 from __future__ import annotations
@@ -89,9 +89,8 @@ class WorkUnit:
 def split_into_units(experiment: Experiment) -> list[WorkUnit]:
     """Split an experiment by policy, problem and replications.
 
-    A replication is never split, so that a unit of very many rounds takes longer than a second. The
-    units do not depend on the number of replications except for the last: raising it keeps the
-    others.
+    A replication is never split, so a unit of very many rounds takes longer than a second. Only the
+    last unit depends on the number of replications: raising it keeps the others.
     """
     checkpoints = log_spaced(experiment.rounds)
     units: list[WorkUnit] = []
@@ -112,10 +111,10 @@ def split_into_units(experiment: Experiment) -> list[WorkUnit]:
 
 
 def split_horizon_check(experiment: Experiment) -> list[WorkUnit]:
-    """Give a short run to each policy of `Experiment.horizon_check`, on the largest problem.
+    """Return a short run of each policy of `Experiment.horizon_check`, on the largest problem.
 
-    Its checkpoints are the first of the experiment; where none lies in the first tenth of the
-    rounds, there is nothing to compare.
+    Its checkpoints are the first ones of the experiment; if none of them is in the first tenth of
+    the rounds, there is nothing to compare.
     """
     checkpoints = log_spaced(experiment.rounds)
     checkpoints = checkpoints[checkpoints <= experiment.rounds // _HORIZON_SHARE]
@@ -172,10 +171,10 @@ def _unit_digest(policy: Policy) -> str:
 
 
 def _foreign_digest(policy_class: type[Policy]) -> str:
-    """Return a digest of the file of a policy from elsewhere, empty for pairup's own.
+    """Return a digest of the file of a third-party policy, empty for pairup's own.
 
-    A policy without a file, such as one of a notebook, may change at any time: it gets a digest of
-    its own each time, so that results of earlier code are never taken for its results.
+    A policy without a file, such as one in a notebook, may change at any time. It gets a new digest
+    each time, so that results of earlier code are never taken for its results.
     """
     if is_ours(policy_class):
         return ""

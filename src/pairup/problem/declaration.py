@@ -1,8 +1,8 @@
-"""Declaration of a family of problems: a function, whose signature and docstring say all of it.
+"""Declaration of a family of problems by a function, its signature and its docstring.
 
-The signature says which parameters a family has, of which kinds and with which defaults, so that
-they are checked, read from experiment files and from the command line, listed by ``pairup
-problems``, noted in results and documented. The first line of the docstring is the description.
+The signature gives the parameters of a family, their kinds and their defaults. So they are checked,
+read from experiment files and from the command line, listed by ``pairup problems``, recorded in
+results and documented. The first line of the docstring is the description.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _Parameters = ParamSpec("_Parameters")
 
 
 class ProblemParts(NamedTuple):
-    """All that a problem consists of."""
+    """The parts of a problem: its weights, and which couples may meet for which worth."""
 
     weights: tuple[CoupleWeights, ...]  # of the couples, in each piece
     graph: MeetingGraph | None = None  # None: all may meet, and games are worth 1; or two sides
@@ -34,7 +34,7 @@ class ProblemParts(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """A kind of parameter: what one value of it is in a file, and the check of any value.
+    """A kind of parameter: the form of its values in a file, and their check.
 
     Attributes
     ----------
@@ -43,11 +43,11 @@ class Kind(NamedTuple):
     is_valid
         Whether a value of a file is of this kind.
     depth
-        How deep lists are nested in one value; a list of greater depth is swept.
+        How deeply lists are nested in one value; a list of greater depth is swept.
     plain
-        Returns a value of a file as results note it.
+        Returns a value of a file as results record it.
     checked
-        Returns a value as the family takes it, or refuses it, by the name of the parameter.
+        Returns a value as the family takes it, or refuses it with the name of the parameter.
     """
 
     rule: str
@@ -149,7 +149,7 @@ class Family:
 
     @property
     def is_numbered(self) -> bool:
-        """Whether its problems are known by their place in a file, as lists have no short name."""
+        """Whether its problems are named by their place in a file, as lists have no short name."""
         return any(each.is_required and each.kind.depth for each in self.parameters.values())
 
     @property
@@ -231,7 +231,7 @@ def describe_families() -> list[dict[str, str]]:
 
 
 def parameter_label(name: str) -> str:
-    """Return what figures call a parameter, of whatever family.
+    """Return the label of a parameter in figures, whatever its family.
 
     Examples
     --------

@@ -202,7 +202,7 @@ def piecewise(
 def two_sided(
     rows: Rates, columns: Rates, draws: Annotated[Draws, choice(get_args(Draws))] = "independent"
 ) -> ProblemParts:
-    """Let rows meet columns only, as items meet positions.
+    """Make two sides, rows and columns, that meet only each other, as items meet positions.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ def random_graph(
 
 @family
 def line(players: Players, window: Window, seed: Seed = 0) -> ProblemParts:
-    """Put players on a line from 0 to 1, a rating, who meet within a window.
+    """Put players on a line from 0 to 1, a rating, where they meet within a window.
 
     Positions and rates are uniform draws. A game is worth 1 between players at the same place, less
     in proportion to their distance, and nothing at the end of the window.
@@ -300,7 +300,7 @@ def line(players: Players, window: Window, seed: Seed = 0) -> ProblemParts:
 
 @family
 def groups(players: Players, groups: Annotated[int, count(1)], seed: Seed = 0) -> ProblemParts:
-    """Draw uniform rates of players in groups, for example regions, who meet their own only.
+    """Draw uniform rates of players in groups, for example regions, who meet only inside them.
 
     Parameters
     ----------

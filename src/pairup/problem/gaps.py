@@ -1,4 +1,4 @@
-"""Gaps: what the neighbours of the optimum lose, where couples play with the product of two rates.
+"""Gaps: the regret of the neighbours of the optimum, if couples play with products of rates.
 
 If the number of players is odd, the one who waits counts here as the partner of a phantom with
 acceptance rate 0. Pairing sorted neighbours is then optimal for every number of players, and

@@ -1,4 +1,4 @@
-"""A problem as notebooks show it: who plays with whom, and how likely."""
+"""A problem as notebooks show it: who plays with whom, and how likely they are to play."""
 
 from __future__ import annotations
 

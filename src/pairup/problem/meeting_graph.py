@@ -31,7 +31,7 @@ class MeetingGraph:
         Symmetric matrix of numbers of at least 0, of which those of allowed couples count; None:
         every game is worth 1.
     error
-        Class of the error if one of them is not what it must be.
+        Class of the error if one of them breaks a rule.
 
     Examples
     --------
@@ -68,13 +68,13 @@ class MeetingGraph:
         return self.is_complete and bool(np.all(self.worth == 1.0))
 
     def worth_table(self) -> NDArray[np.float64]:
-        """Return the worth of a game of each couple in a square, NaN for couples not allowed."""
+        """Return the worth of a game of each couple as a matrix, NaN for couples not allowed."""
         table = np.full((self.players, self.players), np.nan)
         table[self.low, self.high] = table[self.high, self.low] = self.worth
         return table
 
     def worth_of(self, couples: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return the worth of a game of each couple, a row of two players; refuse others."""
+        """Return the worth of a game of each given couple; refuse couples that may not meet."""
         low, high = couples.min(axis=1), couples.max(axis=1)
         numbers = self.low * self.players + self.high  # ascending
         wanted = low * self.players + high
@@ -107,8 +107,8 @@ class MeetingGraph:
     def compiled(self, slots: int | None = None) -> tuple[CoupleGraph, NDArray[np.float64]]:
         """Return the graph, and the worth of each couple, as compiled steps need them.
 
-        The greatest worth is brought to between 1/2 and 1 by a power of two, which changes no best
-        matching. There are as many slots as players, or more, of whom the rest may meet nobody.
+        The greatest worth is scaled to between 1/2 and 1 by a power of two, which changes no best
+        matching. There are at least as many slots as players; the others may meet nobody.
         """
         _, exponent = np.frexp(self.worth.max(initial=0.0))
         graph = new_couple_graph(slots or self.players, self.low, self.high)
@@ -132,7 +132,7 @@ class MeetingGraph:
 
     @classmethod
     def between_sides(cls, columns: NDArray[np.bool_]) -> MeetingGraph:
-        """Make the graph of all couples of a row and a column, of players some of whom are columns.
+        """Make the graph in which every row may meet every column, and nobody else.
 
         Examples
         --------

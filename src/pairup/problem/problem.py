@@ -248,7 +248,7 @@ class Problem:
         Raises
         ------
         ProblemError
-            No family is called so, or a parameter is out of its range.
+            There is no such family, or a parameter is out of its range.
 
         Examples
         --------
@@ -287,7 +287,7 @@ class Problem:
         return self._made(self._parts, name)
 
     def at(self, round: int) -> Problem:
-        """Return the problem as it is after so many rounds: itself, unless its rates change.
+        """Return the problem as it is after a number of rounds: itself, unless its rates change.
 
         Parameters
         ----------
@@ -436,8 +436,8 @@ class Problem:
     def games(self, matching: Iterable[Iterable[Hashable]]) -> float:
         """Return the expected number of games of a matching in one round, at most `best_games`.
 
-        Where games differ in worth, it is what they are worth. The order of the couples does not
-        change a bit of it.
+        If games differ in worth, it is their expected worth. It is the same, bit for bit, for every
+        order of the couples.
 
         Parameters
         ----------
@@ -551,8 +551,8 @@ class Problem:
     def player_gaps(self) -> Floats:
         """Least gap that comparing players must resolve, for each neighbour of the optimum.
 
-        Theorem 2 writes i(i' - j') with primes that do not agree. Read it from the criterion: the
-        neighbour {j, i'}, {i, j'} is explored while one of the couples {i, j'} and {j, i'} may
+        Theorem 2 writes i(i' - j') with primes that do not agree. It is read from the criterion:
+        the neighbour {j, i'}, {i, j'} is explored while one of the couples {i, j'} and {j, i'} may
         still be better than the leader's {i, i'}. Their true gaps are i(i' - j') and i'(i - j);
         both couples are played together, so the smaller gap decides how often.
 

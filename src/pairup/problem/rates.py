@@ -1,4 +1,4 @@
-"""Acceptance rates: the checks of what is given."""
+"""Checks of acceptance rates, of the rates of couples, and of the starts of pieces."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def checked_starts(starts: Sequence[int], players: Sequence[int]) -> tuple[int, 
 def _as_numbers(
     rates: ArrayLike, what: str = "acceptance rates", example: str = "a flat list of floats"
 ) -> Floats:
-    """Copy to float64; numpy would silently take "0.5" and True for numbers."""
+    """Copy to float64, but refuse "0.5" and True, which NumPy would silently accept."""
     rule = f"{what} must be numbers"
     if isinstance(rates, list | tuple):
         for player, rate in enumerate(rates):

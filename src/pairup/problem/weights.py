@@ -23,7 +23,7 @@ Couples = NDArray[np.intp]  # a row of two players for each couple
 
 
 class CoupleWeights(Protocol):
-    """What a problem asks of its couples, whatever their weights depend on."""
+    """The weights of couples as a problem uses them, whatever they depend on."""
 
     @property
     def players(self) -> int:

@@ -1,1 +1,1 @@
-"""What people look at: figures, tables and the page of a report."""
+"""Reporting: figures, tables and the page of a report."""

@@ -1,4 +1,4 @@
-"""Captions: what a figure shows, in words, under it and for readers who cannot see it."""
+"""Captions: what a figure shows, in words, below it and for readers who cannot see it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LIMIT_NOTE = (
 
 
 def write_caption(spec: FigureSpec, experiment: Experiment) -> str:
-    """Say what a figure shows, of how many replications, and what its lines and bands are."""
+    """Return what a figure shows, over how many replications, and what lines and bands mean."""
     where = ", ".join(f"{_SYMBOLS.get(key, key)} = {value}" for key, value in spec.where.items())
     log = ", log scale" if "log" in (spec.x_scale, spec.y_scale) or spec.kind == "tail" else ""
     bands = "intervals" if spec.kind == "limit" else "bands"
@@ -55,7 +55,7 @@ def _subject(spec: FigureSpec, experiment: Experiment) -> str:
 
 
 def describe_in_words(spec: FigureSpec, rows: pl.DataFrame) -> str:
-    """Say the ends of all lines in words, or the first and the last bar, or the quantiles.
+    """Describe the ends of all lines in words, or the first and the last bar, or the quantiles.
 
     The rows are those that the figure shows; for bars, in multiples of the limit.
     """

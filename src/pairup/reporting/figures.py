@@ -47,9 +47,9 @@ FORMATS = tuple(_NO_METADATA)
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure as it is seen; `alt` says the same in words, for readers who cannot see it.
+    """A rendered figure; `alt` describes it in words, for readers who cannot see it.
 
-    Its files have its name, and endings of `FORMATS`; the same figure gives the same bytes.
+    Its files have its name, and suffixes from `FORMATS`; the same figure gives the same bytes.
     """
 
     name: str
@@ -95,7 +95,7 @@ def draw_figures(
 
 
 def write_pictures(pictures: Iterable[Picture], folder: Path) -> list[Path]:
-    """Write pictures into a folder, which is made where it is missing; returns the paths."""
+    """Write pictures into a folder, which is created if it is missing; returns the paths."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for picture in pictures:
@@ -170,7 +170,7 @@ def _plot_curves(
     ax: Axes,
     styles: Mapping[str, Style],
 ) -> None:
-    """Draw regret against the round; the theorems are about one problem, the limit is a mean."""
+    """Draw regret against the round, with theorems for one problem and the mean of the limits."""
     entries, present = analysis.results.experiment.entries, policies_of(rows)
     drawn = [entry.policy for entry in entries if entry.label in present]
     bounds = _theorems(posed[0].problem, drawn) if len(posed) == 1 else {}
@@ -187,7 +187,7 @@ def _plot_last_round(
     ax: Axes,
     styles: Mapping[str, Style],
 ) -> None:
-    """Draw what the last round shows against a parameter of the problems."""
+    """Draw the regret after the last round against a parameter of the problems."""
     x, scales = spec.x or "", (spec.x_scale, spec.y_scale)
     if spec.kind == "final":
         plot_final_regret(rows, ax, x, spec.normalise, *scales, styles, spec.over)
@@ -198,12 +198,12 @@ def _plot_last_round(
 
 
 def _size(policies: int) -> tuple[float, float]:
-    """Give the size of a figure in inches: taller where the names of many lines need room."""
+    """Return the size of a figure in inches: taller where the names of many lines need room."""
     return _SIZE[0], _SIZE[1] + max(policies - _NAMES_BESIDE_AXES, 0) * _INCHES_PER_NAME
 
 
 def _theorems(problem: Problem, policies: Iterable[Policy]) -> dict[str, float]:
-    """Give the constants of the theorems that apply, by their names."""
+    """Return the constants of the theorems that apply, by their names."""
     known = {}
     for policy in policies:
         with suppress(PairupError):

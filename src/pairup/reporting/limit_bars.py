@@ -34,11 +34,11 @@ def plot_limit_bars(
 ) -> Axes:
     """Draw the final regret of each policy in multiples of the limit c ln T, as bars.
 
-    Each problem has a group of bars, with its name, or that in `names`, under it. Limits are as in
-    `divide_by_limits`. With `over`, a group of bars is a mean over instances that differ in this
-    parameter, of the multiples of their own limits; it is called by the first of them in `names`.
-    The scale is also "log" where the highest bar is more than 10 times the lowest; bars then begin
-    at 1, the limit.
+    Each problem has a group of bars, labelled with its name or its entry in `names`. Limits are as
+    in `divide_by_limits`. With `over`, a group of bars shows the mean over instances that differ in
+    this parameter, each in multiples of its own limit; its label is the first of theirs in `names`.
+    The scale is also "log" if the highest bar is more than 10 times the lowest; bars then begin at
+    1, the limit.
 
     Examples
     --------

@@ -51,9 +51,9 @@ def plot_regret_curves(
 
     With `over` the problems are instances that differ in this parameter, and the mean is that of
     `pairup.analysis.instances.average_instances`. Regret of 0 cannot be drawn in log scale and is
-    left out. Styles follow by default the order of the policies in the frame. `bounds` are factors
+    left out. By default styles follow the order of the policies in the frame. `bounds` are factors
     of ln(t) by name, drawn as dashed lines; one that would lie far above the curves is left out,
-    and a note says so. `limit` is the constant of a `plot_limit_line`.
+    and a note says so. `limit` is the constant of `plot_limit_line`.
 
     Examples
     --------
@@ -97,8 +97,8 @@ def plot_final_regret(
 
     `x` is a parameter of the problems, such as "mean", or "players" or "pairs"; there must be one
     problem for each of its values, or one group of instances that differ in the parameter `over`.
-    "gap2" draws the regret times the square of the gap, as SAM's authors show it. For the rest see
-    `plot_regret_curves`.
+    "gap2" draws the regret times the square of the gap, as SAM's authors do. For the other
+    parameters see `plot_regret_curves`.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def plot_final_regret(
 
 
 def _with_axis(means: pl.DataFrame, x: str) -> pl.DataFrame:
-    """Give the values of a parameter a column of its name; refuse two problems with one value."""
+    """Add a column with the values of a parameter; refuse two problems with the same value."""
     column = parameter_column(x) if x in parameters_of(means) else x
     if column not in means.columns:
         near = did_you_mean(x, [*parameters_of(means), "players", "pairs"])
@@ -144,7 +144,7 @@ def _with_axis(means: pl.DataFrame, x: str) -> pl.DataFrame:
 
 
 def _advise_over(rows: pl.DataFrame) -> str:
-    """Name the parameter in which problems differ, if it is one alone."""
+    """Suggest the parameter in which problems differ, if there is only one."""
     parameters = parameters_of(rows)
     varied = [name for name in parameters if rows[parameter_column(name)].n_unique() > 1]
     return f', or average over them, over="{varied[0]}"' if len(varied) == 1 else ""
@@ -153,7 +153,7 @@ def _advise_over(rows: pl.DataFrame) -> str:
 def plot_limit_line(ax: Axes, constant: float, rounds: int) -> Axes:
     """Add the least regret of any policy that is good on every problem, as a dashed line.
 
-    The axes are those of regret against the round, the constant that of `pairup.bounds.lower`.
+    The axes show regret against the round; the constant is that of `pairup.bounds.lower`.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def _series(
 
 
 def _bounds(ax: Axes, bounds: Mapping[str, float], last: int, y_scale: Scale) -> None:
-    """Draw the bounds that fit as dashed lines; say of the others that they do not."""
+    """Draw the bounds that fit as dashed lines, and list the others in a note."""
     heights = [line_points(line)[1] for line in ax.lines]
     top = max((float(points[-1]) for points in heights if points.size), default=0.0)
     rounds = np.geomspace(2, max(last, 3), 200)
@@ -224,7 +224,7 @@ def _bounds(ax: Axes, bounds: Mapping[str, float], last: int, y_scale: Scale) ->
 
 
 def _label_line_ends(ax: Axes) -> None:
-    """Write each line's name at its right end, moved apart; or a legend where they do not fit.
+    """Write each line's name at its right end, spread out; or a legend if they do not fit.
 
     Call it last: names are placed by the limits of the axes.
     """

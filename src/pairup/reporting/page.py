@@ -1,4 +1,4 @@
-"""Report: one self-contained HTML page of what was run, what came out, and how to run it again."""
+"""Report: one self-contained HTML page with experiments, results, and how to reproduce them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _MARKS: dict[Holds, _Mark] = {
 class Provenance:
     """How results were made, as far as it is known.
 
-    `command` makes the report again, as typed; `engine` is where it ran, for example "2 threads".
+    `command` reproduces the report, as typed; `engine` is where it ran, for example "2 threads".
     """
 
     command: str
@@ -61,7 +61,7 @@ class Provenance:
 
 @dataclass(frozen=True)
 class _Chapter:
-    """What the page tells of one experiment."""
+    """The part of the page about one experiment."""
 
     analysis: Analysis
     pictures: Sequence[Picture]
@@ -77,7 +77,7 @@ class _Chapter:
 
     @property
     def problems(self) -> list[str]:
-        """The names of the problems; of instances the group, and how many they are."""
+        """The names of the problems; for instances the name of their group, and their number."""
         over = self.experiment.over
         counts = Counter(group_names(self.analysis.results.frame, over).values())
         return [f"{name}, {_count(n, 'instance')}" if over else name for name, n in counts.items()]
@@ -91,7 +91,7 @@ class _Chapter:
 
     @cached_property
     def policies(self) -> list[tuple[str, dict[str, Standing]]]:
-        """Standings by policy and problem, the best ranks first; empty where few have columns."""
+        """Standings by policy and problem, best ranks first; empty if few policies fit columns."""
         if not self.analysis.timings and len(self.experiment.entries) <= _MAX_COLUMNS:
             return []
         found: dict[str, dict[str, Standing]] = {}
@@ -118,7 +118,7 @@ def write_report(
     Parameters
     ----------
     folder
-        Folder of the report; made where it is missing. The pictures of its ``figures`` folder are
+        Folder of the report, created if it is missing. The pictures in its ``figures`` folder are
         for papers and slides: the page holds its own copies and needs no other file.
     analyses
         The experiments to report on, in their order on the page; at least one.
@@ -184,7 +184,7 @@ def _template() -> jinja2.Template:
 
 
 def _findings(analyses: Sequence[Analysis]) -> dict[Claim, Finding]:
-    """Check the claims, which are about sweeps; empty where no sweep says anything of them."""
+    """Check the claims, which are about sweeps; empty if no sweep bears on any of them."""
     swept = [
         results
         for results in (analysis.results for analysis in analyses)
@@ -218,7 +218,7 @@ def _lead(
 
 
 def _facts(provenance: Provenance, experiments: Sequence[Experiment]) -> dict[str, str]:
-    """Give what the page says of the making of the results; empty where it is not known."""
+    """Return what the page says about how the results were made; empty if it is not known."""
     seconds, versions = provenance.seconds, provenance.versions
     return {
         "Seed": ", ".join(dict.fromkeys(str(each.seed) for each in experiments)),

@@ -54,7 +54,7 @@ class Style:
 
 
 def assign_styles(labels: Iterable[str]) -> dict[str, Style]:
-    """Give each label its style, by its place: the same labels always look the same.
+    """Assign a style to each label by its place, so that the same labels always look the same.
 
     Examples
     --------
@@ -72,12 +72,12 @@ def assign_styles(labels: Iterable[str]) -> dict[str, Style]:
 
 
 def line_points(line: Line2D) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give the x and y values of a line."""
+    """Return the x and y values of a line."""
     return np.asarray(line.get_xdata(), np.float64), np.asarray(line.get_ydata(), np.float64)
 
 
 def set_scales(ax: Axes, x_scale: Scale, y_scale: Scale, start: float) -> None:
-    """Scale both axes and write their ticks in few letters; call it once all lines are drawn.
+    """Scale both axes and shorten their tick labels; call it once all lines are drawn.
 
     A linear y axis begins at 0. A log y axis begins below the lowest line from x = `start` on, so
     that the first rounds, when almost nothing is lost, do not take half of the picture.
@@ -100,7 +100,7 @@ def set_scales(ax: Axes, x_scale: Scale, y_scale: Scale, start: float) -> None:
 
 
 def format_short(value: float | None) -> str:
-    """Write a tick in few letters.
+    """Format the label of a tick in few characters.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Tail plot: the share of replications that lost at least so much, in log-log scale."""
+"""Tail plot: the share of replications that lost at least x against x, in log-log scale."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests for policies, yours and pairup's own: the whole contract that a policy fulfils."""
+"""Tests of the contract that a policy must fulfil, for yours and for pairup's own."""
 
 from pairup.testing.check_policy import check_policy
 from pairup.testing.expectation import BrokenContractError

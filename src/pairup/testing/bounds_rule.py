@@ -1,4 +1,4 @@
-"""The rule of indices: compiled steps do not check them, and would overwrite other memory."""
+"""The rule about indices: compiled steps do not check them, and would overwrite other memory."""
 
 from __future__ import annotations
 

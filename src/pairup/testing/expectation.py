@@ -1,4 +1,4 @@
-"""What a check expects, and the error of one that finds something else."""
+"""Expectations of checks, and the error when one of them is not met."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class BrokenContractError(PairupError, AssertionError):
 
 
 def expect(fact: Any, otherwise: str) -> None:
-    """Refuse, with what was found otherwise, unless `fact` holds."""
+    """Raise unless `fact` holds, with what was found instead."""
     if not fact:
         raise BrokenContractError(otherwise)
 
 
 def expect_equal(found: Any, expected: Any, what: str) -> None:
-    """Refuse what differs from what is expected; of two lists, name the first items that do."""
+    """Raise if two values differ; of two lists, name the first items that do."""
     if isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
         differing = (pair for pair in zip(found, expected, strict=True) if pair[0] != pair[1])
         found, expected = next(differing, (None, None))
@@ -29,7 +29,7 @@ def expect_equal(found: Any, expected: Any, what: str) -> None:
 
 
 def expect_full(matching: Matching, players: Iterable[Hashable]) -> None:
-    """Refuse a matching that does not couple all players, but for one who waits if they are odd."""
+    """Raise unless a matching couples all players, except one if their number is odd."""
     everyone = list(players)
     expect_equal(set(matching.players), set(everyone), "players of the matching")
     expect_equal(len(matching), len(everyone) // 2, "couples of the matching")

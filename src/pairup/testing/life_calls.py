@@ -1,4 +1,4 @@
-"""The calls of which whole lives are made, drawn at random: what a learner can be asked for."""
+"""The calls that make up whole lives, drawn at random: everything a learner can be asked for."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _code(value: Any) -> str:
 
 
 class LifeDraw(random.Random):
-    """Draws the calls of a life, as far as a policy can."""
+    """Draws the calls of a life that a policy supports."""
 
     def __init__(self, seed: int, policy: Policy, *, plays_graphs: bool = True) -> None:
         super().__init__(seed)
@@ -57,7 +57,7 @@ class LifeDraw(random.Random):
         return f"p{next(self._numbers)}"
 
     def turn(self, learner: Learner) -> Iterator[Call]:
-        """Draw what happens next, in one call or several; some of it is not possible now."""
+        """Draw what happens next, in one call or several, if it is possible now."""
         step = self.choices(list(_STEPS), list(_STEPS.values()))[0]
         yield from step(self, learner)
 
@@ -172,7 +172,7 @@ class LifeDraw(random.Random):
         return rules
 
     def _outcomes(self, couples: list[Couple]) -> dict[str, Any]:
-        """Draw what is told of couples: outcomes, answers or both, of all of them or of some."""
+        """Draw a report about couples: outcomes, answers or both, of all of them or of some."""
         accepted = {player: self.random() < 0.6 for couple in couples for player in couple}
         played = {couple: all(accepted[player] for player in couple) for couple in couples}
         given: dict[str, Any] = {}

@@ -1,7 +1,7 @@
-"""Whole lives: everything that a learner can be asked for, at random, and saved on the way.
+"""Whole lives: random calls of everything a learner can be asked for, with saved copies on the way.
 
-Calls are data, so that several learners live the same life, and so that a life in which something
-differs can be cut to the calls that matter.
+Calls are data, so that several learners live the same life, and so that a failing life can be cut
+to the calls that matter.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ Counts = Counter[frozenset[Hashable]]
 class Life:
     """Learners that live the same life, and must agree.
 
-    The first is looked at and saved, the second is not, and the others are copies of the first,
-    made when it was last saved. One more is told what the first proposes, but never asked.
+    The first is inspected and saved, the second is not, and the others are copies of the first,
+    made when it was last saved. One more records what the first proposes, and never proposes.
     """
 
     def __init__(self, variant: Variant, players: Sequence[str], seed: int) -> None:
@@ -65,7 +65,7 @@ class Life:
         self._count(call)
 
     def _estimated_rate(self, call: Call) -> float | None:
-        """Return the rate with which a player leaves, which the learner alone estimates."""
+        """Return the learner's estimate of the rate with which a player leaves."""
         leaves = call.method in ("leave", "forget")
         known = self.learner.rates([call.arguments["player"]]) if leaves else []
         return known[0].rate if known else None
@@ -93,7 +93,7 @@ class Life:
             self._games = _renamed(self._games, given["names"])
 
     def _save(self) -> None:
-        """Compare all learners, and let new copies go along."""
+        """Compare all learners, and add new copies."""
         learner, unseen = self._alike.pop(_FIRST), self._alike.pop(_UNSEEN)
         rebuilt = {
             "from_bytes(to_bytes())": Learner.from_bytes(learner.to_bytes()),
@@ -136,7 +136,7 @@ def _outcomes(
     accepted: Any = None,
     unknown: str = "",
 ) -> Iterator[tuple[frozenset[Hashable], bool]]:
-    """Yield the outcomes that follow from what `observe` or `learn` is told."""
+    """Yield the outcomes that follow from the arguments of `observe` or `learn`."""
     for row, couple in enumerate([*matching, *couples]):
         game = played.get(couple) if isinstance(played, dict) else played and played[row]
         if isinstance(accepted, dict):
@@ -157,7 +157,7 @@ def _expect_proposal(
     allowed: Iterable[Couple] | None = None,
     worth: Mapping[Couple, float] | None = None,
 ) -> None:
-    """Refuse couples who may not meet, and players who wait although they may."""
+    """Raise for couples who may not meet, and for waiting players who may meet."""
     everyone = set(players if available is None else available)
     expect_equal(set(matching.players), everyone, "players of the matching")
     able = set(map(frozenset, combinations(everyone, 2) if allowed is None else allowed))
@@ -172,7 +172,7 @@ def _in_order(result: Any) -> Any:
 
 
 def _expect_same(copy: Learner, learner: Learner, name: str) -> None:
-    """Refuse a copy that knows something else than the learner."""
+    """Raise if a copy differs from the learner."""
     _expect_same_facts(copy, learner, name)
     leader = learner.leader
     expect(leader is None or set(leader.players) == set(learner.players), "leader of others")
@@ -194,7 +194,7 @@ def _differing_parts(saved: bytes, other: bytes) -> str:
 
 
 def _expect_same_facts(other: Learner, learner: Learner, name: str) -> None:
-    """Refuse a learner that was told something else, whatever its policy makes of it."""
+    """Raise if two learners have different evidence, whatever their policies make of it."""
     for what in ("players", "kept", "pending"):
         expect_equal(getattr(other, what), getattr(learner, what), f"{what} {name}")
     expect_equal(sorted(other.estimates()), sorted(learner.estimates()), f"estimates() {name}")
@@ -202,7 +202,7 @@ def _expect_same_facts(other: Learner, learner: Learner, name: str) -> None:
 
 
 def _expect_rebuilt(learner: Learner) -> None:
-    """Refuse learners that, made from evidence alone, know something else or go on in two ways."""
+    """Raise if learners made from the evidence alone differ from it, or from each other later."""
     rebuilt, twin = (Learner.from_evidence(learner.evidence()) for _ in range(2))
     _expect_same_facts(rebuilt, learner, "of from_evidence(evidence())")
     futures = [[_in_order(each) for each in play(one, 2)] for one in (rebuilt, twin)]
@@ -210,7 +210,7 @@ def _expect_rebuilt(learner: Learner) -> None:
 
 
 def goes_on_in_any_life(variant: Variant) -> None:
-    """Whatever a learner lives through, it can be saved, and its copies go on in the same way."""
+    """After any life a learner can be saved, and its copies stay identical to it."""
     for seed in range(_LIVES):
         draw = LifeDraw(seed, variant.given)
         players = [draw.new_player() for _ in range(_number_of_players(variant, seed))]
@@ -243,7 +243,7 @@ def _drawn(draw: LifeDraw, life: Life) -> Iterator[Call]:
 def _report(
     variant: Variant, players: list[str], seed: int, script: list[Call], error: Exception
 ) -> BrokenContractError:
-    """Say what differed, and after which calls; those that do not matter are left out."""
+    """Return what differed and after which calls; calls that do not matter are left out."""
     said = _said(error)
     for place in reversed(range(len(script))):
         shorter = script[:place] + script[place + 1 :]

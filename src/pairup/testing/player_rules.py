@@ -1,4 +1,4 @@
-"""Rules of outcomes that come late or in bulk, of players who are forgotten, and of names."""
+"""Rules about outcomes that come late or in bulk, players who are forgotten, and names."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def learns_late_outcomes_in_any_order(variant: Variant) -> None:
 
 
 def learns_what_was_never_proposed(variant: Variant) -> None:
-    """A learner that is told a history has the evidence of one that lived through it."""
+    """A learner that learns a history has the evidence of one that lived through it."""
     lived, told = variant.learner("abcdef"), variant.learner("abcdef")
     draw = random.Random(5)
     couples = [tuple(draw.sample("abcdef", 2)) for _ in range(40)]
@@ -54,14 +54,14 @@ def learns_what_was_never_proposed(variant: Variant) -> None:
 
 
 def _without_rounds(evidence: bytes) -> bytes:
-    """Blot out the number of rounds, of which a history counts none."""
+    """Remove the number of rounds, which a history does not have."""
     return re.sub(rb'"rounds": [0-9]+', b"", evidence, count=1)
 
 
 def gives_a_newcomer_no_record(variant: Variant) -> None:
-    """A newcomer inherits nothing of the player who left, and others' records with him vanish.
+    """A newcomer inherits nothing of the player who left, and records of common games vanish.
 
-    A learner that thought highly of the player who left, and one that did not, go on alike.
+    A learner with a high estimate of that player, and one with a low estimate, stay identical.
     """
     futures = []
     for played in (True, False):
@@ -87,9 +87,9 @@ def gives_a_newcomer_no_record(variant: Variant) -> None:
 
 
 def forgets_players_who_left(variant: Variant) -> None:
-    """Of players who left nothing stays, if their partners are to forget them too.
+    """Nothing remains of players who left, if their partners are to forget them too.
 
-    Learners with one player in common go on alike.
+    Learners with one player in common stay identical.
     """
     futures = []
     for seed in (0, 1):

@@ -1,4 +1,4 @@
-"""Two ways to let a policy play, which give the same numbers round by round.
+"""Two ways to play a policy, which give the same numbers round by round.
 
 `served` is a live learner, `simulated` the compiled loop.
 """
@@ -34,7 +34,7 @@ def play(
 
 
 def expect_same_future(learner: Learner, twin: Learner, rounds: int = 25) -> None:
-    """Refuse two learners of which one goes on otherwise than the other."""
+    """Raise if the two learners diverge."""
     expect_equal(twin.to_bytes(), learner.to_bytes(), "what is saved")
     theirs, ours = ([each.couples for each in play(one, rounds)] for one in (twin, learner))
     expect_equal(theirs, ours, "matchings")
@@ -42,7 +42,7 @@ def expect_same_future(learner: Learner, twin: Learner, rounds: int = 25) -> Non
 
 
 def outcomes(replication: Replication, round: int, matching: Iterable[Any]) -> list[bool]:
-    """Say which couples of a matching play in a round of a replication; players are its labels."""
+    """Return which couples of a matching play in a round of a replication, by its labels."""
     accepted = np.zeros(len(replication.rates), np.bool_)
     accept(replication, round, accepted)
     return [bool(accepted[i] and accepted[j]) for i, j in matching]

@@ -1,4 +1,4 @@
-"""Rules of what a policy proposes: full matchings, the same live and simulated, bit for bit."""
+"""Rules about proposals: full matchings, the same live and simulated, bit for bit."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def is_a_frozen_set_of_options(variant: Variant) -> None:
 
 
 def proposes_full_matchings(variant: Variant) -> None:
-    """Each proposal couples all players, but for one who waits if they are odd."""
+    """Each proposal couples all players, except one if their number is odd."""
     for players in range(2, 14):
         for matching in play(variant.learner(range(players)), 60):
             expect_full(matching, range(players))
@@ -62,7 +62,7 @@ def takes_all_players_by_default(variant: Variant) -> None:
 
 
 def begins_with_nobody_or_one(variant: Variant) -> None:
-    """With nobody or one player there is nothing to couple, and the next player is welcome."""
+    """With no player or one there is nothing to couple, and the next player can join."""
     learner = variant.learner([])
     expect_equal(learner.propose(), Matching(()), "matching of nobody")
     learner.join("a")
@@ -110,7 +110,7 @@ def draws_at_random_if_it_says_so(variant: Variant) -> None:
 
 
 def holds_at_the_extremes(variant: Variant) -> None:
-    """Rates of 0 and 1, equal and tiny ones are played with the regret that is possible."""
+    """With rates of 0 and 1, equal rates and tiny ones, the regret stays in its possible range."""
     for rates in _EXTREMES:
         problem = Problem(rates)
         run = simulate(problem, variant.policy(rates), 400, 2, checkpoints=range(1, 401))

@@ -1,4 +1,4 @@
-"""Rules of what is refused: an error leaves a learner as it was."""
+"""Rules about refusals: an error leaves a learner as it was."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of how much a policy keeps: its state and what is saved are bounded."""
+"""Rules about size: the state of a policy and its saved form are bounded."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def saves_in_bounded_size(variant: Variant) -> None:
 
 
 def bounds_outcomes_that_never_come(variant: Variant) -> None:
-    """Outcomes that never come are counted by couple."""
+    """Outcomes that never come are counted by couple, so that their record is bounded."""
     learner = variant.learner(range(7))
     for _ in range(300):
         learner.propose()

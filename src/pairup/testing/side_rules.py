@@ -1,4 +1,4 @@
-"""Rules of policies that are for two sides only: what they propose, keep, save and refuse.
+"""Rules for policies of two sides only: what they propose, keep, save and refuse.
 
 Such policies have no live learner, whose players are on one side: the simulator plays them.
 """
@@ -72,7 +72,7 @@ class _Play:
         return [(i, j) for i, j in self.totals.couples.tolist() if i >= 0]
 
     def save_and_load(self) -> None:
-        """Go on with a state that was made from what is saved."""
+        """Continue with a state made from what was saved."""
         saved = {name: array.copy() for name, array in self.policy.saved(self.state).items()}
         self.state = self._set_available(self.policy.load(self._started(), saved))
 
@@ -82,7 +82,7 @@ def _problem(rows: int, columns: int) -> Problem:
 
 
 def _expect_across(couples: Any, columns: Any, what: str) -> None:
-    """Refuse couples that are not as many as there can be, of a row and a column each."""
+    """Raise unless the couples are as many as possible, each of a row and a column."""
     players = [player for couple in couples for player in couple]
     count = min(np.count_nonzero(columns), np.count_nonzero(~columns))
     expect_equal(len(couples), count, f"couples of {what}")
@@ -92,7 +92,7 @@ def _expect_across(couples: Any, columns: Any, what: str) -> None:
 
 
 def couples_rows_with_columns(variant: Variant) -> None:
-    """Each proposal couples as many rows with columns as there can be; so does the leader."""
+    """Each proposal couples as many rows with columns as possible; so does the leader."""
     for rows, columns in _SIDES:
         play = _Play(variant.policy([]), _problem(rows, columns), seed=rows)
         for couples in play.play(60):
@@ -114,7 +114,7 @@ def repeats_bit_for_bit_on_sides(variant: Variant) -> None:
 
 
 def holds_at_the_extremes_of_sides(variant: Variant) -> None:
-    """Rates of 0 and 1, equal and tiny ones are played with the regret that is possible."""
+    """With rates of 0 and 1, equal rates and tiny ones, the regret stays in its possible range."""
     for rows, columns in _EXTREMES:
         problem = Problem.two_sided(rows, columns)
         run = simulate(problem, variant.policy([]), 400, 2, checkpoints=range(1, 401))
@@ -126,7 +126,7 @@ def holds_at_the_extremes_of_sides(variant: Variant) -> None:
 
 
 def goes_on_after_saving_on_sides(variant: Variant) -> None:
-    """A state that was saved and loaded goes on as if it had never stopped."""
+    """A state that was saved and loaded continues as if it had never stopped."""
     for rows, columns in _SIDES:
         play, twin = (_Play(variant.policy([]), _problem(rows, columns), 4) for _ in range(2))
         for rounds in (0, 1, 30, 100):

@@ -1,4 +1,4 @@
-"""A policy with every choice of its options, and what it must be told before it starts."""
+"""Variants: a policy with every choice of its options, and what it must know to start."""
 
 from __future__ import annotations
 
