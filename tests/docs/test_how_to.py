@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from pairup.service.domain.pool_rules import Rules
+from pairup.service.domain.rules import Rules
 
 from pairup import SAM, Learner, Problem, bounds, get_policy, load_results
 from tests.support.docs.pages import blocks, read
