@@ -3,9 +3,9 @@
 import sys
 
 import pytest
-from pairup.service.domain.rules import Rules
 
 from pairup import SAM, Learner, Problem, bounds, get_policy, load_results
+from pairup.service.domain.rules import Rules
 from tests.support.docs.pages import blocks, read
 from tests.support.docs.reader import Reader
 

@@ -162,7 +162,7 @@ def archive(
     Every pool is verified first, and a damaged one is left as it is (exit code 1). The service may
     run meanwhile; while a file of SQLite shrinks, its writers wait. With --drop-before, files whose
     events all happened before that moment are deleted, and the log begins with a snapshot; files
-    that are missing are recorded as deleted.
+    that are missing are recorded as deleted, and the pool is then not verified.
 
     Example: pairup archive --before 2026-01-01 --database pools.db
     """
@@ -175,14 +175,14 @@ def archive(
         dropped, moved = [], []
         if drop_before is not None:
             found = archiving.drop_archives(store, _moment(drop_before), WallClock().now())
-            dropped = [each.as_json() for each in found if each.files]
+            dropped = [each.as_json() for each in found if each.files or each.error]
         if before is not None:
             moved = [each.as_json() for each in archiving.archive(store, _moment(before), to)]
     if drop_before is not None:
-        print_rows(dropped, ("pool", "events", "files", "bytes"), as_json)
+        print_rows(dropped, ("pool", "events", "files", "bytes", "verdict"), as_json)
     if before is not None:
         print_rows(moved, ("pool", "events", "games", "files", "bytes", "verdict"), as_json)
-    if any(row["verdict"] != "archived" for row in moved):
+    if any(row["verdict"] not in ("archived", "dropped") for row in (*dropped, *moved)):
         raise typer.Exit(1)
 
 

@@ -76,6 +76,21 @@ def history(database, tmp_path):
     made.api.stop()
 
 
+def test_archives_of_a_damaged_pool_are_not_dropped(history):
+    """They may be needed to repair it."""
+    change(
+        history.api.database, "UPDATE events SET at = 0 WHERE seq = (SELECT max(seq) FROM events)"
+    )
+    dropped = history.drop(history.moments[0])
+    assert dropped.error
+    assert (dropped.files, len(history.files)) == (0, 2)
+    moment = datetime.fromtimestamp(history.moments[0] / SECOND, UTC).strftime("%Y-%m-%d")
+    command = ["archive", "--drop-before", moment, "--database", history.api.database]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 1, done.output
+    assert len(history.files) == 2
+
+
 def remove_by_hand(history):
     """Delete the earlier archive, as the file of a system administrator's script."""
     history.files[0].unlink()

@@ -71,13 +71,15 @@ class Dropped:
     """What was deleted of the archives of a pool."""
 
     pool: str
-    events: int
-    files: int
-    bytes: int
+    events: int = 0
+    files: int = 0
+    bytes: int = 0
+    error: str = ""  # why nothing was deleted
 
     def as_json(self) -> dict[str, Any]:
         """Return the result as a row of a table."""
-        return asdict(self)
+        row = asdict(self)
+        return row | {"verdict": row.pop("error") or "dropped"}
 
 
 class _Archiving:
@@ -204,23 +206,29 @@ def _read_pool(transaction: Transaction, number: int, after: int) -> tuple[Pool,
 def drop_archives(store: Store, before: Moment, at: Moment) -> list[Dropped]:
     """Delete the archives of what happened before a moment, and record that; see `archive`.
 
-    Files that are gone already are recorded too.
+    Files that are gone already are recorded too. Otherwise a pool must be sound: this is the last
+    chance to repair it from them.
     """
     with store.reading() as transaction:
-        rows = [transaction.any_pool(number) for number in transaction.pool_numbers()]
-    return [_drop(store, row.number, row.name, before, at) for row in rows]
+        numbers = transaction.pool_numbers()
+    return [_drop(store, number, before, at) for number in numbers]
 
 
-def _drop(store: Store, number: int, name: str, before: Moment, at: Moment) -> Dropped:
-    with store.reading() as transaction:
+def _drop(store: Store, number: int, before: Moment, at: Moment) -> Dropped:
+    with store.reading(still=True) as transaction:
+        row = transaction.any_pool(number)
         old = [each for each in transaction.archives(number) if each.file.last_at < before]
-    new = [each for each in old if not each.dropped]
+        new = [each for each in old if not each.dropped]
+        whole = bool(new) and all(each.path.exists() for each in new)
+        error = verify_pool(row, transaction).error if whole else ""
+    if error:
+        return Dropped(row.name, error=error)
     if new:
         _note_dropped(store, number, new[-1].file.last, at)
     for archive in old:  # also those of a run that was killed before it had deleted them
         archive.path.unlink(missing_ok=True)
     events = sum(each.file.last - each.file.first + 1 for each in new)
-    return Dropped(name, events, len(new), sum(each.file.size for each in new))
+    return Dropped(row.name, events, len(new), sum(each.file.size for each in new))
 
 
 def _note_dropped(store: Store, number: int, last: int, at: Moment) -> None:
