@@ -17,21 +17,21 @@ _LEVEL = 0.8  # of the share of the way before the change
 _WINDOW = 20  # rounds of a mean
 
 
-def show(options, law):
+def show(options, distribution):
     """Print how far each pool goes before the change and after it."""
     memory_s = options.half_life * options.pace
     for answers in (True, False):
         told = "answers of each player" if answers else "outcomes of couples"
         for memory in (memory_s, None):
-            rounds = _rounds(options, law, Habits(answers=answers), memory)
+            rounds = _rounds(options, distribution, Habits(answers=answers), memory)
             fades = f"half-life {options.half_life} rounds" if memory else "no memory rule"
             print(f"told the {told}, {fades}: {_summary(rounds, options.half_life)}", flush=True)
 
 
-def _rounds(options, law, habits, memory_s):
+def _rounds(options, distribution, habits, memory_s):
     with served() as client:
-        rates = Problem.random(options.players, options.seed, law).rates
-        crowd = Crowd(rates.tolist(), law, options.seed)
+        rates = Problem.random(options.players, options.seed, distribution).rates
+        crowd = Crowd(rates.tolist(), distribution, options.seed)
         client.create_pool("drift", lifetime_s=600, memory_s=memory_s)
         playing = iter(Simulation(client, "drift", crowd, habits, Pace(round_s=options.pace)))
         before = list(itertools.islice(playing, options.rounds // 2))

@@ -23,22 +23,24 @@ from pairup.service.domain.reports import Report
 _AFTER = 20  # rounds that are compared
 
 
-def show(options, law):
+def show(options, distribution):
     """Print what both pools do after the history, and how long the import took."""
     for answers in (True, False):
         with tempfile.TemporaryDirectory() as folder:
-            _show(options, law, Habits(answers=answers), Path(folder) / "history.csv")
+            _show(options, distribution, Habits(answers=answers), Path(folder) / "history.csv")
 
 
-def _show(options, law, habits, path):
+def _show(options, distribution, habits, path):
     with path.open("w", newline="") as file, served(Recorder) as client:
         client.history = csv.writer(file)
         client.history.writerow(("player_a", "player_b", "accepted_a", "accepted_b", "played"))
-        rates = Problem.random(options.players, options.seed, law).rates.tolist()
+        rates = Problem.random(options.players, options.seed, distribution).rates.tolist()
         rounds = -(-options.rows // (options.players // 2))
         began = time.perf_counter()
         client.create_pool("lived", lifetime_s=600)
-        lived = Simulation(client, "lived", Crowd(rates, law, options.seed), habits, Pace())
+        lived = Simulation(
+            client, "lived", Crowd(rates, distribution, options.seed), habits, Pace()
+        )
         for _ in itertools.islice(lived, rounds):
             pass
         lasted = time.perf_counter() - began
@@ -48,7 +50,7 @@ def _show(options, law, habits, path):
         command = [sys.executable, "-m", "pairup", "import", path, "--pool", "imported"]
         subprocess.run([*command, "--url", client.url], check=True)
         took = time.perf_counter() - began
-        crowd = Crowd(rates, law, options.seed)
+        crowd = Crowd(rates, distribution, options.seed)
         imported = Simulation(client, "imported", crowd, habits, Pace())
         ways = [share_of_way(list(itertools.islice(pool, _AFTER))) for pool in (lived, imported)]
     told = "answers of each player" if habits.answers else "outcomes of couples"

@@ -26,7 +26,7 @@ from matplotlib.ticker import PercentFormatter
 from benchmarks import learning_drift, learning_import
 from benchmarks.served_pools import by_column, served, share_of_way
 from pairup import Problem
-from pairup.client.demo import Crowd, Habits, Pace, Simulation, parse_law
+from pairup.client.demo import Crowd, Habits, Pace, Simulation, parse_distribution
 
 WINDOW = 20  # rounds of the running mean of the games played
 # What a pool is told, and its rules: whether reports have answers, and what a time-out counts as.
@@ -39,14 +39,16 @@ _TOLD = {
 
 def main():
     options = _options()
-    law = parse_law(options.law)
+    distribution = parse_distribution(options.distribution)
     if options.what != "churn":
-        {"drift": learning_drift, "import": learning_import}[options.what].show(options, law)
+        {"drift": learning_drift, "import": learning_import}[options.what].show(
+            options, distribution
+        )
         return
     series = {}
     for label, (answers, rules) in _TOLD.items():
         began = time.perf_counter()
-        rounds = _rounds(options, law, Habits(churn=options.churn, answers=answers), rules)
+        rounds = _rounds(options, distribution, Habits(churn=options.churn, answers=answers), rules)
         series[label] = np.array(rounds, dtype=float)
         print(f"reported {label}: {_summary(series[label])}", flush=True)
         print(f"  {options.rounds / (time.perf_counter() - began):.1f} rounds per second")
@@ -58,7 +60,7 @@ def _options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", nargs="?", choices=("churn", "drift", "import"), default="churn")
     parser.add_argument("--players", type=int, help="200, or 2000 for import")
-    parser.add_argument("--law", default="beta:2,3")
+    parser.add_argument("--distribution", default="beta:2,3")
     parser.add_argument("--churn", type=float, default=0.01)
     parser.add_argument("--rounds", type=int, default=400)
     parser.add_argument("--period", type=int, default=4, help="rounds between two draws")
@@ -75,10 +77,10 @@ def _options():
     return options
 
 
-def _rounds(options, law, habits, rules):
+def _rounds(options, distribution, habits, rules):
     with served() as client:
-        rates = Problem.random(options.players, options.seed, law).rates
-        crowd = Crowd(rates.tolist(), law, options.seed)
+        rates = Problem.random(options.players, options.seed, distribution).rates
+        crowd = Crowd(rates.tolist(), distribution, options.seed)
         drawing = {"period": options.period, "prior": options.prior}
         client.create_pool("learning", lifetime_s=600, options=drawing, **rules)
         simulation = Simulation(client, "learning", crowd, habits, Pace())
@@ -119,9 +121,9 @@ def _draw(series, options):
     shares.plot(rounds, first["random"] / first["games"], ":", color="#555", label="random pairing")
     shares.set(ylabel="share of games played", xlim=(1, len(rounds)))
     shares.set_title(
-        f"{options.players} players, rates {options.law}, {options.churn:.0%} of them replaced in "
-        f"each round\nthick: of the games proposed, by the true rates; thin: played, mean of "
-        f"{WINDOW} rounds",
+        f"{options.players} players, rates {options.distribution}, {options.churn:.0%} of them "
+        f"replaced in each round\nthick: of the games proposed, by the true rates; thin: played, "
+        f"mean of {WINDOW} rounds",
         fontsize=10,
     )
     shares.yaxis.set_major_formatter(PercentFormatter(1, 0))

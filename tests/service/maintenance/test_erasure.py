@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from pairup import RankOneThompson
 from pairup.cli import app
 from pairup.service.domain.imports import loaded
-from pairup.service.domain.snapshot import read_snapshot
+from pairup.service.domain.snapshot import durable_part, read_snapshot
 from pairup.service.maintenance.archive import archive
 from pairup.service.maintenance.backup import back_up, restore
 from pairup.service.store import Store, tables
@@ -164,7 +164,7 @@ def test_the_log_and_its_archives_never_had_the_name(life):
         ]
     assert naming(log) == []
     assert saved
-    assert naming(each.to_bytes().decode("latin-1") for each in saved) == []
+    assert naming(durable_part(each).decode("latin-1") for each in saved) == []
     learners += [each.learner.players for each in saved]  # which are compressed
     assert {type(player) for players in learners for player in players} == {int}
 
@@ -203,7 +203,7 @@ def test_no_byte_of_the_files_of_sqlite_names_an_erased_player(lone_life, tmp_pa
     if archived:
         lone_life.archive()
     with closing(sqlite3.connect(tmp_path / "pools.db")) as connection:
-        answers = [body for (body,) in connection.execute("SELECT body FROM idempotent_answers")]
+        answers = [body for (body,) in connection.execute("SELECT body FROM idempotent_replies")]
     named = [each for each in answers if NAME in decode_body(each)]
     # Pieces of them, as a part may be overwritten.
     packed = [each[start : start + 16] for each in named for start in range(9, len(each) - 16, 16)]

@@ -128,9 +128,9 @@ def test_an_erasure_does_not_hold_up_others_while_somebody_reads(tmp_path):
             service.put_player("chess", "ann", "waiting")
             assert time.monotonic() - began < LONG_S
             assert b"Wolfeschlegel" in log.read_bytes()
-            service.forget_answers()
+            service.forget_replies()
             assert b"Wolfeschlegel" in log.read_bytes()
-        service.forget_answers()
+        service.forget_replies()
         assert b"Wolfeschlegel" not in log.read_bytes()
         assert b"Wolfeschlegel" not in (tmp_path / "pools.db").read_bytes()
 

@@ -28,6 +28,7 @@ from pairup.service.domain.games import pool_of
 from pairup.service.domain.imports import PastGames
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.rules import Rules
+from pairup.service.domain.snapshot import digest_of
 from pairup.service.observability.metrics import Metrics
 from pairup.service.pools import imports, players, proposals, reports, views
 from pairup.service.pools.access import PoolAccess
@@ -44,7 +45,7 @@ from pairup.service.store.failures import StoreFullError
 
 T = TypeVar("T")
 View = dict[str, Any]
-_RECOUNT_S = 3600.0  # seconds until idempotent answers are counted again
+_RECOUNT_S = 3600.0  # seconds until idempotent replies are counted again
 log = structlog.get_logger()
 
 
@@ -128,7 +129,7 @@ class Service:
 
     def show_digest(self, name: str) -> View:
         """Show a digest of the whole state of a pool."""
-        return self.read(name, lambda pool, _: {"seq": pool.seq, "digest": pool.digest})
+        return self.read(name, lambda pool, _: {"seq": pool.seq, "digest": digest_of(pool)})
 
     def list_pools(
         self, may_read: Callable[[str], bool], after: str, limit: int
@@ -379,19 +380,19 @@ class Service:
             with suppress(RefusalError, ServiceError):  # of which each request tells
                 self.pools.glance(cached[name], metrics.show)
 
-    def forget_answers(self) -> None:
-        """Forget idempotent answers that are older than the settings say, and erased names."""
+    def forget_replies(self) -> None:
+        """Forget idempotent replies that are older than the settings say, and erased names."""
         if self._to_empty:
             self._empty_log()
-        now, kept = self.clock.now(), round(self.settings.keep_answers_s * SECOND)
+        now, kept = self.clock.now(), round(self.settings.keep_replies_s * SECOND)
         more = True
         while more:  # some at a time, so that others can write in between
             with self.store.writing(into_reserve=True) as transaction:
-                more = transaction.drop_answers(now - kept, now + kept)
-        if self.pools.answers.any_full or time.monotonic() > self._recount_at:
+                more = transaction.drop_replies(now - kept, now + kept)
+        if self.pools.replies.any_full or time.monotonic() > self._recount_at:
             self._recount_at = time.monotonic() + _RECOUNT_S
             with self.store.reading() as transaction:
-                self.pools.answers.recount(transaction.count_answers())
+                self.pools.replies.recount(transaction.count_replies())
 
     def read_only(self) -> str:
         """Say why nothing can be stored now; an empty text if it can."""

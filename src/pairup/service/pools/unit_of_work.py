@@ -49,7 +49,7 @@ class UnitOfWork:
         self._erased: dict[str, list[int]] = {}
         self._bodies: list[bytes] | None = None
         self._snapshot: bytes | None = None
-        self.answer_bytes = 0  # of the reply that is kept
+        self.reply_bytes = 0  # of the reply that is kept
         if due := pool.games.due(now):
             self.add(Expired([list(key) for key in due], pool.rules.unreported))
 
@@ -139,11 +139,11 @@ class UnitOfWork:
         return self._names.get(player) or self.pool.names[player]
 
     def erase(self, name: str) -> None:
-        """Erase a name, of players who have left and in the answers that are kept."""
+        """Erase a name, of players who have left and in the replies that are kept."""
         numbers = self._read().numbers_of(self.pool.number, name)
         if numbers:
             self.add(Erased(numbers))
-        self._erased[name] = numbers  # answers also name players who were never there, but skipped
+        self._erased[name] = numbers  # replies also name players who were never there, but skipped
 
     # The end
 
@@ -167,7 +167,7 @@ class UnitOfWork:
         number, due_at = self.pool.number, self.pool.games.due_at
         head = transaction.append(number, self.log, self._head, due_at, self._bodies)
         if request:
-            self.answer_bytes = request.keep(transaction, number, reply, self.now)
+            self.reply_bytes = request.keep(transaction, number, reply, self.now)
         if self._snapshot is not None:
             transaction.add_snapshot(number, head, self.pool.at, self._snapshot)
         self._flush_players(transaction)
@@ -182,4 +182,4 @@ class UnitOfWork:
         transaction.add_names(number, self._new_names.items())
         for name, numbers in self._erased.items():
             transaction.erase_names(number, numbers)
-            transaction.edit_answers(number, partial(without_name, name=name))
+            transaction.edit_replies(number, partial(without_name, name=name))
