@@ -24,7 +24,7 @@ import numpy as np
 from matplotlib.ticker import PercentFormatter
 
 from pairup import Problem
-from pairup.client.demo import Crowd, Habits, Pace, Simulation, parse_law
+from pairup.client.demo import Crowd, Habits, Pace, Simulation, parse_distribution
 from scripts.figures import learning_drift, learning_import
 from scripts.figures.served_pools import by_column, served, share_of_way
 
@@ -40,7 +40,7 @@ _TOLD = {
 def main():
     """Measure what is asked for: churn, a drift, or an import."""
     options = _options()
-    distribution = parse_law(options.distribution)
+    distribution = parse_distribution(options.distribution)
     if options.what != "churn":
         {"drift": learning_drift, "import": learning_import}[options.what].show(
             options, distribution

@@ -33,7 +33,7 @@ def expected():
 @pytest.mark.parametrize("die_at", [11, 12, 25, 26])
 def test_a_service_killed_at_a_commit_learns_each_row_once(tmp_path, history, die_at):
     database = str(tmp_path / "pools.db")
-    process = Process(database, tmp_path / "log", keep_answers_s=3600, sweep_s=3600)
+    process = Process(database, tmp_path / "log", keep_replies_s=3600, sweep_s=3600)
     process.start(die_at)
     deaths = 0
 

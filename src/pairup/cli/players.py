@@ -106,11 +106,11 @@ def simulate_players(  # noqa: PLR0913 - a parameter is an option
 
 
 def _crowd(theta: str, players: int | None, distribution: str, seed: int) -> Crowd:
-    from pairup.client.demo import Crowd, parse_law
+    from pairup.client.demo import Crowd, parse_distribution
     from pairup.problem import Problem
 
     if not theta:
-        shape = parse_law(distribution)
+        shape = parse_distribution(distribution)
         return Crowd(Problem.random(players or 24, seed, shape).rates.tolist(), shape, seed)
     if players is not None:
         raise ExperimentError(

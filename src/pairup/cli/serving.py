@@ -260,7 +260,7 @@ def list_keys(database: Database = None, as_json: AsJson = False) -> None:
 
 
 @keys_app.command("revoke")
-def revoke_key(
+def revoke_api_key(
     key: Annotated[str, typer.Argument(help="Id of the key, as `pairup keys list` shows it.")],
     database: Database = None,
 ) -> None:

@@ -81,7 +81,7 @@ def create(store: Store, name: str, scopes: Mapping[str, str], at: Moment) -> tu
     id, key = secrets.token_hex(6), _PREFIX + secrets.token_urlsafe(32)
     row = {"id": id, "name": name, "digest": digest(key), "created_at": at}
     with store.writing() as transaction:
-        transaction.add_key(row | {"scopes": dumps(dict(scopes))})
+        transaction.add_api_key(row | {"scopes": dumps(dict(scopes))})
     return id, key
 
 
@@ -104,15 +104,15 @@ def list_keys(store: Store) -> list[dict[str, Any]]:
 def revoke(store: Store, id: str, at: Moment) -> None:
     """Revoke a key, from the next request on."""
     with store.writing() as transaction:
-        if not transaction.revoke_key(id, at):
+        if not transaction.revoke_api_key(id, at):
             known = [row.id for row in transaction.api_keys() if row.revoked_at is None]
             raise ServiceError(f"no valid key has the id {id!r}{did_you_mean(id, known)}")
 
 
-def find(store: Store, key: str) -> Principal | None:
-    """Return the owner of a key, None if it is unknown or revoked."""
+def find(store: Store, api_key: str) -> Principal | None:
+    """Return the owner of an API key, None if it is unknown or revoked."""
     with store.reading() as transaction:
-        row = transaction.api_key(digest(key))
+        row = transaction.api_key(digest(api_key))
     return None if row is None else Principal(row.id, json.loads(row.scopes))
 
 

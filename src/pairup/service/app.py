@@ -30,7 +30,7 @@ from pairup.service.store import Store
 
 log = structlog.get_logger()
 _MEASURE_EVERY_S = 5.0  # seconds between two looks at what pools are like
-_FORGET_EVERY_S = 60.0  # seconds between two looks for idempotent answers to forget
+_FORGET_EVERY_S = 60.0  # seconds between two looks for idempotent replies to forget
 
 
 def create_app(
@@ -138,13 +138,13 @@ def _note_signals(stopping: threading.Event) -> None:
 
 def _sweep(service: Service, stopping: threading.Event) -> None:
     measured = 0.0
-    waited = _FORGET_EVERY_S  # at once, which also counts the answers that are kept
+    waited = _FORGET_EVERY_S  # at once, which also counts the replies that are kept
     while not stopping.wait(service.settings.sweep_s):
         waited += service.settings.sweep_s
         try:
             if waited >= _FORGET_EVERY_S:
                 waited = 0.0
-                service.forget_answers()
+                service.forget_replies()
             service.store.probe()
             service.expire_games()
             if (measured := measured + service.settings.sweep_s) >= _MEASURE_EVERY_S:

@@ -51,13 +51,13 @@ _TYPES = (
     ("learner-unfit", 409, "The saved learner does not fit the pool"),
     ("busy", 409, "Another request changed the same thing"),
     ("archived", 410, "This was moved to an archive"),
-    ("answer-erased", 410, "The answer to this request was erased"),
+    ("reply-erased", 410, "The reply to this request was erased"),
     ("too-large", 413, "The request is too large"),
     ("invalid-request", 422, "The request breaks a rule"),
     ("key-reused", 422, "The idempotency key belongs to another request"),
     ("too-many-requests", 429, "Too many requests were sent in a short time"),
     ("too-many-events", 429, "Too much was changed in a short time"),
-    ("too-many-answers", 429, "Too many idempotent answers are kept"),
+    ("too-many-replies", 429, "Too many idempotent replies are kept"),
     ("headers-too-large", 431, "The address and headers of the request are too large"),
     ("internal-error", 500, "An internal error occurred"),
     ("pool-unreadable", 503, "The pool cannot be read"),
@@ -79,7 +79,7 @@ class RefusalError(Exception):
     slug: str
     detail: str  # the value, the rule and the way out
     fields: dict[str, Any] = field(default_factory=dict)
-    headers: dict[str, str] = field(default_factory=dict)
+    retry_s: int | None = None  # seconds after which it may help to try again
 
     @property
     def problem(self) -> ProblemType:
@@ -94,3 +94,13 @@ class RefusalError(Exception):
         problem = self.problem
         head = {"type": problem.path, "title": problem.title, "status": problem.status}
         return {**head, "detail": self.detail, "instance": instance, **self.fields}
+
+
+def players_path(pool: str) -> str:
+    """Return the address of the players of a pool, to which a refusal in a batch refers."""
+    return f"/v1/pools/{pool}/players"
+
+
+def outcome_path(game: str) -> str:
+    """Return the address of the outcome of a game, to which a refusal in a batch refers."""
+    return f"/v1/games/{game}/outcome"

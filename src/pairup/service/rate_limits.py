@@ -110,5 +110,5 @@ class RateLimits:
             slug,
             f"{what} over {self._settings.burst_s:g} s: wait for {seconds} s, or raise the "
             f"setting {setting}",
-            headers={"Retry-After": str(seconds)},
+            retry_s=seconds,
         )

@@ -115,16 +115,16 @@ class Settings(BaseSettings):
     burst_s: float = Field(
         60.0, gt=0, description="Seconds over which the two means above are taken."
     )
-    max_answers: int = _bound(
+    max_replies: int = _bound(
         1_000_000,
-        "Maximum number of idempotent answers kept for an API key.",
-        "429 `too-many-answers`",
+        "Maximum number of idempotent replies kept for an API key.",
+        "429 `too-many-replies`",
         ge=1,
     )
-    max_answers_bytes: int = _bound(
+    max_replies_bytes: int = _bound(
         500_000_000,
-        "Maximum size of the idempotent answers kept for an API key, in bytes, compressed.",
-        "429 `too-many-answers`",
+        "Maximum size of the idempotent replies kept for an API key, in bytes, compressed.",
+        "429 `too-many-replies`",
         ge=1_000,
     )
     max_streams: int = _bound(
@@ -205,8 +205,8 @@ class Settings(BaseSettings):
     poll_s: float = Field(
         0.5, gt=0, description="Seconds between two searches for events to stream."
     )
-    keep_answers_s: float = Field(
-        86_400.0, gt=0, description="Seconds for which idempotent answers are kept."
+    keep_replies_s: float = Field(
+        86_400.0, gt=0, description="Seconds for which idempotent replies are kept."
     )
     graceful_s: int = _bound(
         20,

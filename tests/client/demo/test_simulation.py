@@ -17,7 +17,7 @@ from pairup.client.demo import (
     Pace,
     Simulation,
     expected_games,
-    parse_law,
+    parse_distribution,
 )
 from pairup.errors import PairupError, SimulationError
 from tests.support.service.running import environment, free_port
@@ -31,9 +31,9 @@ def client(service):
         yield found
 
 
-def play(client, pool, rounds, habits, pace, rates, law=None):
+def play(client, pool, rounds, habits, pace, rates, distribution=None):
     """Play rounds without waiting for anything but the service."""
-    crowd = Crowd(rates, law, seed=3)
+    crowd = Crowd(rates, distribution, seed=3)
     simulation = Simulation(client, pool, crowd, habits, pace)
     return list(itertools.islice(simulation, rounds)), crowd
 
@@ -128,8 +128,8 @@ def test_expected_games_are_those_of_all_couples_and_of_the_best_matching(count)
 
 @pytest.mark.parametrize("text", ["", "beta", "beta:2", "beta:0,1", "beta:a,b", "gamma:1,2"])
 def test_a_law_that_is_not_a_beta_distribution_is_refused(text):
-    with pytest.raises(SimulationError, match="a law is beta:A,B"):
-        parse_law(text)
+    with pytest.raises(SimulationError, match="a distribution is beta:A,B"):
+        parse_distribution(text)
 
 
 def test_numbers_out_of_range_are_refused():

@@ -125,9 +125,18 @@ def test_idempotency_keys_are_their_owners(guarded):
     guarded("POST", "/v1/pools", 201, json={"name": "go"}, headers={**other, **key})
 
 
-@pytest.mark.parametrize("scope", ["chess", ":read", "chess:reed", "chess:"])
-def test_scopes_that_are_none(scope):
-    with pytest.raises(ServiceError, match="scope"):
+@pytest.mark.parametrize(
+    ("scope", "says"),
+    [
+        ("chess", r"a scope is POOL:SCOPE, got 'chess': try"),
+        (":read", r"a scope is POOL:SCOPE, got ':read': try"),
+        ("chess:reed", r'no scope is called \'reed\'.* did you mean "read"'),
+        ("chess:", r"no scope is called ''"),
+        ("Chess:read", r"no pool can be called 'Chess'"),
+    ],
+)
+def test_a_scope_that_cannot_be_granted_is_refused(scope, says):
+    with pytest.raises(ServiceError, match=says):
         api_keys.parse_scopes([scope])
 
 

@@ -65,16 +65,16 @@ def test_answers_are_kept_compactly(lone, tmp_path):
     first = lone("POST", "/v1/pools/chess/outcomes", 200, **sent)
     assert len(first.content) > 2_500_000
     with sqlite3.connect(tmp_path / "pools.db") as connection:
-        (size,) = connection.execute("SELECT max(length(body)) FROM idempotent_answers").fetchone()
+        (size,) = connection.execute("SELECT max(length(body)) FROM idempotent_replies").fetchone()
     connection.close()
     assert size < 150_000
     again = lone("POST", "/v1/pools/chess/outcomes", 200, **sent)
     assert (again.content, again.headers["idempotent-replay"]) == (first.content, "true")
 
 
-@pytest.mark.parametrize("settings", [{"max_answers": 3}, {"max_answers_bytes": 1_000}])
+@pytest.mark.parametrize("settings", [{"max_replies": 3}, {"max_replies_bytes": 1_000}])
 def test_answers_that_are_kept_are_bounded(limited, settings):
-    api = limited(**settings, keep_answers_s=60)
+    api = limited(**settings, keep_replies_s=60)
     api.pool(players=[f"p{number}" for number in range(40)])
 
     def release(number):
@@ -88,19 +88,19 @@ def test_answers_that_are_kept_are_bounded(limited, settings):
     kept = [release(number).status_code for number in range(4)]
     assert kept[0] == 201
     assert kept[-1] == 429
-    assert problem(release(9)) == (429, "too-many-answers")
+    assert problem(release(9)) == (429, "too-many-replies")
     api.restart()
-    api.service.forget_answers()  # counts what others have kept
-    assert problem(release(9)) == (429, "too-many-answers")
+    api.service.forget_replies()  # counts what others have kept
+    assert problem(release(9)) == (429, "too-many-replies")
     api.propose()  # without a key it goes on
     assert api.stats()["games"]["open"] == 20
     api.clock.advance(61)
-    api.service.forget_answers()
+    api.service.forget_replies()
     assert release(9).status_code == 201
     api.clock.advance(-400 * 86_400)  # what a clock ahead has dated does not stay
-    api.service.forget_answers()
+    api.service.forget_replies()
     with api.service.store.reading() as transaction:
-        assert transaction.count_answers() == {}
+        assert transaction.count_replies() == {}
 
 
 def test_a_damaged_answer_is_not_served(limited, tmp_path):
@@ -108,9 +108,9 @@ def test_a_damaged_answer_is_not_served(limited, tmp_path):
     made = {"json": {"name": "chess"}, "headers": {"Idempotency-Key": "k"}}
     api("POST", "/v1/pools", 201, **made)
     with sqlite3.connect(tmp_path / "pools.db") as connection:
-        (body,) = connection.execute("SELECT body FROM idempotent_answers").fetchone()
+        (body,) = connection.execute("SELECT body FROM idempotent_replies").fetchone()
         changed = body[:-9] + bytes([body[-9] ^ 1]) + body[-8:]
-        connection.execute("UPDATE idempotent_answers SET body = ?", (changed,))
+        connection.execute("UPDATE idempotent_replies SET body = ?", (changed,))
     connection.close()
     assert problem(api("POST", "/v1/pools", **made)) == (503, "store-damaged")
 

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from pairup import ESCB, PolicyError
+from pairup.service.domain.snapshot import durable_part
 from pairup.service.problems import PROBLEM_TYPES
 from pairup.service.store.failures import StoreDamagedError, StoreFullError, StoreUnavailableError
 from tests.support.service.pools import Api
@@ -225,10 +226,10 @@ def test_stored_answers_are_forgotten_after_a_day(lone):
     path, body = "/v1/pools/chess/matchings", {"available": ["a", "b"]}
     lone("POST", path, 201, json=body, headers=key)
     lone.clock.advance(86_399)
-    lone.service.forget_answers()
+    lone.service.forget_replies()
     lone("POST", path, 201, json=body, headers=key)
     lone.clock.advance(2)
-    lone.service.forget_answers()
+    lone.service.forget_replies()
     assert len(lone("POST", path, 201, json=body, headers=key).json()["games"]) == 1
     assert lone.kinds().count("proposed") == 2
 
@@ -251,7 +252,7 @@ def test_a_malformed_idempotency_key_is_refused(lone, key):
 def test_trouble_with_the_store_leaves_the_pool_as_it_was(lone, monkeypatch, error, status, slug):
     """Whether a commit fails before or after it is done, what is served is what is stored."""
     lone.pool(players="abcd")
-    before = lone.service.read("chess", lambda pool, _: pool.to_bytes())
+    before = lone.service.read("chess", lambda pool, _: durable_part(pool))
 
     def failing(*_):
         raise error("the database is in trouble: help it")
@@ -261,7 +262,7 @@ def test_trouble_with_the_store_leaves_the_pool_as_it_was(lone, monkeypatch, err
         refused = assert_problem(lone("POST", "/v1/pools/chess/matchings"), status, slug)
         assert "in trouble" in refused["detail"]
         assert_problem(lone("PUT", "/v1/pools/chess/players/e"), status, slug)
-    assert lone.service.read("chess", lambda pool, _: pool.to_bytes()) == before
+    assert lone.service.read("chess", lambda pool, _: durable_part(pool)) == before
     assert lone.kinds() == ["created", *["joined"] * 4]
     assert len(lone.propose()["games"]) == 2
     assert f'pairup_store_failures_total{{kind="{slug}"}} 2.0' in lone("GET", "/metrics").text

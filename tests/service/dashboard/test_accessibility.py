@@ -20,7 +20,7 @@ WIDTHS, SCHEMES = (1280, 390), ("light", "dark")
         ),
     ],
 )
-def test_every_page_fits_its_width_and_has_contrast(service, opened, path, width, scheme, tmp_path):
+def test_every_page_fits_its_width_and_has_contrast(service, opened, path, width, scheme):
     shown = opened(width, scheme).go(service.url + path)
     page = shown.page
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -37,8 +37,7 @@ def test_every_page_fits_its_width_and_has_contrast(service, opened, path, width
     assert {url.split("/")[2] for url in shown.asked if url.startswith("http")} == {
         service.url.split("/")[2]
     }
-    page.screenshot(path=tmp_path / "page.png", full_page=True)
-    assert (tmp_path / "page.png").stat().st_size > 5_000
+    assert page.inner_text("main h1").strip()
 
 
 def test_charts_follow_a_change_of_colour_scheme(service, opened):
@@ -94,4 +93,5 @@ def test_a_phone_has_room_for_the_tables(service, opened):
     assert set(lines) == {1}
     shown.go(f"{service.url}/pools/crowd")
     titles = "[data-chart=couples] .xtitle, [data-chart=couples] .ytitle"
+    shown.page.wait_for_selector(titles, state="attached")  # drawn after the page has come
     assert shown.texts(titles) == ["players, best first"] * 2

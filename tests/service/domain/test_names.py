@@ -141,7 +141,8 @@ def test_a_name_that_is_taken_is_taken_again_and_has_one_form(name):
         return
     assert normalized_name(made) == made
     assert normalized_name(unicodedata.normalize("NFD", made)) == made
-    assert made.isprintable() or unicodedata.category(made[0])[0] in "CZ" or len(made) > 1
+    assert not {unicodedata.category(each) for each in made} & {"Cc", "Cf", "Zl", "Zp", "Co", "Cs"}
+    assert made == made.strip()
 
 
 def test_two_spellings_are_one_player(lone):

@@ -14,7 +14,7 @@ from pairup import RankOneThompson, Unimodal
 from pairup.cli import app
 from pairup.errors import ServiceError
 from pairup.service.domain.imports import loaded
-from pairup.service.domain.snapshot import read_snapshot
+from pairup.service.domain.snapshot import durable_part, read_snapshot
 from pairup.service.maintenance.archive import archive
 from pairup.service.maintenance.backup import back_up, restore
 from pairup.service.pools.idempotency import KeyedRequest
@@ -173,7 +173,7 @@ def test_the_log_and_its_archives_never_had_the_name(life):
         ]
     assert naming(log) == []
     assert saved
-    assert naming(each.to_bytes().decode("latin-1") for each in saved) == []
+    assert naming(durable_part(each).decode("latin-1") for each in saved) == []
     learners += [each.learner.players for each in saved]  # which are compressed
     assert {type(player) for players in learners for player in players} == {int}
 
@@ -212,7 +212,7 @@ def test_no_byte_of_the_files_of_sqlite_names_an_erased_player(lone_life, tmp_pa
     if archived:
         lone_life.archive()
     with closing(sqlite3.connect(tmp_path / "pools.db")) as connection:
-        answers = [body for (body,) in connection.execute("SELECT body FROM idempotent_answers")]
+        answers = [body for (body,) in connection.execute("SELECT body FROM idempotent_replies")]
     named = [each for each in answers if NAME in decode_body(each)]
     # Pieces of them, as a part may be overwritten.
     packed = [each[start : start + 16] for each in named for start in range(9, len(each) - 16, 16)]
@@ -287,7 +287,7 @@ def test_a_request_that_is_sent_again_is_told_that_its_answer_was_erased(life):
     api("DELETE", f"{PLAYERS}/{NAME}?erase=true", 204)
     before = api.kinds()
     again = api("POST", PLAYERS, 410, json=body, headers=key)
-    assert again.json()["type"] == "/problems/answer-erased"
+    assert again.json()["type"] == "/problems/reply-erased"
     assert naming([again.text]) == []
     assert api.kinds() == before
     api("GET", f"{PLAYERS}/{NAME}", 404)
@@ -333,7 +333,7 @@ def test_many_answers_are_searched_without_keeping_writers_out(life, monkeypatch
     @contextmanager
     def watched(*given, **options):
         with writing(*given, **options) as transaction:
-            monkeypatch.setattr(transaction, "answers_about", written.append, raising=True)
+            monkeypatch.setattr(transaction, "replies_about", written.append, raising=True)
             yield transaction
 
     monkeypatch.setattr(api.service.store, "writing", watched)
@@ -437,7 +437,7 @@ def test_names_leave_the_write_ahead_log_after_a_crash(lone_life, tmp_path):
         assert any(piece in content(tmp_path) for piece in PIECES)
         reader.execute("ROLLBACK")
         api.restart(crash=True)
-        api.service.forget_answers()
+        api.service.forget_replies()
         assert not [piece for piece in PIECES if piece in content(tmp_path)]
 
 

@@ -37,7 +37,10 @@ ALL_PARTS = [
     ("UPDATE snapshots SET chain = '\\x00'", "the snapshot of pool"),
     ("UPDATE snapshots SET body = '\\x00'", "the snapshot of pool"),
     ("UPDATE snapshots SET base = true", "is said to begin the log"),
-    ("UPDATE idempotent_answers SET body = '\\x00'", "the answer stored for the key 'k'"),
+    (
+        "UPDATE idempotent_replies SET body = '\\x00'",
+        "the reply stored for the idempotency key 'k'",
+    ),
 ]
 
 
@@ -46,7 +49,7 @@ _SET_BODY = "UPDATE snapshots SET body = :body"
 
 @pytest.fixture
 def played(api):
-    """A pool with two matchings, of which one is over, a snapshot and an idempotent answer."""
+    """A pool with two matchings, of which one is over, a snapshot and an idempotent reply."""
     api.pool(players="abcde")
     for game in api.propose()["games"]:
         api.report(game, "played")

@@ -198,16 +198,16 @@ def test_it_is_ready_when_all_is_compiled_and_read(lone, monkeypatch):
     assert [cached.pool.seq for cached in lone.service.pools.cache] == [6]
 
 
-def test_old_answers_are_forgotten_in_portions(lone):
+def test_old_replies_are_forgotten_in_portions(lone):
     pool = lone.service.pool_number(lone.pool())
     with lone.service.store.writing() as transaction:
         for number in range(2_500):
             at = lone.clock.now() + number
-            transaction.keep_answer("me", str(number), pool, "d" * 64, "{}", at)
+            transaction.keep_reply("me", str(number), pool, "d" * 64, "{}", at)
     lone.clock.advance(86_400 + 0.002)  # 2,000 of them are older than a day
-    lone.service.forget_answers()
+    lone.service.forget_replies()
     with lone.service.store.reading() as transaction:
-        kept = [number for number in range(2_500) if transaction.answer("me", str(number))]
+        kept = [number for number in range(2_500) if transaction.reply("me", str(number))]
     assert kept == list(range(2_000, 2_500))
 
 

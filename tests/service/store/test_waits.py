@@ -166,7 +166,7 @@ def test_a_server_that_accepts_and_says_nothing_is_waited_for_no_longer():
 def held_by_another_client(api):
     """Let nobody write events into PostgreSQL."""
     with psycopg.connect(api.database) as connection:
-        connection.execute("LOCK TABLE idempotent_answers, events IN EXCLUSIVE MODE")
+        connection.execute("LOCK TABLE idempotent_replies, events IN EXCLUSIVE MODE")
         yield
         connection.rollback()
 
@@ -220,9 +220,9 @@ def test_an_erasure_does_not_hold_up_others_while_somebody_reads(tmp_path):
             service.put_player("chess", "ann", "waiting")
             assert time.monotonic() - began < LONG_S
             assert b"Wolfeschlegel" in log.read_bytes()
-            service.forget_answers()
+            service.forget_replies()
             assert b"Wolfeschlegel" in log.read_bytes()
-        service.forget_answers()
+        service.forget_replies()
         assert b"Wolfeschlegel" not in log.read_bytes()
         assert b"Wolfeschlegel" not in (tmp_path / "pools.db").read_bytes()
 

@@ -3,7 +3,7 @@
 from contextlib import ExitStack, contextmanager
 
 from pairup.service.domain.pool import Pool
-from pairup.service.domain.snapshot import read_snapshot
+from pairup.service.domain.snapshot import digest_of, read_snapshot
 from pairup.service.maintenance.verify import verify
 from pairup.service.pools.idempotency import KeyedRequest
 from pairup.service.pools.service import Service
@@ -63,16 +63,18 @@ def check_agreement(service, pool):
         row = transaction.pool_named(pool)
         snapshots = {each.head.seq: each for each in transaction.snapshots(row.number)}
         replayed = _beginning(row, snapshots.values())
-        heads = {replayed.seq: (replayed.head, replayed.digest)}
+        heads = {replayed.seq: (replayed.head, digest_of(replayed))}
         for recorded in transaction.events(row.number, replayed.seq):
             replayed.replay(recorded)
             if recorded.seq in snapshots or recorded.seq == row.seq:
-                heads[recorded.seq] = replayed.head, replayed.digest
+                heads[recorded.seq] = replayed.head, digest_of(replayed)
     assert heads[row.seq] == (row.head, shown["digest"]), "memory is not what the log leads to"
     for seq, each in snapshots.items():
         if seq >= min(heads):
             saved = read_snapshot(row.number, each.head, each.body)
-            assert heads[seq] == (saved.head, saved.digest), "a snapshot is not what the log was"
+            assert heads[seq] == (saved.head, digest_of(saved)), (
+                "a snapshot is not what the log was"
+            )
     return len(snapshots)
 
 

@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from pairup.service.domain.imports import PastGames
 from pairup.service.domain.pool import Pool
-from pairup.service.domain.snapshot import read_snapshot
+from pairup.service.domain.snapshot import digest_of, read_snapshot
 from pairup.service.maintenance.archive import archive, drop_archives
 from pairup.service.maintenance.verify import verify
 from pairup.service.pools import players
@@ -208,7 +208,7 @@ class Machine(RuleBasedStateMachine):
 
     def _stored_answer(self, key):
         with self.services[0].store.reading() as transaction:
-            return transaction.answer("me", key)[1]
+            return transaction.reply("me", key)[1]
 
     def import_games(self, who, pool, draw):
         """Import the next game, or one after it, which is refused."""
@@ -371,7 +371,9 @@ class Machine(RuleBasedStateMachine):
         for service in self.services:
             memory = memory_of(service, pool)
             if memory is not None:
-                assert memory.digest == self._digests.get(memory.head), "memory was never the log"
+                assert digest_of(memory) == self._digests.get(memory.head), (
+                    "memory was never the log"
+                )
                 self.counted["behind"] += memory.head != replayed.head
         return replayed
 
@@ -400,14 +402,14 @@ class Machine(RuleBasedStateMachine):
         for each in transaction.snapshots(row.number):
             if each.base:
                 pool = read_snapshot(row.number, each.head, each.body)
-                self._digests.setdefault(pool.head, pool.digest)
+                self._digests.setdefault(pool.head, digest_of(pool))
                 return pool
         return Pool(row.number)
 
     def _go_on(self, replayed, row, transaction):
         for recorded in transaction.events(row.number, replayed.seq):
             replayed.replay(recorded)
-            self._digests[replayed.head] = replayed.digest
+            self._digests[replayed.head] = digest_of(replayed)
 
     def _check_shown(self, service, pool, replayed):
         model = self.model.pools[pool]
@@ -422,12 +424,12 @@ class Machine(RuleBasedStateMachine):
                 learnt += found.counters.expired
             assert found.counters.learnt == learnt, "an outcome is lost, or was learnt twice"
             assert found.imported == model.rows
-            return found.head, found.digest
+            return found.head, digest_of(found)
 
         shown = service.read(pool, look)
         if shown[0] != replayed.head:  # games have expired as it looked
             replayed = self._replayed(pool)
-        assert shown == (replayed.head, replayed.digest), "memory is not the log"
+        assert shown == (replayed.head, digest_of(replayed)), "memory is not the log"
         return replayed
 
     def _compare_snapshots(self, pool, replayed):
@@ -440,7 +442,7 @@ class Machine(RuleBasedStateMachine):
                 continue
             saved = read_snapshot(number, head, body)
             assert saved.head == head
-            assert self._digests[head] == saved.digest, "a snapshot is not what the log was"
+            assert self._digests[head] == digest_of(saved), "a snapshot is not what the log was"
             self._compared.add((number, head, body))
             self.counted["snapshots"] += 1
 

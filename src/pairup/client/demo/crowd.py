@@ -10,7 +10,7 @@ import numpy as np
 from pairup.errors import SimulationError
 from pairup.problem import Problem
 
-Law = tuple[float, float]  # the two parameters of a beta distribution
+BetaParameters = tuple[float, float]  # the two parameters of a beta distribution
 
 
 @dataclass
@@ -27,7 +27,9 @@ class Crowd:
     """
 
     starting: Sequence[float]  # rates of the players at the start
-    law: Law | None = None  # of a newcomer's rate; None: that of the player it replaces
+    distribution: BetaParameters | None = (
+        None  # of a newcomer's rate; None: that of the player it replaces
+    )
     seed: int = 0
     rates: dict[str, float] = field(default_factory=dict)  # of the players present, by name
 
@@ -49,21 +51,25 @@ class Crowd:
     def replace(self, player: str) -> str:
         """Let a player go and another one come; return the newcomer."""
         rate = self.rates.pop(player)
-        return self._add(rate if self.law is None else self._moves.beta(*self.law))
+        return self._add(
+            rate if self.distribution is None else self._moves.beta(*self.distribution)
+        )
 
     def change(self, share: float) -> list[str]:
         """Draw the rates of a share of the players again; return those players.
 
         Examples
         --------
-        >>> crowd = Crowd([0.9, 0.5, 0.3, 0.1], law=(2, 3))
+        >>> crowd = Crowd([0.9, 0.5, 0.3, 0.1], distribution=(2, 3))
         >>> len(crowd.change(0.5))
         2
         """
-        if self.law is None:
-            raise SimulationError("rates are drawn again from a law: give the crowd one")
+        if self.distribution is None:
+            raise SimulationError("rates are drawn again from a distribution: give the crowd one")
         chosen = self._moves.permutation(list(self.rates))[: round(share * len(self.rates))]
-        self.rates |= {str(player): float(self._moves.beta(*self.law)) for player in chosen}
+        self.rates |= {
+            str(player): float(self._moves.beta(*self.distribution)) for player in chosen
+        }
         return [str(player) for player in chosen]
 
     def sample(self, probability: float) -> list[str]:
@@ -78,12 +84,12 @@ class Crowd:
         return bool(self._answers.random() < probability)
 
 
-def parse_law(text: str) -> Law:
+def parse_distribution(text: str) -> BetaParameters:
     """Read a distribution of rates, such as ``beta:2,3``.
 
     Examples
     --------
-    >>> parse_law("beta:2,3")
+    >>> parse_distribution("beta:2,3")
     (2.0, 3.0)
     """
     name, _, numbers = text.partition(":")
@@ -93,7 +99,7 @@ def parse_law(text: str) -> Law:
         first = second = 0.0
     if name != "beta" or not (0 < first < np.inf and 0 < second < np.inf):
         raise SimulationError(
-            f"a law is beta:A,B with positive numbers, got {text!r}: try beta:2,3"
+            f"a distribution is beta:A,B with positive numbers, got {text!r}: try beta:2,3"
         )
     return first, second
 

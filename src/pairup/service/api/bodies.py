@@ -78,7 +78,7 @@ def _taking_turns(wait_s: float) -> Iterator[None]:
             "too-much-at-once",
             f"other large bodies have been parsed for more than {wait_s:g} s: send it again later, "
             "or less at once",
-            headers={"Retry-After": "1"},
+            retry_s=1,
         )
     try:
         began = time.perf_counter()

@@ -77,14 +77,14 @@ class Caller:
 
     body = b""  # read by a door only
 
-    def __init__(self, request: Request, key: str | None) -> None:
+    def __init__(self, request: Request, api_key: str | None) -> None:
         self.service = cast(Service, request.app.state.service)
-        self.request, self._key = request, key
+        self.request, self._api_key = request, api_key
         self._pool: str | None = None
 
     def reauthenticated(self) -> Caller:
         """Return the same caller, whose key is looked up again."""
-        return Caller(self.request, self._key)
+        return Caller(self.request, self._api_key)
 
     @cached_property
     def principal(self) -> Principal:
@@ -94,15 +94,14 @@ class Caller:
             check_local(self.request)
             limits.admit(self._address)
             return ANYONE
-        known = api_keys.find(self.service.store, self._key) if self._key else None
+        known = api_keys.find(self.service.store, self._api_key) if self._api_key else None
         limits.admit(known.id if known else self._address)
         if known is None:
-            what = "this one is unknown or revoked" if self._key else "none was sent"
+            what = "this one is unknown or revoked" if self._api_key else "none was sent"
             raise RefusalError(
                 "key-needed",
                 f"an API key is needed, {what}: send `Authorization: Bearer KEY`, with a key from "
                 "`pairup keys create`",
-                headers={"WWW-Authenticate": "Bearer"},
             )
         return known
 
@@ -116,12 +115,12 @@ class Caller:
         client = self.request.client
         return f"address {client.host if client else '-'}"
 
-    def keyed(self, sent_key: str | None) -> KeyedRequest | None:
-        """Describe the request by its idempotency key and its digest, None without a key."""
-        if sent_key is None:
+    def keyed(self, idempotency_key: str | None) -> KeyedRequest | None:
+        """Describe the request by its idempotency key and its digest, None without one."""
+        if idempotency_key is None:
             return None
         content = f"{self.request.method} {self.request.url.path}\n".encode() + self.body
-        return KeyedRequest(self.principal.id, sent_key, hashlib.sha256(content).hexdigest())
+        return KeyedRequest(self.principal.id, idempotency_key, hashlib.sha256(content).hexdigest())
 
     def read(self, model: type[M], **options: Any) -> M:
         """Return the body as a model, or refuse it; the options are those of `read_json`."""
@@ -213,7 +212,7 @@ def _allows(scope: str) -> Any:
     return door(lambda caller: caller.require(scope, caller.request.path_params["pool"]))
 
 
-KeyOwner = Annotated[Caller, door(lambda caller: None)]  # of any valid key
+KnownCaller = Annotated[Caller, door(lambda caller: None)]  # of any valid key
 PoolReader = Annotated[Caller, _allows("read")]
 PoolWriter = Annotated[Caller, _allows("write")]
 PoolAdmin = Annotated[Caller, _allows("admin")]
@@ -232,8 +231,8 @@ _KeyHeader = Annotated[
 ]
 
 
-async def _sent_key(idempotency_key: _KeyHeader = None) -> str | None:
+async def _idempotency_key(idempotency_key: _KeyHeader = None) -> str | None:
     return idempotency_key
 
 
-SentKey = Annotated[str | None, Depends(_sent_key)]
+IdempotencyKey = Annotated[str | None, Depends(_idempotency_key)]

@@ -131,6 +131,6 @@ class SizeLimits:
                 "too-much-at-once",
                 f"more than {self._max_all_bytes} bytes of bodies have arrived and are not "
                 "answered: send it again later, or raise the setting max_bodies_bytes",
-                headers={"Retry-After": "1"},
+                retry_s=1,
             )
         return None

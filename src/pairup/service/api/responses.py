@@ -40,10 +40,14 @@ def send_reply(reply: Reply, status: int = 200, location: str | None = None) -> 
     return Response(reply.text, status, headers, "application/json")
 
 
-def send_refusal(refusal: RefusalError, path: str) -> Response:
+def send_refusal(refusal: RefusalError, path: str, **headers: str) -> Response:
     """Send a refusal as a problem."""
-    body = dumps(refusal.as_json(path))
-    return Response(body, refusal.problem.status, refusal.headers, MEDIA_TYPE)
+    status = refusal.problem.status
+    if refusal.retry_s is not None:
+        headers["Retry-After"] = str(refusal.retry_s)
+    if status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    return Response(dumps(refusal.as_json(path)), status, headers, MEDIA_TYPE)
 
 
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -86,7 +90,9 @@ async def _on_http(request: Request, error: Exception) -> Response:
     elif error.status_code == 405:
         allowed = _allowed(request)
         what = f"{request.url.path!r} does not take {request.method}: use {allowed}"
-        problem = RefusalError("method-not-allowed", what, headers={"Allow": allowed})
+        return send_refusal(
+            RefusalError("method-not-allowed", what), request.url.path, Allow=allowed
+        )
     else:
         problem = RefusalError("malformed-request", f"{error.detail}: send JSON as /docs says")
     return send_refusal(problem, request.url.path)
@@ -109,7 +115,7 @@ async def _on_store_error(request: Request, error: Exception) -> Response:
     request.app.state.service.metrics.failures.labels(slug).inc()
     log.error("store", problem=slug, why=str(error))
     detail = getattr(error, "public", "") or str(error)
-    return send_refusal(RefusalError(slug, detail, headers={"Retry-After": "5"}), request.url.path)
+    return send_refusal(RefusalError(slug, detail, retry_s=5), request.url.path)
 
 
 HANDLERS: dict[Any, Any] = {

@@ -10,8 +10,6 @@ In one file because there is a method for each kind of event, and all of them ch
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from typing import Any
 
@@ -21,14 +19,12 @@ from pairup.matching import Matching
 from pairup.service.domain import events
 from pairup.service.domain.counters import Counters, count
 from pairup.service.domain.estimates import forecast_pairings
-from pairup.service.domain.events import SECOND, START, Head, Moment, Recorded, Version, dumps
+from pairup.service.domain.events import SECOND, START, Head, Moment, Recorded, Version
 from pairup.service.domain.games import GameKey, Ids, OpenGame, OpenGames, columns, open_matching
 from pairup.service.domain.imports import ImportProgress, PastGames, loaded
 from pairup.service.domain.players import AWAY, WAITING, PlayerNames, Players
 from pairup.service.domain.rules import Rules
-from pairup.service.domain.version import current_version
 
-_FORMAT = 7
 _DECIMALS = 6  # of chances and rates: more would be stored, and mean nothing
 _MIN_HALF_LIVES = 1 / 64  # by which what was learnt fades at once
 _NO_LOG = Head(-1, b"")  # of a pool that an event has changed in part
@@ -45,8 +41,6 @@ class Pool:
     >>> pool.apply(Recorded.of(2, 0, events.Joined([1], "waiting")))
     >>> pool.players.status(1)
     'waiting'
-    >>> Pool.from_bytes(1, pool.to_bytes()).to_bytes() == pool.to_bytes()
-    True
     """
 
     def __init__(self, number: int, secret: str = "") -> None:
@@ -76,11 +70,6 @@ class Pool:
     def imported(self) -> int:
         """Number of games of the past that were imported."""
         return sum(progress.games for progress in self.imports.values())
-
-    @property
-    def digest(self) -> str:
-        """A digest of all that follows from the log, what the learner was told included."""
-        return hashlib.sha256(self.to_bytes()).hexdigest()
 
     def propose(
         self,
@@ -349,66 +338,6 @@ class Pool:
             met[one] += 1
             met[other] += 1
             decide(was_played, game.explores, game.chance, game.matching.forecast)
-
-    def to_bytes(self) -> bytes:
-        """Save what follows from the log: the same bytes for the same events."""
-        state = {
-            "format": _FORMAT,
-            "head": [self.head.seq, self.head.chain.hex()],
-            "items": self.items,
-            "at": self.at,
-            "faded_at": self.faded_at,
-            "name": self.name,
-            "deleted": self.deleted,
-            "version": self.version,
-            "rules": self.rules.as_json(),
-            # In the order in which they came: what is read back must go on alike.
-            "players": self.players.as_json(),
-            "games": self.games.as_json(),
-            "matching": self.matching,
-            "imports": list(self.imports.items()),
-            "counters": self.counters.as_json(),
-        }
-        return dumps(state).encode() + b"\n" + self.learner.evidence()
-
-    @classmethod
-    def from_bytes(
-        cls, number: int, data: bytes, cache: bytes | None = None, version: Version | None = None
-    ) -> Pool:
-        """Load a saved pool, or refuse the bytes with a `ServiceError`.
-
-        With the learner's cache and the version that wrote it, if that is the version of the code
-        that runs, the policy goes on as if it had never stopped.
-        """
-        pool = cls(number)
-        try:
-            head, _, evidence = data.partition(b"\n")
-            pool._restore(json.loads(head))
-            usable = version == current_version(pool.rules.make_policy())
-            pool.learner = Learner.from_evidence(evidence, cache if usable else None)
-        except (AttributeError, LookupError, PairupError, TypeError, ValueError) as error:
-            raise ServiceError(
-                f"a snapshot of pool {number} cannot be read, {error!r}: the pool is read from its "
-                "log"
-            ) from error
-        return pool
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        """Take over everything but the learner."""
-        if state["format"] != _FORMAT:
-            raise ValueError(f"format {state['format']}")
-        self.version = state["version"]
-        seq, chain = state["head"]
-        self.head = Head(seq, bytes.fromhex(chain))
-        self.items, self.at = state["items"], state["at"]
-        self.faded_at = state["faded_at"]
-        self.name, self.deleted = state["name"], state["deleted"]
-        self.rules = Rules(**state["rules"])
-        self.games = OpenGames.from_json(state["games"])
-        self.players = Players.from_json(state["players"], self.games)
-        self.matching = state["matching"]
-        self.imports = {source: ImportProgress(*each) for source, each in state["imports"]}
-        self.counters = Counters.from_json(state["counters"])
 
 
 # Made at import, so that an event without a method fails then.

@@ -31,7 +31,7 @@ _REMEDIES = {
     "matchings": "write the records of matchings and games again from the log",
     "games": "write the records of matchings and games again from the log",
     "names": "enter the players whose names are missing as erased",
-    "answer": "drop the answer: a request that is sent again is done again",
+    "reply": "drop the reply: a request that is sent again is done again",
 }
 
 
@@ -100,8 +100,8 @@ def repair(store: Store, remedies: Collection[Remedy], copy: Path) -> None:
             if number in cuts:
                 transaction.cut_log(number, cuts[number])
             _rebuild(transaction, number, cuts.get(number))
-        for owner, key in transaction.damaged_answers():
-            transaction.drop_answer(owner, key)
+        for owner, key in transaction.damaged_replies():
+            transaction.drop_reply(owner, key)
 
 
 def _copy_rows(

@@ -26,6 +26,8 @@ from pairup.service.domain.pool import Pool
 from pairup.service.domain.snapshot import (
     DamagedSnapshotError,
     SnapshotError,
+    digest_of,
+    durable_part,
     open_snapshot,
     read_snapshot,
 )
@@ -33,7 +35,7 @@ from pairup.service.domain.version import current_version
 from pairup.service.store import PoolRow, Store, Transaction
 from pairup.service.store.event_log import SnapshotRow
 
-Part = Literal["log", "pool", "names", "matchings", "games", "snapshot", "base", "answer"]
+Part = Literal["log", "pool", "names", "matchings", "games", "snapshot", "base", "reply"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verification:
-    """The result for a pool, or for the idempotent answers."""
+    """The result for a pool, or for the idempotent replies."""
 
     pool: str
     number: int  # 0: no pool
@@ -79,9 +81,9 @@ def verify(store: Store) -> list[Verification]:
     for number in numbers:
         with store.reading(still=True) as transaction:
             found.append(verify_pool(transaction.any_pool(number), transaction))
-    damaged = tuple(_damaged_answers(store))
+    damaged = tuple(_damaged_replies(store))
     if damaged:
-        found.append(Verification("(idempotent answers)", 0, 0, 0, "", damaged))
+        found.append(Verification("(idempotent replies)", 0, 0, 0, "", damaged))
     return found
 
 
@@ -115,7 +117,7 @@ class Audit:
             finding = Finding("log", str(damage), self.pool.seq)
             return Verification(name, row.number, row.seq, 0, "", (finding,))
         found, games = tuple(self.compare()), self.records.count_games()
-        return Verification(name, row.number, self.pool.seq, games, self.pool.digest, found)
+        return Verification(name, row.number, self.pool.seq, games, digest_of(self.pool), found)
 
     def replay(self) -> None:
         """Apply all events; after those that have a snapshot, look at it."""
@@ -201,8 +203,8 @@ class Audit:
         seq, what = self.pool.seq, f"the snapshot after event {self.pool.seq} differs from the log"
         number, head, body = self.row.number, snapshot.head, snapshot.body
         try:
-            header, durable, _ = open_snapshot(number, head, body)
-            same_version = header["version"] == current_version(self.pool.learner.policy)
+            version, durable, _ = open_snapshot(number, head, body)
+            same_version = version == current_version(self.pool.learner.policy)
             if same_version:
                 read_snapshot(number, head, body)
         except DamagedSnapshotError as error:
@@ -210,7 +212,7 @@ class Audit:
             return
         except SnapshotError:
             return  # of another version, which is not used
-        expected = self.pool.to_bytes()
+        expected = durable_part(self.pool)
         if not same_version:  # the facts; how the learner's evidence is written may have changed
             durable, expected = durable.partition(b"\n")[0], expected.partition(b"\n")[0]
         if durable != expected or (head, snapshot.at) != (self.pool.head, at):
@@ -248,10 +250,10 @@ class Audit:
         return differing > 0 or self.records.any_missing(table, before)
 
 
-def _damaged_answers(store: Store) -> Iterator[Finding]:
+def _damaged_replies(store: Store) -> Iterator[Finding]:
     with store.reading() as transaction:
-        for _, key in transaction.damaged_answers():
-            yield Finding("answer", f"the answer stored for the key {key!r} is damaged")
+        for _, key in transaction.damaged_replies():
+            yield Finding("reply", f"the reply stored for the idempotency key {key!r} is damaged")
 
 
 _UNKNOWN = GameRecord(GameKey(0, 0), (0, 0), None, 0)  # a game from before the log begins

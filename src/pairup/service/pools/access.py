@@ -25,7 +25,7 @@ from pairup.service.pools.cache import (
     UnreadablePoolError,
     unknown_pool,
 )
-from pairup.service.pools.idempotency import AnswerQuota, KeyedRequest, Reply
+from pairup.service.pools.idempotency import KeyedRequest, Reply, ReplyQuota
 from pairup.service.pools.unit_of_work import UnitOfWork
 from pairup.service.problems import RefusalError
 from pairup.service.rate_limits import RateLimits
@@ -58,7 +58,7 @@ class PoolAccess:
     ) -> None:
         self._settings, self._store, self._clock = settings, store, clock
         self._metrics, self._limits = metrics, limits
-        self.answers = AnswerQuota(settings, metrics)
+        self.replies = ReplyQuota(settings, metrics)
         self.cache = PoolCache(settings, store, metrics)
 
     def create(self, name: str, rules: Rules, request: KeyedRequest | None) -> Reply:
@@ -75,7 +75,7 @@ class PoolAccess:
             # After the look at the name: the same request may have been committed in between.
             if request and (stored := request.stored_reply(transaction)):
                 return stored
-            self.answers.check(request)
+            self.replies.check(request)
             self._check_free(name, taken, transaction)
             now, secret = self._clock.now(), new_secret()
             pool = Pool(transaction.add_pool(name, secret, now), secret)
@@ -165,7 +165,7 @@ class PoolAccess:
             else:  # what is read beside the pool must be of the same moment
                 look = cache(partial(self._check_head, read, cached, pool.head))
             with cached.ahead(pool) as committed:
-                self.answers.check(request)
+                self.replies.check(request)
                 work = UnitOfWork(pool, look, self._clock.now())
                 result, refusal = _decided(work, command)
                 kept = None if refusal else request  # a refusal is not stored
@@ -209,7 +209,7 @@ class PoolAccess:
         self._metrics.count_events(work.pool.name, work.log)
         self._limits.count_events(sum(recorded.event.items for recorded in work.log))
         if kept:
-            self.answers.add(kept.owner, work.answer_bytes)
+            self.replies.add(kept.owner, work.reply_bytes)
 
     def read(self, name: str, query: Query[T]) -> T:
         """Look at a pool as it is now; on a full disk, before games that are due expire."""

@@ -104,7 +104,7 @@ class CachedPool:
             "pool-unreadable",
             f"pool {row.name!r} cannot be read, {self.failure.why}; other pools are served, its "
             "events can be listed, and it can be deleted",
-            headers={"Retry-After": str(_RETRY_S)},
+            retry_s=_RETRY_S,
         )
 
     def _still_fails(self, row: PoolRow) -> bool:
@@ -272,12 +272,10 @@ def _busy(what: str) -> RefusalError:
     return RefusalError(
         "pool-busy",
         f"{what}: try again in a moment, and report outcomes in batches",
-        headers={"Retry-After": "1"},
+        retry_s=1,
     )
 
 
 def unknown_pool(name: str) -> RefusalError:
     """Make the refusal of a pool that does not exist."""
-    return RefusalError(
-        "no-such-pool", f"no pool is called {name!r}: create it first, with POST /v1/pools"
-    )
+    return RefusalError("no-such-pool", f"no pool is called {name!r}: create it first")

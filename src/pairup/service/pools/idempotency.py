@@ -18,7 +18,7 @@ from pairup.service.store import Transaction
 
 @dataclass(frozen=True)
 class Reply:
-    """The answer to a request that may be sent again."""
+    """The reply to a request that may be sent again."""
 
     view: dict[str, Any]
     replayed: bool = False
@@ -29,15 +29,15 @@ class Reply:
         return dumps(self.view)
 
 
-class AnswerQuota:
-    """How many answers, and how many bytes of them, are kept for each owner.
+class ReplyQuota:
+    """How many replies, and how many bytes of them, are kept for each owner.
 
     What this process adds is counted as it happens; what others add, and what is forgotten, when
-    the answers in the store are counted again.
+    the replies in the store are counted again.
     """
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
-        self._max_answers, self._max_bytes = settings.max_answers, settings.max_answers_bytes
+        self._max_replies, self._max_bytes = settings.max_replies, settings.max_replies_bytes
         self._metrics = metrics
         self._kept: dict[str, tuple[int, int]] = {}
         self._lock = threading.Lock()
@@ -48,31 +48,31 @@ class AnswerQuota:
             self._kept = dict(kept)
 
     def add(self, owner: str, size: int) -> None:
-        """Count an answer that was kept."""
+        """Count a reply that was kept."""
         with self._lock:
-            answers, total = self._kept.get(owner, (0, 0))
-            self._kept[owner] = (answers + 1, total + size)
+            replies, total = self._kept.get(owner, (0, 0))
+            self._kept[owner] = (replies + 1, total + size)
 
     def full(self, owner: str) -> bool:
-        """Whether no more answers are kept for an owner."""
-        answers, size = self._kept.get(owner, (0, 0))
-        return answers >= self._max_answers or size >= self._max_bytes
+        """Whether no more replies are kept for an owner."""
+        replies, size = self._kept.get(owner, (0, 0))
+        return replies >= self._max_replies or size >= self._max_bytes
 
     @property
     def any_full(self) -> bool:
-        """Whether it is worth while to count again soon."""
+        """Whether a recount soon is worth it."""
         return any(self.full(owner) for owner in list(self._kept))
 
     def check(self, request: KeyedRequest | None) -> None:
-        """Refuse a request whose answer cannot be kept."""
+        """Refuse a request whose reply cannot be kept."""
         if request and self.full(request.owner):
-            self._metrics.limits.labels("max_answers").inc()
+            self._metrics.limits.labels("max_replies").inc()
             raise RefusalError(
-                "too-many-answers",
-                f"at most {self._max_answers} answers and {self._max_bytes} bytes are kept for the "
-                "idempotency keys of one API key: use fewer keys, wait until old answers are "
-                "forgotten, or raise the settings max_answers and max_answers_bytes",
-                headers={"Retry-After": "60"},
+                "too-many-replies",
+                f"at most {self._max_replies} replies and {self._max_bytes} bytes are kept for the "
+                "idempotency keys of one API key: use fewer keys, wait until old replies are "
+                "forgotten, or raise the settings max_replies and max_replies_bytes",
+                retry_s=60,
             )
 
 
@@ -85,11 +85,11 @@ class KeyedRequest:
     digest: str  # of its method, path and body
 
     def stored_reply(self, transaction: Transaction) -> Reply | None:
-        """Find the first answer; refuse a key that another request was sent with."""
-        answer = transaction.answer(self.owner, self.key)
-        if answer is None:
+        """Find the first reply; refuse a key that another request was sent with."""
+        stored = transaction.reply(self.owner, self.key)
+        if stored is None:
             return None
-        digest, body = answer
+        digest, body = stored
         if digest != self.digest:
             raise RefusalError(
                 "key-reused",
@@ -98,19 +98,19 @@ class KeyedRequest:
             )
         if not body:
             raise RefusalError(
-                "answer-erased",
+                "reply-erased",
                 f"the request with the idempotency key {self.key!r} was carried out, and its "
-                "answer was erased with the name of a player: look at the pool instead",
+                "reply was erased with the name of a player: look at the pool instead",
             )
         return Reply(json.loads(body), replayed=True)
 
     def keep(self, transaction: Transaction, pool: int, reply: Reply, at: Moment) -> int:
-        """Store the answer together with what the request changed; returns the bytes it takes."""
-        return transaction.keep_answer(self.owner, self.key, pool, self.digest, reply.text, at)
+        """Store the reply together with what the request changed; returns the bytes it takes."""
+        return transaction.keep_reply(self.owner, self.key, pool, self.digest, reply.text, at)
 
 
-def names_player(answer: str, name: str) -> bool:
-    r"""Return whether an answer as JSON names a player, also as a key or in a message.
+def names_player(reply: str, name: str) -> bool:
+    r"""Return whether a reply as JSON names a player, also as a key or in a message.
 
     Examples
     --------
@@ -121,9 +121,9 @@ def names_player(answer: str, name: str) -> bool:
     >>> names_player('{"results":[{"player":"joanna"}]}', "ann")
     False
     """
-    if not any(dumps(each)[1:-1] in answer for each in (name, repr(name))):
+    if not any(dumps(each)[1:-1] in reply for each in (name, repr(name))):
         return False  # at once: most do not
-    return _names(json.loads(answer), name)
+    return _names(json.loads(reply), name)
 
 
 def _names(value: Any, name: str) -> bool:

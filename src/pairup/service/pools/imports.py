@@ -69,7 +69,7 @@ def load_learner(work: UnitOfWork, learner: Learner, max_players: int) -> None:
         raise RefusalError(
             "learner-unfit",
             f"the saved learner runs {learner.policy}, pool {pool.name!r} runs "
-            f"{pool.learner.policy}: give the pool the same policy and options, with PATCH",
+            f"{pool.learner.policy}: give the pool the same policy and options",
         )
     known = [str(player) for player in (*learner.players, *learner.kept)]
     new = work.new_numbers(known)

@@ -11,7 +11,7 @@ from pairup.service.domain.events import BatchWish, PlayerWish
 from pairup.service.domain.pool import Pool
 from pairup.service.pools import views
 from pairup.service.pools.unit_of_work import UnitOfWork
-from pairup.service.problems import RefusalError
+from pairup.service.problems import RefusalError, players_path
 
 
 def put_player(
@@ -118,7 +118,7 @@ class _Batch:
             self._seen.add(player)
             return {"player": player, "result": self._result(player, status)}
         except RefusalError as refusal:
-            problem = refusal.as_json(f"/v1/pools/{self._work.pool.name}/players")
+            problem = refusal.as_json(players_path(self._work.pool.name))
             return {"player": player, "result": "refused", "problem": problem}
 
     def _result(self, player: str, status: BatchWish) -> str:

@@ -91,7 +91,7 @@ def unknown_matching(matching: str) -> RefusalError:
     """Make the refusal of a matching that does not exist."""
     return RefusalError(
         "no-such-matching",
-        f"no matching has the id {matching!r}: send the id that POST .../matchings answered",
+        f"no matching has the id {matching!r}: send the id that the proposal was answered with",
     )
 
 
@@ -111,7 +111,7 @@ def find_player(pool: Pool, player: str) -> int:
     if number is None or number not in pool.players:
         raise RefusalError(
             "no-such-player",
-            f"player {player!r} is not in pool {pool.name!r}: let them join first, with PUT",
+            f"player {player!r} is not in pool {pool.name!r}: let them join first",
         )
     return number
 

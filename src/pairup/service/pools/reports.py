@@ -21,7 +21,7 @@ from pairup.service.domain.reports import (
 from pairup.service.pools import views
 from pairup.service.pools.proposals import check_not_archived
 from pairup.service.pools.unit_of_work import UnitOfWork
-from pairup.service.problems import RefusalError
+from pairup.service.problems import RefusalError, outcome_path
 from pairup.service.store import Transaction
 
 
@@ -162,7 +162,7 @@ def _result(work: UnitOfWork, sent: SentReport, batch: _Batch) -> dict[str, Any]
     try:
         return _take_in(work, sent, batch)
     except RefusalError as refusal:
-        problem = refusal.as_json(f"/v1/games/{sent.game}/outcome")
+        problem = refusal.as_json(outcome_path(sent.game))
         return {"game": sent.game, "result": "refused", "problem": problem}
 
 

@@ -28,6 +28,7 @@ from pairup.service.domain.games import pool_of
 from pairup.service.domain.imports import PastGames
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.rules import Rules
+from pairup.service.domain.snapshot import digest_of
 from pairup.service.observability.metrics import Metrics
 from pairup.service.pools import imports, players, proposals, reports, views
 from pairup.service.pools.access import PoolAccess
@@ -44,7 +45,7 @@ from pairup.service.store.failures import StoreFullError
 
 T = TypeVar("T")
 View = dict[str, Any]
-_RECOUNT_S = 3600.0  # seconds until idempotent answers are counted again
+_RECOUNT_S = 3600.0  # seconds until idempotent replies are counted again
 log = structlog.get_logger()
 
 
@@ -129,7 +130,7 @@ class Service:
 
     def show_digest(self, name: str) -> View:
         """Show a digest of the whole state of a pool."""
-        return self.read(name, lambda pool, _: {"seq": pool.seq, "digest": pool.digest})
+        return self.read(name, lambda pool, _: {"seq": pool.seq, "digest": digest_of(pool)})
 
     def list_pools(
         self, may_read: Callable[[str], bool], after: str, limit: int
@@ -191,7 +192,7 @@ class Service:
         """Let a player leave, forget what was learnt about them, and erase what they are called.
 
         Also in pools of that name that were deleted. Logs stay as they are, and no longer say who
-        they were about. Answers that name the player are erased after the name, so that none is
+        they were about. Replies that name the player are erased after the name, so that none is
         kept meanwhile. Returns whether a player was called so.
         """
         with self.store.reading() as transaction:
@@ -205,7 +206,7 @@ class Service:
             if refusal.slug != "no-such-pool" or not numbers:
                 raise
         for number in numbers:
-            self._erase_answers(number, player)
+            self._erase_replies(number, player)
         self.empty_log()
         return any(found)
 
@@ -215,18 +216,18 @@ class Service:
             transaction.erase_names(number, called)
         return True
 
-    def _erase_answers(self, number: int, player: str) -> None:
-        """Erase the answers that name a player, some at a time, so that nobody waits for it."""
+    def _erase_replies(self, number: int, player: str) -> None:
+        """Erase the replies that name a player, some at a time, so that nobody waits for it."""
         last = "", ""
         while True:
             with self.store.reading() as transaction:
-                answers = transaction.answers_about(number, last)
-            if not answers:
+                replies = transaction.replies_about(number, last)
+            if not replies:
                 return
-            last = list(answers)[-1]
-            if named := [each for each, text in answers.items() if names_player(text, player)]:
+            last = list(replies)[-1]
+            if named := [each for each, text in replies.items() if names_player(text, player)]:
                 with self.store.writing() as transaction:
-                    transaction.empty_answers(named)
+                    transaction.empty_replies(named)
 
     def empty_log(self) -> bool:
         """Let no name that was erased remain beside the database.
@@ -422,19 +423,19 @@ class Service:
             with suppress(RefusalError, ServiceError):  # of which each request tells
                 self.pools.glance(cached[name], metrics.show)
 
-    def forget_answers(self) -> None:
-        """Forget idempotent answers that are older than the settings say, and erased names."""
+    def forget_replies(self) -> None:
+        """Forget idempotent replies that are older than the settings say, and erased names."""
         if self._to_empty:
             self.empty_log()
-        now, kept = self.clock.now(), round(self.settings.keep_answers_s * SECOND)
+        now, kept = self.clock.now(), round(self.settings.keep_replies_s * SECOND)
         more = True
         while more:  # some at a time, so that others can write in between
             with self.store.writing(into_reserve=True) as transaction:
-                more = transaction.drop_answers(now - kept, now + kept)
-        if self.pools.answers.any_full or time.monotonic() > self._recount_at:
+                more = transaction.drop_replies(now - kept, now + kept)
+        if self.pools.replies.any_full or time.monotonic() > self._recount_at:
             self._recount_at = time.monotonic() + _RECOUNT_S
             with self.store.reading() as transaction:
-                self.pools.answers.recount(transaction.count_answers())
+                self.pools.replies.recount(transaction.count_replies())
 
     def read_only(self) -> str:
         """Say why nothing can be stored now; an empty text if it can."""

@@ -49,7 +49,7 @@ class UnitOfWork:
         self._erased: list[int] = []
         self._bodies: list[bytes] | None = None
         self._snapshot: bytes | None = None
-        self.answer_bytes = 0  # of the reply that is kept
+        self.reply_bytes = 0  # of the reply that is kept
         if due := pool.games.due(now):
             self.add(Expired([list(key) for key in due], pool.rules.unreported))
 
@@ -162,7 +162,7 @@ class UnitOfWork:
         number, due_at = self.pool.number, self.pool.games.due_at
         head = transaction.append(number, self.log, self._head, due_at, self._bodies)
         if request:
-            self.answer_bytes = request.keep(transaction, number, reply, self.now)
+            self.reply_bytes = request.keep(transaction, number, reply, self.now)
         if self._snapshot is not None:
             transaction.add_snapshot(number, head, self.pool.at, self._snapshot)
         self._flush_players(transaction)

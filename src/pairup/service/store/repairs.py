@@ -32,10 +32,10 @@ class RepairTransaction(Transaction):
         mine = table.pool == pool, table.key == matching
         self._execute(update(tables.matchings).where(*mine).values(expires_at=expires_at))
 
-    def drop_answer(self, owner: str, key: str) -> None:
-        """Take an idempotent answer away."""
-        table = tables.answers.c
-        self._execute(delete(tables.answers).where(table.owner == owner, table.key == key))
+    def drop_reply(self, owner: str, key: str) -> None:
+        """Take an idempotent reply away."""
+        table = tables.replies.c
+        self._execute(delete(tables.replies).where(table.owner == owner, table.key == key))
 
     def drop_records(self, pool: int, since: Moment) -> None:
         """Take away the records of matchings and games of a pool that were proposed since."""

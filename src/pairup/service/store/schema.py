@@ -16,7 +16,7 @@ from pairup.service.store.failures import StoreDamagedError
 from pairup.service.store.tables import metadata
 
 _MIGRATIONS = Path(__file__).with_name("migrations")
-_FORMER = ("0001", "0002", "0003")  # before the first release
+_FORMER = ("0001", "0002", "0003", "0004")  # before the first release
 _LOCK = 0x70616972  # an advisory lock of PostgreSQL, as several processes may start at once
 
 
@@ -57,9 +57,9 @@ def check(connection: Connection, database: str) -> bool:
         return True
     if found in _FORMER:
         raise ServiceError(
-            f"the database {database} has schema {found}, of a development version that kept "
-            "players by name: serve it with the pairup that wrote it, or give a file that does "
-            "not exist yet; nothing was changed"
+            f"the database {database} has schema {found}, of a development version: serve it "
+            "with the pairup that wrote it, or give a file that does not exist yet; nothing was "
+            "changed"
         )
     if found not in _versions():
         raise ServiceError(

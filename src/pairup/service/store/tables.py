@@ -123,8 +123,8 @@ archives = sa.Table(
     sa.Column("dropped_at", sa.BigInteger),  # when its file was deleted on purpose
 )
 
-answers = sa.Table(
-    "idempotent_answers",
+replies = sa.Table(
+    "idempotent_replies",
     metadata,
     sa.Column("owner", sa.String(32), primary_key=True),
     sa.Column("key", sa.String(255), primary_key=True),
@@ -134,7 +134,7 @@ answers = sa.Table(
     sa.Column("at", sa.BigInteger, nullable=False, index=True),
 )
 
-keys = sa.Table(
+api_keys = sa.Table(
     "api_keys",
     metadata,
     sa.Column("id", sa.String(32), primary_key=True),

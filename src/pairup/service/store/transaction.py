@@ -47,7 +47,7 @@ _LOCKED_POOL = _POOL.with_for_update()
 _ADD_NAMES = insert(tables.players)
 _ADD_MATCHING = insert(tables.matchings)
 _ADD_GAMES = insert(tables.games)
-_ADD_ANSWER = insert(tables.answers)
+_ADD_REPLY = insert(tables.replies)
 _UPDATE_GAMES = (
     update(tables.games)
     .where(
@@ -276,11 +276,11 @@ class Transaction(EventLog):
         self._execute(delete(tables.matchings).where(mine, matchings.key.in_(keys)))
         return len(keys), dropped
 
-    # Answers to requests with an idempotency key
+    # Replies to requests with an idempotency key
 
-    def answer(self, owner: str, key: str) -> tuple[str, str] | None:
-        """Find the digest of a request, and the body of its answer."""
-        table = tables.answers.c
+    def reply(self, owner: str, key: str) -> tuple[str, str] | None:
+        """Find the digest of a request, and the body of its reply."""
+        table = tables.replies.c
         query = select(table.digest, table.body).where(table.owner == owner, table.key == key)
         row = self._execute(query).first()
         if row is None:
@@ -289,31 +289,31 @@ class Transaction(EventLog):
             return row.digest, decode_body(row.body)
         except ValueError as error:
             raise StoreDamagedError(
-                f"the answer that is stored for the idempotency key {key!r} cannot be read, "
+                f"the reply that is stored for the idempotency key {key!r} cannot be read, "
                 f"{error}: restore a copy of the database, or send the request with another key"
             ) from error
 
-    def damaged_answers(self) -> list[tuple[str, str]]:
-        """List owner and key of the answers that are not what was stored."""
-        query = select(tables.answers).execution_options(yield_per=_PAGE)
+    def damaged_replies(self) -> list[tuple[str, str]]:
+        """List owner and key of the replies that are not what was stored."""
+        query = select(tables.replies).execution_options(yield_per=_PAGE)
         return [(row.owner, row.key) for row in self._execute(query) if not is_intact(row.body)]
 
-    def keep_answer(
+    def keep_reply(
         self, owner: str, key: str, pool: int, digest: str, body: str, at: Moment
     ) -> int:
-        """Keep the answer to a request about a pool; returns the bytes that it takes."""
+        """Keep the reply to a request about a pool; returns the bytes that it takes."""
         stored = encode_body(body)
-        self._run(_ADD_ANSWER, (owner, key, pool, digest, stored, at))
+        self._run(_ADD_REPLY, (owner, key, pool, digest, stored, at))
         return len(stored)
 
-    def answers_about(
+    def replies_about(
         self, pool: int, after: tuple[str, str], limit: int = 100
     ) -> dict[tuple[str, str], str]:
-        """Return a page of the answers to requests about a pool, by owner and key.
+        """Return a page of the replies to requests about a pool, by owner and key.
 
         Those that are damaged are left out: nothing can be read in them.
         """
-        table = tables.answers.c
+        table = tables.replies.c
         place = tuple_(table.owner, table.key)
         query = select(table.owner, table.key, table.body).where(table.pool == pool, place > after)
         rows = self._execute(query.order_by(table.owner, table.key).limit(limit)).all()
@@ -322,59 +322,59 @@ class Transaction(EventLog):
             for row in rows
         }
 
-    def empty_answers(self, places: Iterable[tuple[str, str]]) -> None:
-        """Erase what some answers say, by owner and key; that they were given stays known."""
-        table, empty = tables.answers.c, encode_body("")
+    def empty_replies(self, places: Iterable[tuple[str, str]]) -> None:
+        """Erase what some replies say, by owner and key; that they were given stays known."""
+        table, empty = tables.replies.c, encode_body("")
         for owner, key in places:
             mine = table.owner == owner, table.key == key
-            self._execute(update(tables.answers).where(*mine).values(body=empty))
+            self._execute(update(tables.replies).where(*mine).values(body=empty))
 
     def write_nothing(self) -> None:
         """Write something that leaves the database as it is, to see whether that can be done."""
-        self._run(_ADD_ANSWER, ("", "", None, "", b"", 0))  # no API key has such an owner
-        self._execute(delete(tables.answers).where(tables.answers.c.owner == ""))
+        self._run(_ADD_REPLY, ("", "", None, "", b"", 0))  # no API key has such an owner
+        self._execute(delete(tables.replies).where(tables.replies.c.owner == ""))
 
-    def count_answers(self) -> dict[str, tuple[int, int]]:
-        """Count the answers that are kept and their bytes, by owner."""
-        table = tables.answers.c
+    def count_replies(self) -> dict[str, tuple[int, int]]:
+        """Count the replies that are kept and their bytes, by owner."""
+        table = tables.replies.c
         query = select(table.owner, func.count(), func.sum(func.length(table.body)))
         found = self._execute(query.group_by(table.owner))
         return {owner: (count, int(size)) for owner, count, size in found}
 
-    def drop_answers(self, before: Moment, after: Moment, limit: int = 1_000) -> bool:
-        """Forget some of the answers older than `before`; returns whether there are more.
+    def drop_replies(self, before: Moment, after: Moment, limit: int = 1_000) -> bool:
+        """Forget some of the replies older than `before`; returns whether there are more.
 
         Those kept later than `after` go too: a clock that was ahead has dated them.
         """
-        at = tables.answers.c.at
-        self._execute(delete(tables.answers).where(at > after))
+        at = tables.replies.c.at
+        self._execute(delete(tables.replies).where(at > after))
         next_ones = select(at).where(at < before).order_by(at).offset(limit).limit(1)
         until = self._execute(next_ones).scalar()
         old = at < before if until is None else at <= until
-        self._execute(delete(tables.answers).where(old))
+        self._execute(delete(tables.replies).where(old))
         return until is not None
 
     # API keys
 
-    def add_key(self, row: dict[str, Any]) -> None:
+    def add_api_key(self, row: dict[str, Any]) -> None:
         """Enter an API key."""
-        self._execute(insert(tables.keys), row)
+        self._execute(insert(tables.api_keys), row)
 
     def api_keys(self) -> list[Row[Any]]:
         """List API keys, the oldest first."""
-        order = (tables.keys.c.created_at, tables.keys.c.id)
-        return list(self._execute(select(tables.keys).order_by(*order)))
+        order = (tables.api_keys.c.created_at, tables.api_keys.c.id)
+        return list(self._execute(select(tables.api_keys).order_by(*order)))
 
     def api_key(self, digest: str) -> Row[Any] | None:
         """Find a key that is not revoked by its digest."""
-        table = tables.keys.c
-        query = select(tables.keys).where(table.digest == digest, table.revoked_at.is_(None))
+        table = tables.api_keys.c
+        query = select(tables.api_keys).where(table.digest == digest, table.revoked_at.is_(None))
         return self._execute(query).first()
 
-    def revoke_key(self, id: str, at: Moment) -> bool:
+    def revoke_api_key(self, id: str, at: Moment) -> bool:
         """Revoke a key; returns whether there was one to revoke."""
-        table = tables.keys.c
-        mine = update(tables.keys).where(table.id == id, table.revoked_at.is_(None))
+        table = tables.api_keys.c
+        mine = update(tables.api_keys).where(table.id == id, table.revoked_at.is_(None))
         return self._execute(mine.values(revoked_at=at)).rowcount > 0
 
 

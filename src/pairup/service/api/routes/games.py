@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Response
 
 from pairup.service.api.bodies import json_body
-from pairup.service.api.door import Caller, PoolWriter, SentKey, door
+from pairup.service.api.door import Caller, IdempotencyKey, PoolWriter, door
 from pairup.service.api.paging import check_length
 from pairup.service.api.responses import refusals, send, send_reply
 from pairup.service.api.schemas.fields import GameId, MatchingId, PoolName
@@ -54,14 +54,16 @@ MatchingWriter = Annotated[Caller, _matching_door("write")]
     responses={201: _LINKS, **refusals(404, 409)},
     openapi_extra=json_body(NewMatching, required=False),
 )
-def propose_matching(caller: PoolWriter, key: SentKey, pool: PoolName) -> Response:
+def propose_matching(
+    caller: PoolWriter, idempotency_key: IdempotencyKey, pool: PoolName
+) -> Response:
     """Propose the next games, of all players who wait or of those who are available."""
     settings, everyone = caller.service.settings, NewMatching.model_validate({})
     sizes = {"max_parts": 2 * settings.max_apart, "max_items": settings.max_players}
     wanted = caller.read(NewMatching, default=everyone, **sizes)
     check_length("players", wanted.available or (), settings.max_players, "max_players")
     check_length("couples to keep apart", wanted.apart, settings.max_apart, "max_apart")
-    request = caller.keyed(key)
+    request = caller.keyed(idempotency_key)
     reply = caller.service.propose(pool, wanted.available, wanted.apart, wanted.unknown, request)
     return send_reply(reply, 201, f"/v1/matchings/{reply.view['id']}")
 
@@ -78,10 +80,12 @@ def get_matching(caller: MatchingReader, matching: MatchingId) -> Response:
 @matchings_router.post(
     "/matchings/{matching}/release", response_model=MatchingView, responses=refusals(404, 409, 410)
 )
-def release_matching(caller: MatchingWriter, key: SentKey, matching: MatchingId) -> Response:
+def release_matching(
+    caller: MatchingWriter, idempotency_key: IdempotencyKey, matching: MatchingId
+) -> Response:
     """Take back the games of a matching that are still open: nothing is learnt from them."""
     pool = caller.find_pool("write", matching, unknown_matching)
-    return send_reply(caller.service.release(pool, matching, caller.keyed(key)))
+    return send_reply(caller.service.release(pool, matching, caller.keyed(idempotency_key)))
 
 
 def _game_door(scope: str) -> Any:
@@ -122,10 +126,12 @@ def report_outcome(caller: GameWriter, game: GameId) -> Response:
     responses=refusals(404, 409),
     openapi_extra=json_body(ReportBatch),
 )
-def report_outcomes(caller: PoolWriter, key: SentKey, pool: PoolName) -> Response:
+def report_outcomes(
+    caller: PoolWriter, idempotency_key: IdempotencyKey, pool: PoolName
+) -> Response:
     """Report what became of several games; each report is answered as if it were sent alone."""
     maximum = caller.service.settings.max_outcomes
     body = caller.read(ReportBatch, max_parts=7 * maximum)
     check_length("outcomes", body.outcomes, maximum, "max_outcomes")
     given = [SentReport(each.game, each.outcome, each.answers) for each in body.outcomes]
-    return send_reply(caller.service.report_outcomes(pool, given, caller.keyed(key)))
+    return send_reply(caller.service.report_outcomes(pool, given, caller.keyed(idempotency_key)))

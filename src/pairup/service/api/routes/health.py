@@ -41,13 +41,11 @@ async def check_readiness(request: Request) -> Response:
         raise RefusalError(
             "not-ready",
             "the service is compiling policies and reading pools: ask again in a few seconds",
-            headers={"Retry-After": "1"},
+            retry_s=1,
         )
     # In a thread of its own, as those of the requests may all be taken.
     if why := await to_thread.run_sync(_ask_store, state.service, limiter=state.health_limiter):
-        raise RefusalError(
-            "not-ready", f"nothing can be stored now, {why}", headers={"Retry-After": "5"}
-        )
+        raise RefusalError("not-ready", f"nothing can be stored now, {why}", retry_s=5)
     # Not a reason to be taken out of service: all other pools are served.
     unreadable = state.service.pools.cache.unreadable
     return send({"status": "ok"} | ({"unreadable_pools": unreadable} if unreadable else {}))

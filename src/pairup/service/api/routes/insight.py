@@ -105,7 +105,7 @@ def _check_streams(caller: Caller) -> None:
             "too-many-streams",
             f"{most} streams of events are open, the most that the setting max_streams allows: "
             "close one, read the log page by page, or raise it",
-            headers={"Retry-After": "5"},
+            retry_s=5,
         )
 
 

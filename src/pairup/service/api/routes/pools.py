@@ -9,11 +9,11 @@ from fastapi import APIRouter, Path, Query, Response
 from pairup.service.api.bodies import json_body
 from pairup.service.api.door import (
     Caller,
-    KeyOwner,
+    IdempotencyKey,
+    KnownCaller,
     PoolAdmin,
     PoolReader,
     PoolWriter,
-    SentKey,
     door,
 )
 from pairup.service.api.paging import (
@@ -60,16 +60,16 @@ _LINKS = {
     responses={201: _LINKS, **refusals(409)},
     openapi_extra=json_body(NewPool),
 )
-def create_pool(caller: PoolCreator, key: SentKey) -> Response:
+def create_pool(caller: PoolCreator, idempotency_key: IdempotencyKey) -> Response:
     """Create a pool."""
     body = caller.read(NewPool)
     caller.require("admin", body.name)
-    reply = caller.service.create_pool(body.name, body.given(), caller.keyed(key))
+    reply = caller.service.create_pool(body.name, body.given(), caller.keyed(idempotency_key))
     return send_reply(reply, 201, f"/v1/pools/{body.name}")
 
 
 @router.get("", response_model=PoolPage, responses=refusals())
-def list_pools(caller: KeyOwner, cursor: Cursor = None, limit: Limit = None) -> Response:
+def list_pools(caller: KnownCaller, cursor: Cursor = None, limit: Limit = None) -> Response:
     """List the pools that the API key may read, by name."""
     may, size = caller.principal.may, page_size(limit, caller.service.settings.max_page_items)
     after = decode_cursor(cursor)
@@ -147,7 +147,7 @@ def list_players(
     responses=refusals(404, 409),
     openapi_extra=json_body(PlayerBatch),
 )
-def put_players(caller: PoolWriter, key: SentKey, pool: PoolName) -> Response:
+def put_players(caller: PoolWriter, idempotency_key: IdempotencyKey, pool: PoolName) -> Response:
     """Let several players join, wait, be away or leave; each is answered as if it were sent alone.
 
     Those who leave do so first, and make room for others.
@@ -156,7 +156,7 @@ def put_players(caller: PoolWriter, key: SentKey, pool: PoolName) -> Response:
     body = caller.read(PlayerBatch, max_parts=3 * maximum)
     check_length("players", body.players, maximum, "max_player_changes")
     wanted = [(each.player, each.status) for each in body.players]
-    return send_reply(caller.service.put_players(pool, wanted, caller.keyed(key)))
+    return send_reply(caller.service.put_players(pool, wanted, caller.keyed(idempotency_key)))
 
 
 @players_router.get("/{player:path}", response_model=PlayerView, responses=refusals(404))

@@ -38,7 +38,7 @@ class ProblemView(BaseModel):
                     "type": "/problems/no-such-pool",
                     "title": PROBLEM_TYPES["no-such-pool"].title,
                     "status": 404,
-                    "detail": "no pool is called 'ches': create it first, with POST /v1/pools",
+                    "detail": "no pool is called 'ches': create it first",
                     "instance": "/v1/pools/ches",
                 }
             ]

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0004"
+revision = "0005"
 down_revision = None
 _NUMBER = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
@@ -114,7 +114,7 @@ def _make_records() -> None:
 
 def _make_access() -> None:
     op.create_table(
-        "idempotent_answers",
+        "idempotent_replies",
         sa.Column("owner", sa.String(32), primary_key=True),
         sa.Column("key", sa.String(255), primary_key=True),
         _pool(),
