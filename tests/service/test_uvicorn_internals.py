@@ -17,6 +17,7 @@ from tests.support.requirements import check_internals, imported_names
 FILE = "service/connections.py"
 IMPORTED = imported_names("uvicorn", FILE)
 HTTP = "uvicorn.protocols.http.h11_impl:"
+FLOW = "uvicorn.protocols.http.flow_control:FlowControl"
 WORKERS = "uvicorn.supervisors:Multiprocess"
 
 
@@ -81,10 +82,14 @@ NEEDED = {name: name for name in IMPORTED} | {
     "scope": has("scope", None),
     "cycle": has("cycle", None),
     "transport": has("transport", None),
+    "flow": has("flow", None),
+    "flow.pause_reading": takes(f"{FLOW}.pause_reading", "self"),
+    "flow.resume_reading": takes(f"{FLOW}.resume_reading", "self"),
     "loop": lambda: isinstance(new_protocol()[0].loop, asyncio.AbstractEventLoop),
     "conn": lambda: isinstance(new_protocol()[0].conn, h11.Connection),
     "connections of the server": shares_connections,
     "connection_made": overrides("connection_made", "transport"),
+    "data_received": overrides("data_received", "data"),
     "handle_events": overrides("handle_events"),
     "on_response_complete": overrides("on_response_complete"),
     "send_400_response": overrides("send_400_response", "msg"),
