@@ -17,6 +17,7 @@ from tests.support.requirements import check_internals, imported_names
 FILE = "service/connections.py"
 IMPORTED = imported_names("uvicorn", FILE)
 HTTP = "uvicorn.protocols.http.h11_impl:"
+FLOW = "uvicorn.protocols.http.flow_control:FlowControl"
 WORKERS = "uvicorn.supervisors:Multiprocess"
 
 
@@ -81,6 +82,9 @@ NEEDED = {name: name for name in IMPORTED} | {
     "scope": has("scope", None),
     "cycle": has("cycle", None),
     "transport": has("transport", None),
+    "flow": has("flow", None),
+    "flow.pause_reading": takes(f"{FLOW}.pause_reading", "self"),
+    "flow.resume_reading": takes(f"{FLOW}.resume_reading", "self"),
     "loop": lambda: isinstance(new_protocol()[0].loop, asyncio.AbstractEventLoop),
     "conn": lambda: isinstance(new_protocol()[0].conn, h11.Connection),
     "connections of the server": shares_connections,

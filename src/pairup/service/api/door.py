@@ -225,7 +225,7 @@ _KeyHeader = Annotated[
         min_length=1,
         max_length=255,
         pattern=r"^[\x21-\x7e]+$",
-        description="Key of the request: sent again with it, the request gets its first answer.",
+        description="Key of the request: sent again with it, the request gets its first reply.",
         examples=["3f1d2c7a-order-1042"],
     ),
 ]
