@@ -89,7 +89,7 @@ def test_a_kept_record_is_forgotten_on_request(api):
     check(api)
 
 
-def test_a_name_that_only_a_kept_answer_has_is_erased_there(api):
+def test_a_name_that_only_a_kept_reply_has_is_erased_there(api):
     api.pool(players="ab")
     body, key = {"available": ["a", "b", "gone"], "unknown": "skip"}, {"Idempotency-Key": "k"}
     sent = {"json": body, "headers": key}
@@ -97,8 +97,9 @@ def test_a_name_that_only_a_kept_answer_has_is_erased_there(api):
     assert first["skipped"] == ["gone"]
     before = api.kinds()
     api("DELETE", f"{PLAYER}/gone?erase=true", 204)
-    again = api.json("POST", "/v1/pools/chess/matchings", 201, **sent)
-    assert again == {**first, "skipped": ["erased:"]}
+    again = api.json("POST", "/v1/pools/chess/matchings", 410, **sent)
+    assert again["type"] == "/problems/reply-erased"
+    assert "gone" not in str(again)
     assert api.kinds() == before
 
 
