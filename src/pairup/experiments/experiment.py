@@ -101,7 +101,6 @@ class Experiment:
         for figure in self.figures:
             check_figure(figure, labels, self.problems)
 
-
     def scaled(self, rounds: int | None = None, replications: int | None = None) -> Experiment:
         """Return the same experiment with other numbers of rounds or replications."""
         rounds = self.rounds if rounds is None else rounds
