@@ -10,7 +10,7 @@ DEMO ?= build/serve-demo
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-lowest test-gpu browser typescript lint format docs demo serve-demo bench clean
+.PHONY: help check test test-lowest test-gpu browser typescript lint format docs demo serve-demo bench clean
 
 help:  ## list these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 18
@@ -23,6 +23,18 @@ $(READY): pyproject.toml requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check \
 		-c requirements/dev.txt -e '.[dev]'
 	@touch $@
+
+# Tests that neither compile much, nor start processes or browsers, nor play many rounds.
+SLOW := $(addprefix tests/,analysis/test_instances.py experiments/test_dask.py \
+	experiments/test_runner.py experiments/test_storage.py learning/test_learner.py \
+	learning/test_meetings.py learning/test_serialization.py test_bits.py test_makefile.py \
+	test_packaging.py test_side_process.py)
+FAST := $(filter-out $(SLOW),$(sort $(wildcard $(addsuffix /test_*.py,tests \
+	$(addprefix tests/,analysis bounds client/history experiments learning problem service/domain))))) \
+	$(addprefix tests/,cli/test_app.py docs/test_games.py docs/test_policies.py docs/test_reference.py)
+
+check: lint  ## run the checks of style, types and layers, and the fast tests, in about a minute
+	$(BIN)/pytest -n 2 --dist worksteal $(FAST)
 
 test: lint browser typescript  ## run all checks, tests and doctests, and test-lowest
 	$(BIN)/pytest -n 2 --dist worksteal

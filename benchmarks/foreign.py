@@ -1,4 +1,4 @@
-"""A policy from elsewhere: what the check of its proposals costs per round.
+"""A third-party policy: what the check of its proposals costs per round.
 
 python -m benchmarks foreign
 """

@@ -60,7 +60,7 @@ def _play(name: str, pairs: int, rounds: int, replications: int) -> tuple[Batch,
 
 
 def problem(pairs: int) -> Problem:
-    """Return the problem of so many couples that is played."""
+    """Return the problem with this number of couples."""
     return Problem.from_zero(pairs, 0.1)
 
 

@@ -22,7 +22,7 @@ _UNLIMITED = {"max_players": 10**8, "max_events_per_s": 1e9, "max_requests_per_s
 
 
 def measure(quick: bool) -> list[dict[str, object]]:
-    """Let players join in bulk, and 2,000 of them, or two, be proposed games."""
+    """Measure joins in bulk, and proposals and outcomes of 2,000 players or of two."""
     rows = []
     for players in _SIZES[: 3 if quick else len(_SIZES)]:
         with tempfile.TemporaryDirectory(dir="/tmp") as folder, served(Path(folder)) as process:

@@ -218,7 +218,7 @@ def _many(folder: Path, rounds: int) -> list[dict[str, object]]:
 
 
 def _beside(folder: Path, rounds: int) -> list[dict[str, object]]:
-    """Let players of a small pool wait and be away while a large pool proposes and learns."""
+    """Change the players of a small pool while a large pool proposes and learns."""
     process, rng, working = _started(folder), random.Random(4), threading.Event()
     with (
         httpx.Client(base_url=process.url, timeout=600) as client,

@@ -100,3 +100,21 @@ def test_the_demo_ends_while_it_starts(demo):
         time.sleep(0.01)
     os.kill(demo.make.pid, signal.SIGTERM)
     assert demo.remaining() == []
+
+
+def test_check_runs_the_linters_and_fast_tests_that_exist(tmp_path):
+    (tmp_path / "ready").touch()
+    command = ["make", "--no-print-directory", "--dry-run", "check", "BIN=bin"]
+    done = subprocess.run(
+        [*command, f"READY={tmp_path / 'ready'}"], cwd=ROOT, capture_output=True, text=True
+    )
+    *linters, tests = done.stdout.splitlines()
+    assert {line.split()[0] for line in linters} == {"bin/ruff", "bin/mypy", "bin/lint-imports"}
+    program, *words = tests.split()
+    paths = [word for word in words if word.startswith("tests/")]
+    assert program == "bin/pytest"
+    assert "tests/problem/test_problem.py" in paths
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+    assert Path(__file__).relative_to(ROOT).as_posix() not in paths
+    for folder in ("analysis", "bounds", "experiments", "learning", "problem", "service/domain"):
+        assert any(path.startswith(f"tests/{folder}/") for path in paths), folder

@@ -63,7 +63,7 @@ def noisy_products(noise, seed):
 
 
 def changing_rates(changes, seed, rounds=ROUNDS):
-    """Make a problem in which the players exchange their rates so many times, evenly spaced."""
+    """Make a problem in which the players exchange their rates at evenly spaced rounds."""
     draws = np.random.default_rng(seed)
     starts = [rounds * piece // (changes + 1) for piece in range(changes + 1)]
     return Problem.piecewise(

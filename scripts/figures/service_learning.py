@@ -89,7 +89,7 @@ def _rounds(options, distribution, habits, rules):
 
 
 def _summary(table):
-    """Say how far from random pairing towards the best possible the second half goes."""
+    """Describe how far from random pairing towards the best possible the second half goes."""
     late = by_column(table[len(table) // 2 :])
     games = late["games"].sum()
     played, chosen, random, best = (

@@ -285,7 +285,7 @@ KNOWN = [
 @pytest.mark.parametrize(
     ("problem", "policy", "regret"), KNOWN, ids=[f"{each[0].name}-{each[1]}" for each in KNOWN]
 )
-def test_known_regret(problem, policy, regret):
+def test_mean_regret_is_near_the_value_known_from_other_code(problem, policy, regret):
     run = simulate(problem, policy, 1_000_000, 20)
     # With ten couples some replications of SAM never split the last cluster: they spread by 3,000.
     margin = 0.1 if regret == 25_900 else 0.05
@@ -313,7 +313,7 @@ def test_rank_one_thompson_is_near_the_limit_and_nowhere_linear(problem, limit):
 
 
 @pytest.mark.parametrize(("pairs", "regret"), [(2, 4_000 / 3), (3, 4_800)])
-def test_known_regret_of_sam_that_never_splits(pairs, regret):
+def test_sam_that_never_splits_has_the_known_regret(pairs, regret):
     run = simulate(Problem.from_zero(pairs, 0.1), SAM(), 200_000, 20)
     assert run.regret[:, -1] == pytest.approx(regret, abs=0.02)
 
