@@ -13,8 +13,9 @@ Steps
     `kernel` compiles a helper, `outlined` one that is long and seldom called. `slot` makes an index
     of a player that needs no check for negative values.
 States
-    `new_arrays`; `new_counters` with the places `ROUND`, `AVAILABLE` and `MEMBERS`; `Arrays`,
-    `numbers` and `require` check what is loaded.
+    Fields of a state may declare their arrays, by `Reals`, `Integers`, `Flags` and `Keys`, and
+    `new_state` makes them; `new_counters` with the places `ROUND`, `AVAILABLE` and `MEMBERS`;
+    `Arrays`, `numbers` and `require` check what is loaded.
 Couples
     `write_couple`, `write_mates`, `couple_in_order`; who is available: `mark_available`,
     `fill_members`, `set_members`.
@@ -57,7 +58,8 @@ from pairup.compiled.logarithm import log
 from pairup.compiled.matchings import max_matching
 from pairup.compiled.matchings.max_matching import MatchingWorkspace, new_matching_workspace
 from pairup.compiled.randomness import MANTISSA, below, mantissa, shuffle, word
-from pairup.compiled.state_layout import AVAILABLE, MEMBERS, ROUND, new_arrays, new_counters
+from pairup.compiled.state_fields import Flags, Integers, Keys, Reals, new_state
+from pairup.compiled.state_layout import AVAILABLE, MEMBERS, ROUND, new_counters
 from pairup.compiled.steps import FULL, OK, STALE, learn_nothing, provide
 from pairup.errors import PolicyError
 from pairup.policies.contract import Policy, Slots, StartContext, check_integer_option
@@ -85,11 +87,15 @@ __all__ = [
     "CouplePolicy",
     "CoupleStatistics",
     "ExactMatchingPolicy",
+    "Flags",
     "GreedyLeaderPolicy",
+    "Integers",
+    "Keys",
     "Leader",
     "MatchingWorkspace",
     "Policy",
     "PolicyError",
+    "Reals",
     "Slots",
     "StartContext",
     "below",
@@ -110,11 +116,11 @@ __all__ = [
     "mantissa",
     "mark_available",
     "max_matching",
-    "new_arrays",
     "new_counters",
     "new_couple_statistics",
     "new_leader",
     "new_matching_workspace",
+    "new_state",
     "normal",
     "numbers",
     "outlined",

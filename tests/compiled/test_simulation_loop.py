@@ -7,12 +7,14 @@ import pytest
 
 from pairup import SAM, Oracle, Problem, Uniform, Unimodal, simulate
 from pairup.compiled.simulation_loop import (
+    NO_RATES,
     Replication,
     accept,
     new_totals,
     play_by_couple_rates,
     play_rounds,
 )
+from pairup.compiled.state_fields import new_state
 from pairup.compiled.steps import OK, set_available_step
 from pairup.policies.contract import StartContext
 from pairup.policies.interruptions import Interruptions
@@ -38,7 +40,8 @@ every_policy = pytest.mark.parametrize("policy", POLICIES, ids=str)
 
 def replication(rates, key):
     best = sum(rates[i] * rates[j] for i, j in naive_oracle.Oracle(rates).propose())
-    return Replication(np.array(rates), np.array([key], np.uint64), np.array([best]))
+    given = {"rates": np.array(rates), "best_games": np.array([best])}
+    return new_state(Replication, NO_RATES, key=np.array([key], np.uint64), **given)
 
 
 def start(policy, rates, key):
@@ -95,8 +98,8 @@ def test_players_accept_as_often_as_their_rates_say():
 
 
 def couple_replication(couple_rates, key, best_games=0.0):
-    values = np.zeros(0), np.array([key], np.uint64), np.array([best_games])
-    return Replication(*values, np.array(couple_rates))
+    given = {"couple_rates": np.array(couple_rates), "best_games": np.array([best_games])}
+    return new_state(Replication, NO_RATES, key=np.array([key], np.uint64), **given)
 
 
 @pytest.mark.parametrize("n", [2, 5, 8])

@@ -88,11 +88,6 @@ NEEDED = {name: name for name in IMPORTED} | {
     "loop": lambda: isinstance(new_protocol()[0].loop, asyncio.AbstractEventLoop),
     "conn": lambda: isinstance(new_protocol()[0].conn, h11.Connection),
     "connections of the server": shares_connections,
-    "flow": has("flow", None),
-    "flow, which pauses reading": lambda: all(
-        callable(getattr(resolve_name("uvicorn.protocols.http.flow_control:FlowControl"), name))
-        for name in ("pause_reading", "resume_reading")
-    ),
     "connection_made": overrides("connection_made", "transport"),
     "data_received": overrides("data_received", "data"),
     "handle_events": overrides("handle_events"),

@@ -1,1 +1,1 @@
-"""Compiled steps: flat arrays and NamedTuples only, no Python objects, no exceptions."""
+"""What compiled steps share: flat arrays and NamedTuples only, no Python objects, no exceptions."""

@@ -7,6 +7,7 @@ import numpy as np
 from pairup.compiled.kernels import kernel, outlined, slot
 from pairup.compiled.matchings.graph_matcher import count_rows
 from pairup.compiled.randomness import MANTISSA, WEYL, mantissa, mixed
+from pairup.compiled.state_fields import Flags, Integers, Keys, Reals, new_state
 from pairup.compiled.steps import OK, observe, propose
 
 _ROUNDING = 1e-12  # smaller differences between sums of rates are rounding, not regret
@@ -21,35 +22,32 @@ class Replication(NamedTuple):
     Players on two sides have rates, and games worth 1 each.
     """
 
-    rates: np.ndarray
-    key: np.ndarray
-    best_games: np.ndarray
-    couple_rates: np.ndarray = np.zeros((0, 0))
-    worth: np.ndarray = np.zeros((0, 0))  # of a game of each couple, empty where each is worth 1
-    is_common: np.ndarray = np.zeros(1, np.bool_)  # one number decides all couples of a round
+    rates: np.ndarray = Reals("rated")
+    key: np.ndarray = Keys(1)
+    best_games: np.ndarray = Reals(1)
+    couple_rates: np.ndarray = Reals("coupled, coupled")
+    worth: np.ndarray = Reals("valued, valued")  # of a game, empty where each is worth 1
+    is_common: np.ndarray = Flags(1)  # one number decides all couples of a round
+
+
+NO_RATES = {"rated": 0, "coupled": 0, "valued": 0}  # sizes of what a replication is not given
 
 
 class Totals(NamedTuple):
     """What the loop counts, and its workspace for one round."""
 
-    round: np.ndarray
-    games: np.ndarray
-    regret: np.ndarray
-    couples: np.ndarray
-    played: np.ndarray
-    accepted: np.ndarray
+    round: np.ndarray = Integers(1)
+    games: np.ndarray = Integers(1)
+    regret: np.ndarray = Reals(1)
+    couples: np.ndarray = Integers("players // 2, 2")
+    played: np.ndarray = Flags("players // 2")
+    # A Boolean is tested each time it is read.
+    accepted: np.ndarray = Integers("players", dtype=np.uint8)
 
 
 def new_totals(players):
     """Nothing played yet."""
-    return Totals(
-        round=np.zeros(1, np.int64),
-        games=np.zeros(1, np.int64),
-        regret=np.zeros(1),
-        couples=np.zeros((players // 2, 2), np.int64),
-        played=np.zeros(players // 2, np.bool_),
-        accepted=np.zeros(players, np.uint8),  # a Boolean is tested each time it is read
-    )
+    return new_state(Totals, {"players": players})
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Arrays of states, and where the numbers that all policies have stand in `counters`.
+"""Where the numbers that all policies have stand in the array `counters` of a state.
 
 Compiled steps can change arrays only. So counters, sizes and switches of a state stand together in
 one array of integers, `counters`, and a few real numbers in `reals`. The first places are the same
@@ -32,14 +32,3 @@ def _filled(array, values):
     for place, value in (values or {}).items():
         array[place] = value
     return array
-
-
-def new_arrays(names, shape, dtype=np.float64, value=0):
-    """Arrays by their names, all filled with `value`.
-
-    The names are strings of their own, because texts with spaces do not count in the digest of what
-    sources compute.
-    """
-    if value == 0:  # zeros take no memory until they are written
-        return {name: np.zeros(shape, dtype) for name in names}
-    return {name: np.full(shape, value, dtype) for name in names}

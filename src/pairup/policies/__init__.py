@@ -1,4 +1,4 @@
-"""Policies, one per file, and the registry that finds them by name."""
+"""Policies, each in a file or a folder of its own, and the registry that finds them by name."""
 
 from pairup.policies.baselines.epsilon_greedy import EpsilonGreedy
 from pairup.policies.baselines.explore_then_commit import ExploreThenCommit

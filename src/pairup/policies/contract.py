@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.checks import check_choice, checked_integer
+from pairup.compiled.couples import leader_counts
 from pairup.compiled.kernel_cache import is_ours
 from pairup.compiled.matchings.graph_matcher import GraphMatcher, GraphState, new_graph_matcher
 from pairup.compiled.randomness import word
@@ -117,6 +118,11 @@ class Policy(ABC):
             if typing.get_origin(hint) is typing.Literal:
                 what, value = f"{option} of {self.name}", getattr(self, option)
                 check_choice(what, value, typing.get_args(hint), PolicyError)
+
+    def sizes(self, context: StartContext) -> dict[str, int]:
+        """Return the sizes by which the fields of the state declare theirs; see `new_state`."""
+        slots, leaders = context.slots, leader_counts.CAPACITY
+        return {"players": context.capacity, "slots": slots, "leaders": leaders}
 
     @abstractmethod
     def start(self, context: StartContext) -> Any:

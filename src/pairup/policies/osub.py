@@ -15,14 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.compiled.couples import greedy_leader, leader_counts
-from pairup.compiled.couples.greedy_leader import Leader, beats, new_leader, note_mean
+from pairup.compiled.couples.greedy_leader import Leader, beats, note_mean
 from pairup.compiled.couples.kl_index import exploration_level, kl, kl_index
 from pairup.compiled.couples.leader_counts import LeaderCounts
 from pairup.compiled.couples.neighbours import cross_pair, write
-from pairup.compiled.couples.statistics import CoupleStatistics, new_couple_statistics, record
+from pairup.compiled.couples.statistics import CoupleStatistics, record
 from pairup.compiled.kernels import kernel, slot
 from pairup.compiled.randomness import below, word
-from pairup.compiled.state_layout import AVAILABLE, OWN, PRESENT, ROUND, new_arrays, new_counters
+from pairup.compiled.state_fields import Integers, Keys, Reals, new_state
+from pairup.compiled.state_layout import AVAILABLE, OWN, PRESENT, ROUND, new_counters
 from pairup.compiled.steps import OK, provide
 from pairup.policies.contract import Slots, StartContext
 from pairup.policies.couple_policies import CouplePolicy, couples_of
@@ -79,24 +80,13 @@ class OSUB(CouplePolicy):
     name: ClassVar[str] = "osub"
     nominal_ns: ClassVar[int] = 200
 
+    def sizes(self, context: StartContext) -> dict[str, int]:
+        arms = max(_max_arms(context.capacity), _ALL_OF_EIGHT)
+        return super().sizes(context) | {"arms": arms, "leaders": 1 << (2 * arms).bit_length()}
+
     def start(self, context: StartContext) -> OsubState:
-        count = max(_max_arms(context.capacity), _ALL_OF_EIGHT)
-        arms = Arms(
-            table=leader_counts.new_counts(1 << (2 * count).bit_length()),
-            key=np.zeros(count, np.uint64),
-            order=np.zeros((count, context.slots + 1), np.int32),
-            mean=np.zeros(count),
-            **new_arrays(_SAVED, count, np.int64),
-        )
-        return OsubState(
-            stats=new_couple_statistics(context.slots),
-            greedy=new_leader(context.slots),
-            front=new_leader(context.slots),
-            arms=arms,
-            keys=context.keys(3),
-            counters=new_counters({TOP: UNKNOWN}, _COUNTERS),
-            present=np.zeros(context.slots, np.int64),
-        )
+        counters = new_counters({TOP: UNKNOWN}, _COUNTERS)
+        return new_state(OsubState, self.sizes(context), keys=context.keys(3), counters=counters)
 
     def set_present(self, state: Any, present: Slots) -> None:
         # Matchings of other players are dropped.
@@ -163,13 +153,13 @@ class Arms(NamedTuple):
     """The arms entered, the first `counters[ARMS]` of each array."""
 
     table: LeaderCounts  # from fingerprints to numbers of arms
-    key: np.ndarray  # fingerprint: the sum of what its couples add
-    order: np.ndarray  # couples side by side
-    tries: np.ndarray
-    games: np.ndarray
-    mean: np.ndarray  # games / (tries * couples)
-    led: np.ndarray  # how often it was the leader
-    used: np.ndarray  # when it was last played or leader, by a clock
+    key: np.ndarray = Keys("arms")  # fingerprint: the sum of what its couples add
+    order: np.ndarray = Integers("arms, slots + 1", dtype=np.int32)  # couples side by side
+    tries: np.ndarray = Integers("arms")
+    games: np.ndarray = Integers("arms")
+    mean: np.ndarray = Reals("arms")  # games / (tries * couples)
+    led: np.ndarray = Integers("arms")  # how often it was the leader
+    used: np.ndarray = Integers("arms")  # when it was last played or leader, by a clock
 
 
 class OsubState(NamedTuple):
@@ -179,9 +169,10 @@ class OsubState(NamedTuple):
     greedy: Leader  # by couples: the first arm, and the leader when not all are available
     front: Leader  # the leader among arms, its couples in the order of their means
     arms: Arms
-    keys: np.ndarray  # of ties between pairs, between neighbours, and between arms
-    counters: np.ndarray
-    present: np.ndarray  # the players of every arm, the first `counters[PRESENT]`
+    keys: np.ndarray = Keys(3)  # of ties between pairs, between neighbours, and between arms
+    counters: np.ndarray = Integers(_COUNTERS)
+    # The players of every arm, the first `counters[PRESENT]`.
+    present: np.ndarray = Integers("slots")
 
 
 def _set_available(state, players):

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.compiled.couples.rows import mark_available, write_couple
-from pairup.compiled.couples.statistics import CoupleStatistics, new_couple_statistics
+from pairup.compiled.couples.statistics import CoupleStatistics
 from pairup.compiled.kernels import kernel, slot
-from pairup.compiled.state_layout import MEMBERS, OWN, new_arrays, new_counters
+from pairup.compiled.state_fields import Flags, Integers, Reals, new_state
+from pairup.compiled.state_layout import MEMBERS, OWN
 from pairup.compiled.steps import OK, provide
 from pairup.errors import PolicyError
 from pairup.policies.contract import Slots, StartContext, check_integer_option
@@ -92,16 +93,8 @@ class SAM(CouplePolicy):
                 "sam needs to know its horizon, got none: give the number of rounds to come, "
                 "SAM(horizon=1_000_000)"
             )
-        slots = context.slots
-        return SamState(
-            stats=new_couple_statistics(slots),
-            counters=new_counters(size=_COUNTERS),
-            log_horizon=np.array([math.log(max(horizon, 2))]),
-            **new_arrays(("members", "start", "turn", "ranked", *_SUMS), slots + 1, np.int64),
-            cluster=np.zeros(slots, np.int64),
-            available=np.zeros(slots, np.bool_),
-            **new_arrays(("upper", "lower"), slots),
-        )
+        log_horizon = np.array([math.log(max(horizon, 2))])
+        return new_state(SamState, self.sizes(context), log_horizon=log_horizon)
 
     def set_present(self, state: Any, present: Slots) -> None:
         # All meet in one cluster.
@@ -180,20 +173,20 @@ class SamState(NamedTuple):
     """
 
     stats: CoupleStatistics
-    counters: np.ndarray
-    log_horizon: np.ndarray
-    members: np.ndarray
-    start: np.ndarray
-    turn: np.ndarray  # turns played of each cluster's cycle
-    cluster: np.ndarray  # of each player
-    tries: np.ndarray  # of each player, at the end of the last cycle
-    games: np.ndarray
-    new_tries: np.ndarray
-    new_games: np.ndarray
-    available: np.ndarray
-    ranked: np.ndarray  # workspace to sort a cluster
-    upper: np.ndarray
-    lower: np.ndarray
+    counters: np.ndarray = Integers(_COUNTERS)
+    log_horizon: np.ndarray = Reals(1)
+    members: np.ndarray = Integers("slots + 1")
+    start: np.ndarray = Integers("slots + 1")
+    turn: np.ndarray = Integers("slots + 1")  # turns played of each cluster's cycle
+    cluster: np.ndarray = Integers("slots")  # of each player
+    tries: np.ndarray = Integers("slots + 1")  # of each player, at the end of the last cycle
+    games: np.ndarray = Integers("slots + 1")
+    new_tries: np.ndarray = Integers("slots + 1")
+    new_games: np.ndarray = Integers("slots + 1")
+    available: np.ndarray = Flags("slots")
+    ranked: np.ndarray = Integers("slots + 1")  # workspace to sort a cluster
+    upper: np.ndarray = Reals("slots")
+    lower: np.ndarray = Reals("slots")
 
 
 def _set_available(state, players):

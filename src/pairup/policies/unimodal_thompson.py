@@ -12,8 +12,8 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from pairup.compiled.couples import leader_counts, neighbours
-from pairup.compiled.couples.greedy_leader import Leader, learn, new_leader
+from pairup.compiled.couples import neighbours
+from pairup.compiled.couples.greedy_leader import Leader, learn
 from pairup.compiled.couples.leader_counts import LeaderCounts
 from pairup.compiled.couples.leader_turns import times_led
 from pairup.compiled.couples.neighbours import (
@@ -23,11 +23,12 @@ from pairup.compiled.couples.neighbours import (
     set_players,
     write,
 )
-from pairup.compiled.couples.statistics import PHANTOM_MEAN, CoupleStatistics, new_couple_statistics
+from pairup.compiled.couples.statistics import PHANTOM_MEAN, CoupleStatistics
 from pairup.compiled.distributions import fill_beta
 from pairup.compiled.kernels import kernel, slot
 from pairup.compiled.randomness import word
-from pairup.compiled.state_layout import ROUND, new_arrays, new_counters
+from pairup.compiled.state_fields import Integers, Keys, Reals, new_state
+from pairup.compiled.state_layout import ROUND, new_counters
 from pairup.compiled.steps import FULL, OK, provide
 from pairup.policies.contract import StartContext, check_integer_option
 from pairup.policies.couple_policies import GreedyNeighbourPolicy
@@ -83,17 +84,16 @@ class UnimodalThompson(GreedyNeighbourPolicy):
         check_integer_option(self, "period", minimum=2)
 
     def start(self, context: StartContext) -> UnimodalThompsonState:
-        draws = 5 * (context.slots // 2 + 1)
         options = {BY_PLAYERS: self.compare == "players", PERIOD: self.period}
-        return UnimodalThompsonState(
-            stats=new_couple_statistics(context.slots),
-            leader=new_leader(context.slots),
-            counts=leader_counts.new_counts(),
+        return new_state(
+            UnimodalThompsonState,
+            self.sizes(context),
             keys=context.keys(2),
             counters=new_counters(options, _COUNTERS),
-            **new_arrays(("alpha", "beta"), draws, value=1),
-            draw=np.zeros(draws),
         )
+
+
+_DRAWS = "5 * (slots // 2 + 1)"  # of each couple of the leader and its cross pairs
 
 
 class UnimodalThompsonState(NamedTuple):
@@ -102,11 +102,11 @@ class UnimodalThompsonState(NamedTuple):
     stats: CoupleStatistics
     leader: Leader
     counts: LeaderCounts
-    keys: np.ndarray  # of ties between pairs, and of the draws
-    counters: np.ndarray
-    alpha: np.ndarray  # 1 + games of each couple that draws
-    beta: np.ndarray  # 1 + proposals without a game
-    draw: np.ndarray
+    keys: np.ndarray = Keys(2)  # of ties between pairs, and of the draws
+    counters: np.ndarray = Integers(_COUNTERS)
+    alpha: np.ndarray = Reals(_DRAWS, 1)  # 1 + games of each couple that draws
+    beta: np.ndarray = Reals(_DRAWS, 1)  # 1 + proposals without a game
+    draw: np.ndarray = Reals(_DRAWS)
 
 
 def _propose(state, couples):

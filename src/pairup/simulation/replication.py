@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from pairup.compiled.kernels import kernel
 from pairup.compiled.randomness import ACCEPTANCES, LABELS, shuffle, stream_key, word
-from pairup.compiled.simulation_loop import Replication
+from pairup.compiled.simulation_loop import NO_RATES, Replication
+from pairup.compiled.state_fields import new_state
 from pairup.problem import Problem
 from pairup.problem.meeting_graph import MeetingGraph
 
@@ -20,18 +21,20 @@ def new_replication(problem: Problem, seed: int, number: int) -> Replication:
     replications of the pieces of a problem whose rates change share the labels and the draws.
     """
     labels = _labels(problem, seed, number)
-    key = np.array([stream_key(seed, number, ACCEPTANCES)], np.uint64)
-    best_games = np.array([problem.best_games])
-    square, nothing = np.ix_(labels, labels), np.zeros((0, 0))
+    square = np.ix_(labels, labels)
+    own = {
+        "key": np.array([stream_key(seed, number, ACCEPTANCES)], np.uint64),
+        "best_games": np.array([problem.best_games]),
+    }
     if problem.sides is not None:
-        common = np.array([problem.draws == "common"])
-        return Replication(problem.rates[labels], key, best_games, nothing, nothing, common)
-    worth = nothing if problem.graph is None else problem.graph.worth_table()[square]
-    worth = np.ascontiguousarray(worth)
+        own["is_common"] = np.array([problem.draws == "common"])
+    elif problem.graph is not None:
+        own["worth"] = np.ascontiguousarray(problem.graph.worth_table()[square])
     if problem.has_player_rates:
-        return Replication(problem.rates[labels], key, best_games, nothing, worth)
-    couple_rates = np.ascontiguousarray(problem.couple_rates[square])
-    return Replication(np.zeros(0), key, best_games, couple_rates, worth)
+        own["rates"] = problem.rates[labels]
+    else:
+        own["couple_rates"] = np.ascontiguousarray(problem.couple_rates[square])
+    return new_state(Replication, NO_RATES, **own)
 
 
 def new_replications(problem: Problem, seed: int, numbers: Sequence[int]) -> Replication:

@@ -1,10 +1,11 @@
 import numpy as np
 
-from pairup.compiled.matchings.event_heap import add_event, drop_first, is_full, new_event_heap
+from pairup.compiled.matchings.event_heap import EventHeap, add_event, drop_first, is_full
+from pairup.compiled.state_fields import new_state
 
 
 def test_events_come_in_the_order_of_their_times():
-    random, heap, awaited = np.random.default_rng(0), new_event_heap(50), []
+    random, heap, awaited = np.random.default_rng(0), new_state(EventHeap, {"events": 50}), []
     for turn in range(2_000):
         if not is_full(heap) and random.random() < 0.55:
             event = float(random.integers(0, 30)), turn, -turn

@@ -24,12 +24,12 @@ from pairup.compiled.logarithm import log
 
 # What is kept of each couple: the index (-1 where nothing is known), what it was solved for, the
 # two logarithms, and 1 / (P (1 - P)).
-INDEX, _LEVEL, _GAMES, _REST, _MEAN, _LOG_REST, _LOG_GAMES, _CURVATURE, _ENTRIES = range(9)
+INDEX, _LEVEL, _GAMES, _REST, _MEAN, _LOG_REST, _LOG_GAMES, _CURVATURE, ENTRIES = range(9)
 
 
 def new_anchors(*shape):
     """An array of anchors: nothing was solved yet."""
-    anchors = np.zeros((*shape, _ENTRIES))
+    anchors = np.zeros((*shape, ENTRIES))
     anchors[..., INDEX] = -1.0
     return anchors
 

@@ -16,10 +16,13 @@ import numpy as np
 from pairup.compiled.couples.statistics import record
 from pairup.compiled.kernels import kernel, slot
 from pairup.compiled.randomness import word
-from pairup.compiled.state_layout import new_arrays
+from pairup.compiled.state_fields import Integers, Reals, new_state
 
 _SECOND = (1 << 32) - 1  # the bits of the second player of a pair
 _STALE = -1  # the blocked pair sank or left: its bound still holds but may be loose
+
+
+_COUPLES = "slots // 2 + 1"
 
 
 class Leader(NamedTuple):
@@ -29,24 +32,17 @@ class Leader(NamedTuple):
     (-1: not available). The best pair that couple k blocks is `blocked[k]`, as `_packed` writes it.
     """
 
-    order: np.ndarray
-    place: np.ndarray
-    mean: np.ndarray
-    bound: np.ndarray
-    blocked: np.ndarray
-    couples: np.ndarray
+    order: np.ndarray = Integers("slots + 1", dtype=np.uint32)
+    place: np.ndarray = Integers("slots", -1, dtype=np.int32)
+    mean: np.ndarray = Reals(_COUPLES)
+    bound: np.ndarray = Reals(_COUPLES)
+    blocked: np.ndarray = Integers(_COUPLES, _STALE)
+    couples: np.ndarray = Integers(1)
 
 
 def new_leader(slots):
     """No leader yet: nobody is available."""
-    couples = slots // 2 + 1
-    return Leader(
-        order=np.zeros(slots + 1, np.uint32),
-        place=np.full(slots, -1, np.int32),
-        blocked=np.full(couples, _STALE, np.int64),
-        couples=np.zeros(1, np.int64),
-        **new_arrays(("mean", "bound"), couples),
-    )
+    return new_state(Leader, {"slots": slots})
 
 
 def learn(state, couples, played):

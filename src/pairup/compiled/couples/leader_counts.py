@@ -6,23 +6,23 @@ import numpy as np
 
 from pairup.compiled.kernels import kernel
 from pairup.compiled.randomness import word
+from pairup.compiled.state_fields import Integers, Keys, new_state
 
+CAPACITY = 64  # of a new table
 _EMPTY = np.uint64(0)
 
 
 class LeaderCounts(NamedTuple):
     """Fingerprints of ordered matchings and their counts; the capacity is a power of two."""
 
-    keys: np.ndarray
-    counts: np.ndarray
-    used: np.ndarray
+    keys: np.ndarray = Keys("leaders", can_grow=True)
+    counts: np.ndarray = Integers("leaders", can_grow=True)
+    used: np.ndarray = Integers(1)
 
 
-def new_counts(capacity=64):
+def new_counts(capacity=CAPACITY):
     """An empty table."""
-    return LeaderCounts(
-        np.zeros(capacity, np.uint64), np.zeros(capacity, np.int64), np.zeros(1, np.int64)
-    )
+    return new_state(LeaderCounts, {"leaders": capacity})
 
 
 def grown(table):

@@ -16,7 +16,8 @@ import numpy as np
 from pairup.compiled.couples.rows import fill_members, mark_available
 from pairup.compiled.kernels import kernel
 from pairup.compiled.randomness import shuffle
-from pairup.compiled.state_layout import MEMBERS, OWN, new_counters
+from pairup.compiled.state_fields import Flags, Integers
+from pairup.compiled.state_layout import MEMBERS, OWN
 
 # Places of counters.
 (
@@ -28,18 +29,9 @@ from pairup.compiled.state_layout import MEMBERS, OWN, new_counters
 class RoundRobin(NamedTuple):
     """The players available, and how many of their couples are unseen."""
 
-    order: np.ndarray  # shuffled; the phantom is the last when they are odd
-    available: np.ndarray  # by slot
-    counters: np.ndarray
-
-
-def new_round_robin(slots):
-    """Nobody is available."""
-    return RoundRobin(
-        order=np.zeros(slots + 1, np.int64),
-        available=np.zeros(slots, np.bool_),
-        counters=new_counters(size=_COUNTERS),
-    )
+    order: np.ndarray = Integers("slots + 1")  # shuffled; the phantom is the last when they are odd
+    available: np.ndarray = Flags("slots")  # by slot
+    counters: np.ndarray = Integers(_COUNTERS)
 
 
 @kernel

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pairup.compiled.kernels import kernel
+from pairup.compiled.state_fields import Integers, Reals, new_state
 
 PHANTOM_MEAN = -1.0  # below every real mean: a greedy leader couples the phantom last
 
@@ -17,17 +18,14 @@ class CoupleStatistics(NamedTuple):
     players available, the player who is coupled with it stays waiting.
     """
 
-    tries: np.ndarray
-    games: np.ndarray
-    mean: np.ndarray
+    tries: np.ndarray = Integers("slots, slots")
+    games: np.ndarray = Integers("slots, slots")
+    mean: np.ndarray = Reals("slots, slots", phantom=PHANTOM_MEAN)
 
 
 def new_couple_statistics(slots):
     """Nothing is known yet of `slots` slots, the phantom's included."""
-    shape = (slots, slots)
-    mean = np.zeros(shape)
-    mean[-1, :] = mean[:, -1] = PHANTOM_MEAN
-    return CoupleStatistics(np.zeros(shape, np.int64), np.zeros(shape, np.int64), mean)
+    return new_state(CoupleStatistics, {"slots": slots})
 
 
 @kernel

@@ -21,6 +21,7 @@ import numpy as np
 
 from pairup.compiled.kernels import kernel, outlined
 from pairup.compiled.matchings.blossom_search import NOBODY as NOBODY
+from pairup.compiled.state_fields import Integers, Reals, new_state
 
 
 class Assignment(NamedTuple):
@@ -29,33 +30,23 @@ class Assignment(NamedTuple):
     Rows and columns are the two sides. Beyond those that were last assigned, entries mean nothing.
     """
 
-    column_of: np.ndarray  # the column of each row, or NOBODY
-    row_of: np.ndarray  # the row of each column, or NOBODY
-    weight: np.ndarray  # by seeker and offer
-    seeker_price: np.ndarray
-    offer_price: np.ndarray
-    offer: np.ndarray  # of each seeker
-    seeker: np.ndarray  # who has each offer, or NOBODY
-    distance: np.ndarray  # to each offer, along the cheapest path found
-    taken_from: np.ndarray  # the seeker before the offer on that path
-    left: np.ndarray  # offers whose distance is not final
+    column_of: np.ndarray = Integers("rows", NOBODY)  # the column of each row, or NOBODY
+    row_of: np.ndarray = Integers("columns", NOBODY)  # the row of each column, or NOBODY
+    weight: np.ndarray = Reals("few, many")  # by seeker and offer
+    seeker_price: np.ndarray = Reals("few")
+    offer_price: np.ndarray = Reals("many")
+    offer: np.ndarray = Integers("few")  # of each seeker
+    seeker: np.ndarray = Integers("many")  # who has each offer, or NOBODY
+    distance: np.ndarray = Reals("many")  # to each offer, along the cheapest path found
+    taken_from: np.ndarray = Integers("many")  # the seeker before the offer on that path
+    left: np.ndarray = Integers("many")  # offers whose distance is not final
 
 
 def new_assignment(rows, columns):
     """Room for assignments of at most so many rows and columns, in whatever numbers."""
     few, many = min(rows, columns), max(rows, columns)
-    return Assignment(
-        column_of=np.full(rows, NOBODY, np.int64),
-        row_of=np.full(columns, NOBODY, np.int64),
-        weight=np.zeros((few, many)),
-        seeker_price=np.zeros(few),
-        offer_price=np.zeros(many),
-        offer=np.zeros(few, np.int64),
-        seeker=np.zeros(many, np.int64),
-        distance=np.zeros(many),
-        taken_from=np.zeros(many, np.int64),
-        left=np.zeros(many, np.int64),
-    )
+    sizes = {"rows": rows, "columns": columns, "few": few, "many": many}
+    return new_state(Assignment, sizes)
 
 
 @outlined

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pairup.compiled.kernels import kernel
+from pairup.compiled.state_fields import Integers, Reals
 
 # What happens to `what`, in place of the other player whom it meets.
 REACHED, DISSOLVES = -1, -2
@@ -18,20 +19,10 @@ REACHED, DISSOLVES = -1, -2
 class EventHeap(NamedTuple):
     """A binary heap: what is at 2 k + 1 and 2 k + 2 is not earlier than what is at k."""
 
-    time: np.ndarray
-    what: np.ndarray
-    other: np.ndarray
-    size: np.ndarray
-
-
-def new_event_heap(capacity):
-    """No events yet, and room for `capacity` of them."""
-    return EventHeap(
-        time=np.zeros(capacity),
-        what=np.zeros(capacity, np.int64),
-        other=np.zeros(capacity, np.int64),
-        size=np.zeros(1, np.int64),
-    )
+    time: np.ndarray = Reals("events")
+    what: np.ndarray = Integers("events")
+    other: np.ndarray = Integers("events")
+    size: np.ndarray = Integers(1)
 
 
 @kernel

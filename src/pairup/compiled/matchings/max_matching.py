@@ -19,11 +19,14 @@ import numpy as np
 
 from pairup.compiled.kernels import kernel
 from pairup.compiled.matchings.blossom_search import NOBODY, search
-from pairup.compiled.state_layout import new_arrays
+from pairup.compiled.state_fields import Integers, Reals, new_state
 
 SOLVED, NO_MATCHING = 0, 1
 LARGER = 2.0**8
 ROUNDING = 2.0**-50  # a relative difference that rounding may make
+
+
+_NODES = "slots + slots // 2 + 1"
 
 
 class MatchingWorkspace(NamedTuple):
@@ -34,62 +37,46 @@ class MatchingWorkspace(NamedTuple):
     """
 
     # Kept, by slot.
-    kept_dual: np.ndarray
-    kept_mate: np.ndarray
+    kept_dual: np.ndarray = Reals("slots")
+    kept_mate: np.ndarray = Integers("slots", NOBODY)
     # By vertex.
-    weight: np.ndarray
-    dual: np.ndarray
-    mate: np.ndarray
-    side: np.ndarray  # of the search tree: free, even, odd
-    top: np.ndarray  # the outermost node around it
-    reach: np.ndarray  # the least distance to an even player, and that player
-    source: np.ndarray
-    due: np.ndarray  # the next event of the node of which it is the base
-    vertex_of: np.ndarray  # of each slot
+    weight: np.ndarray = Reals("slots, slots")
+    dual: np.ndarray = Reals("slots")
+    mate: np.ndarray = Integers("slots", NOBODY)
+    side: np.ndarray = Integers("slots")  # of the search tree: free, even, odd
+    top: np.ndarray = Integers("slots", NOBODY)  # the outermost node around it
+    reach: np.ndarray = Reals("slots")  # the least distance to an even player, and that player
+    source: np.ndarray = Integers("slots", NOBODY)
+    due: np.ndarray = Reals("slots")  # the next event of the node of which it is the base
+    vertex_of: np.ndarray = Integers("slots", NOBODY)  # of each slot
     # By node.
-    size: np.ndarray  # players in it, listed in `members`; 0: no such blossom now
-    members: np.ndarray
-    parent: np.ndarray
-    base: np.ndarray  # the player who is coupled outside it
-    thickness: np.ndarray
-    join: np.ndarray  # when it joined the tree
-    entry_from: np.ndarray  # the edge by which an odd node did
-    entry_to: np.ndarray
-    near: np.ndarray  # the least distance of an even node to each player, and from whom
-    near_from: np.ndarray
-    meet_at: np.ndarray  # where an even node meets another
-    mark: np.ndarray
-    child_count: np.ndarray  # the nodes of a blossom, in a cycle that begins at the base
-    children: np.ndarray
-    link_from: np.ndarray
-    link_to: np.ndarray
-    stack: np.ndarray
-    spare: np.ndarray
-    clock: np.ndarray
+    # Players in it, listed in `members`; 0: no such blossom now.
+    size: np.ndarray = Integers(_NODES)
+    members: np.ndarray = Integers(f"{_NODES}, slots", NOBODY)
+    parent: np.ndarray = Integers(_NODES, NOBODY)
+    base: np.ndarray = Integers(_NODES, NOBODY)  # the player who is coupled outside it
+    thickness: np.ndarray = Reals(_NODES)
+    join: np.ndarray = Reals(_NODES)  # when it joined the tree
+    entry_from: np.ndarray = Integers(_NODES, NOBODY)  # the edge by which an odd node did
+    entry_to: np.ndarray = Integers(_NODES, NOBODY)
+    # The least distance of an even node to each player, and from whom.
+    near: np.ndarray = Reals(f"{_NODES}, slots")
+    near_from: np.ndarray = Integers(f"{_NODES}, slots", NOBODY)
+    meet_at: np.ndarray = Integers(_NODES, NOBODY)  # where an even node meets another
+    mark: np.ndarray = Integers(_NODES, NOBODY)
+    # The nodes of a blossom, in a cycle that begins at the base.
+    child_count: np.ndarray = Integers(_NODES)
+    children: np.ndarray = Integers(f"{_NODES}, slots", NOBODY)
+    link_from: np.ndarray = Integers(f"{_NODES}, slots", NOBODY)
+    link_to: np.ndarray = Integers(f"{_NODES}, slots", NOBODY)
+    stack: np.ndarray = Integers(f"{_NODES} + 1, 2", NOBODY)
+    spare: np.ndarray = Integers("3, slots", NOBODY)
+    clock: np.ndarray = Reals(1)
 
 
 def new_matching_workspace(slots):
     """A workspace for matchings among `slots` slots; nobody is coupled yet."""
-    nodes = slots + slots // 2 + 1
-    nobody = np.int64, NOBODY
-    return MatchingWorkspace(
-        **new_arrays(("kept_mate", "mate", "top", "source", "vertex_of"), slots, *nobody),
-        **new_arrays(("kept_dual", "dual", "reach", "due"), slots),
-        side=np.zeros(slots, np.int64),
-        weight=np.zeros((slots, slots)),
-        **new_arrays(
-            ("parent", "base", "entry_from", "entry_to", "meet_at", "mark"), nodes, *nobody
-        ),
-        **new_arrays(("thickness", "join"), nodes),
-        **new_arrays(("size", "child_count"), nodes, np.int64),
-        **new_arrays(
-            ("members", "near_from", "children", "link_from", "link_to"), (nodes, slots), *nobody
-        ),
-        near=np.zeros((nodes, slots)),
-        stack=np.full((nodes + 1, 2), NOBODY, np.int64),
-        spare=np.full((3, slots), NOBODY, np.int64),
-        clock=np.zeros(1),
-    )
+    return new_state(MatchingWorkspace, {"slots": slots})
 
 
 @kernel

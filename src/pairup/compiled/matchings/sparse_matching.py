@@ -18,7 +18,7 @@ import numpy as np
 
 from pairup.compiled.kernels import kernel, outlined
 from pairup.compiled.matchings.blossom_search import NOBODY as NOBODY
-from pairup.compiled.matchings.event_heap import EventHeap, new_event_heap
+from pairup.compiled.matchings.event_heap import EventHeap
 from pairup.compiled.matchings.max_matching import LARGER, NO_MATCHING, ROUNDING, SOLVED
 from pairup.compiled.matchings.sparse_search import (
     MATCHED,
@@ -28,9 +28,12 @@ from pairup.compiled.matchings.sparse_search import (
     SPARE,
     search,
 )
-from pairup.compiled.state_layout import new_arrays
+from pairup.compiled.state_fields import Flags, Integers, Reals, new_state
 
 FULL_HEAP = 2  # a status of `solve_graph` that the sizes of `new_sparse_workspace` exclude
+
+
+_NODES = "slots + slots // 2 + 1"
 
 
 class SparseWorkspace(NamedTuple):
@@ -39,66 +42,50 @@ class SparseWorkspace(NamedTuple):
     A *node* is a slot, or from the number of slots on a blossom.
     """
 
-    # The edges now allowed, from both ends, those of a slot side by side.
-    start: np.ndarray
-    to: np.ndarray
-    weight: np.ndarray
-    # By slot.
-    dual: np.ndarray
-    mate: np.ndarray
-    side: np.ndarray  # of the search tree: free, even, odd
-    top: np.ndarray  # the outermost node around it
-    reach: np.ndarray  # the least distance to an even player, and that player
-    source: np.ndarray
-    next_member: np.ndarray  # in the list of players of a node
-    touched: np.ndarray  # whom the search has come across, and whether it has
-    seen: np.ndarray
-    # By node.
-    first_member: np.ndarray
-    last_member: np.ndarray
-    parent: np.ndarray
-    base: np.ndarray  # the player who is coupled outside it
-    thickness: np.ndarray
-    join: np.ndarray  # when it joined the tree
-    entry_from: np.ndarray  # the edge by which an odd node did
-    entry_to: np.ndarray
-    mark: np.ndarray
-    first_child: np.ndarray  # of a blossom, the one with the base; NOBODY: not a blossom now
-    next_child: np.ndarray  # in the cycle of the blossom around it, and the edge that leads there
-    previous_child: np.ndarray
-    link_from: np.ndarray
-    link_to: np.ndarray
-    spare: np.ndarray  # blossoms that are not in use
-    stack: np.ndarray
     heap: EventHeap
-    counters: np.ndarray
-    reals: np.ndarray
+    # The edges now allowed, from both ends, those of a slot side by side.
+    start: np.ndarray = Integers("slots + 1")
+    to: np.ndarray = Integers("2 * couples")
+    weight: np.ndarray = Reals("2 * couples")
+    # By slot.
+    dual: np.ndarray = Reals("slots")
+    mate: np.ndarray = Integers("slots", NOBODY)
+    side: np.ndarray = Integers("slots")  # of the search tree: free, even, odd
+    top: np.ndarray = Integers("slots")  # the outermost node around it
+    # The least distance to an even player, and that player.
+    reach: np.ndarray = Reals("slots", np.inf)
+    source: np.ndarray = Integers("slots", NOBODY)
+    next_member: np.ndarray = Integers("slots", NOBODY)  # in the list of players of a node
+    # Whom the search has come across, and whether it has.
+    touched: np.ndarray = Integers("slots", NOBODY)
+    seen: np.ndarray = Flags("slots")
+    # By node.
+    first_member: np.ndarray = Integers(_NODES, NOBODY)
+    last_member: np.ndarray = Integers(_NODES, NOBODY)
+    parent: np.ndarray = Integers(_NODES, NOBODY)
+    base: np.ndarray = Integers(_NODES, NOBODY)  # the player who is coupled outside it
+    thickness: np.ndarray = Reals(_NODES)
+    join: np.ndarray = Reals(_NODES)  # when it joined the tree
+    entry_from: np.ndarray = Integers(_NODES, NOBODY)  # the edge by which an odd node did
+    entry_to: np.ndarray = Integers(_NODES, NOBODY)
+    mark: np.ndarray = Integers(_NODES, NOBODY)
+    # Of a blossom, the one with the base; NOBODY: not a blossom now.
+    first_child: np.ndarray = Integers(_NODES, NOBODY)
+    # In the cycle of the blossom around it, and the edge that leads there.
+    next_child: np.ndarray = Integers(_NODES, NOBODY)
+    previous_child: np.ndarray = Integers(_NODES, NOBODY)
+    link_from: np.ndarray = Integers(_NODES, NOBODY)
+    link_to: np.ndarray = Integers(_NODES, NOBODY)
+    spare: np.ndarray = Integers(f"{_NODES} - slots")  # blossoms that are not in use
+    stack: np.ndarray = Integers(f"{_NODES} + 2, 2")
+    counters: np.ndarray = Integers(6)
+    reals: np.ndarray = Reals(2)
 
 
 def new_sparse_workspace(slots, couples):
     """A workspace for matchings among `slots` slots and at most `couples` couples."""
-    nodes = slots + slots // 2 + 1
-    nobody = np.int64, NOBODY
-    by_node = ("first_member", "last_member", "parent", "base", "entry_from", "entry_to", "mark")
-    in_cycle = ("first_child", "next_child", "previous_child", "link_from", "link_to")
-    return SparseWorkspace(
-        start=np.zeros(slots + 1, np.int64),
-        to=np.zeros(2 * couples, np.int64),
-        weight=np.zeros(2 * couples),
-        **new_arrays(("mate", "source", "next_member", "touched"), slots, *nobody),
-        dual=np.zeros(slots),
-        side=np.zeros(slots, np.int64),
-        top=np.arange(slots),
-        reach=np.full(slots, np.inf),
-        seen=np.zeros(slots, np.bool_),
-        **new_arrays((*by_node, *in_cycle), nodes, *nobody),
-        **new_arrays(("thickness", "join"), nodes),
-        spare=np.zeros(nodes - slots, np.int64),
-        stack=np.zeros((nodes + 2, 2), np.int64),
-        heap=new_event_heap(2 * couples + 2 * slots + 2),
-        counters=np.zeros(6, np.int64),
-        reals=np.zeros(2),
-    )
+    sizes = {"slots": slots, "couples": couples, "events": 2 * couples + 2 * slots + 2}
+    return new_state(SparseWorkspace, sizes, top=np.arange(slots))
 
 
 @kernel

@@ -9,10 +9,10 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from pairup.compiled.couples import greedy_leader
-from pairup.compiled.couples.greedy_leader import Leader, learn, new_leader
+from pairup.compiled.couples.greedy_leader import Leader, learn
 from pairup.compiled.couples.neighbours import write
 from pairup.compiled.couples.rows import draw_matching
-from pairup.compiled.couples.statistics import CoupleStatistics, new_couple_statistics
+from pairup.compiled.couples.statistics import CoupleStatistics
 from pairup.compiled.kernels import kernel
 from pairup.compiled.matchings.graph_matcher import (
     draw_graph_matching,
@@ -21,6 +21,7 @@ from pairup.compiled.matchings.graph_matcher import (
     write_matching,
 )
 from pairup.compiled.randomness import MANTISSA, mantissa, word
+from pairup.compiled.state_fields import Integers, Keys, Reals, new_state
 from pairup.compiled.state_layout import AVAILABLE, OWN, ROUND, new_counters
 from pairup.compiled.steps import OK, provide
 from pairup.errors import PolicyError
@@ -87,15 +88,12 @@ class EpsilonGreedy(GreedyLeaderPolicy):
 
     def start(self, context: StartContext) -> EpsilonGreedyState:
         epsilon = _DEFAULTS[self.schedule] if self.epsilon is None else self.epsilon
-        players, shuffled = np.zeros((2, context.slots), np.int64)
-        return EpsilonGreedyState(
-            stats=new_couple_statistics(context.slots),
-            leader=new_leader(context.slots),
+        return new_state(
+            EpsilonGreedyState,
+            self.sizes(context),
             keys=context.keys(3),
             counters=new_counters({DECAYS: self.schedule == "decaying"}, _COUNTERS),
             epsilon=np.array([epsilon]),
-            players=players,
-            shuffled=shuffled,
         )
 
 
@@ -104,11 +102,12 @@ class EpsilonGreedyState(NamedTuple):
 
     stats: CoupleStatistics
     leader: Leader
-    keys: np.ndarray  # of ties between pairs, of when to explore, of the matchings then drawn
-    counters: np.ndarray
-    epsilon: np.ndarray
-    players: np.ndarray
-    shuffled: np.ndarray
+    # Of ties between pairs, of when to explore, of the matchings then drawn.
+    keys: np.ndarray = Keys(3)
+    counters: np.ndarray = Integers(_COUNTERS)
+    epsilon: np.ndarray = Reals(1)
+    players: np.ndarray = Integers("slots")
+    shuffled: np.ndarray = Integers("slots")
 
 
 def _set_available(state, players):

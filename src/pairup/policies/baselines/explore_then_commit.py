@@ -10,11 +10,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from pairup.compiled.couples import greedy_leader
-from pairup.compiled.couples.greedy_leader import Leader, learn, new_leader
+from pairup.compiled.couples.greedy_leader import Leader, learn
 from pairup.compiled.couples.neighbours import write
 from pairup.compiled.couples.round_robin import write_meetings
 from pairup.compiled.couples.rows import fill_members
-from pairup.compiled.couples.statistics import CoupleStatistics, new_couple_statistics
+from pairup.compiled.couples.statistics import CoupleStatistics
 from pairup.compiled.kernels import kernel
 from pairup.compiled.matchings.graph_matcher import (
     GraphMatcher,
@@ -24,6 +24,7 @@ from pairup.compiled.matchings.graph_matcher import (
     write_matching,
 )
 from pairup.compiled.randomness import shuffle
+from pairup.compiled.state_fields import Integers, Keys, new_state
 from pairup.compiled.state_layout import MEMBERS, OWN, PRESENT, new_counters
 from pairup.compiled.steps import OK, provide
 from pairup.errors import PolicyError
@@ -98,12 +99,11 @@ class ExploreThenCommit(GreedyLeaderPolicy):
                 "explore_then_commit needs cycles or a horizon, got neither: give the number of "
                 "rounds to come, ExploreThenCommit(horizon=1_000_000)"
             )
-        return ExploreThenCommitState(
-            stats=new_couple_statistics(context.slots),
-            leader=new_leader(context.slots),
+        return new_state(
+            ExploreThenCommitState,
+            self.sizes(context),
             keys=context.keys(2),
             counters=new_counters({HORIZON: horizon or 0}, _COUNTERS),
-            members=np.zeros(context.slots + 1, np.int64),
         )
 
     def set_present(self, state: Any, present: Slots) -> None:
@@ -138,9 +138,9 @@ class ExploreThenCommitState(NamedTuple):
 
     stats: CoupleStatistics
     leader: Leader
-    keys: np.ndarray  # of ties between pairs, and of the order in the tournament
-    counters: np.ndarray
-    members: np.ndarray
+    keys: np.ndarray = Keys(2)  # of ties between pairs, and of the order in the tournament
+    counters: np.ndarray = Integers(_COUNTERS)
+    members: np.ndarray = Integers("slots + 1")
 
 
 def _set_available(state, players):

@@ -18,6 +18,7 @@ from pairup.compiled.matchings.graph_matcher import (
     match_by_weights,
     write_matching,
 )
+from pairup.compiled.state_fields import Flags, Integers, Reals
 from pairup.compiled.steps import OK, learn_nothing, provide
 from pairup.errors import PolicyError
 from pairup.policies.contract import Policy, StartContext
@@ -141,9 +142,9 @@ def _checked_rates(rates: Iterable[float]) -> tuple[float, ...]:
 class OracleState(NamedTuple):
     """State of `Oracle`: all slots from the best rate to the worst, and their rates."""
 
-    ranking: np.ndarray
-    available: np.ndarray
-    rates: np.ndarray  # of each slot, 0 where it is not known
+    ranking: np.ndarray = Integers("players")
+    available: np.ndarray = Flags("slots")
+    rates: np.ndarray = Reals("players")  # of each slot, 0 where it is not known
 
 
 def _propose(state, couples):

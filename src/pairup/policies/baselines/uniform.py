@@ -13,7 +13,8 @@ from pairup.compiled.matchings.graph_matcher import (
     draw_graph_matching,
 )
 from pairup.compiled.randomness import word
-from pairup.compiled.state_layout import AVAILABLE, ROUND, new_counters
+from pairup.compiled.state_fields import Integers, Keys, new_state
+from pairup.compiled.state_layout import AVAILABLE, OWN, ROUND
 from pairup.compiled.steps import OK, learn_nothing, provide
 from pairup.policies.contract import Policy, StartContext
 from pairup.policies.registry import register
@@ -37,8 +38,7 @@ class Uniform(Policy):
     nominal_ns: ClassVar[int] = 10
 
     def start(self, context: StartContext) -> UniformState:
-        players, shuffled = np.zeros((2, context.slots), np.int64)
-        return UniformState(players, shuffled, new_counters(), np.array([context.key]))
+        return new_state(UniformState, self.sizes(context), key=np.array([context.key]))
 
     def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
         return  # nothing is learnt of players
@@ -58,10 +58,10 @@ class Uniform(Policy):
 class UniformState(NamedTuple):
     """State of `Uniform`: the players available (the first of `players`), and their shuffle."""
 
-    players: np.ndarray
-    shuffled: np.ndarray
-    counters: np.ndarray
-    key: np.ndarray
+    players: np.ndarray = Integers("slots")
+    shuffled: np.ndarray = Integers("slots")
+    counters: np.ndarray = Integers(OWN)
+    key: np.ndarray = Keys(1)
 
 
 def _set_available(state, players):

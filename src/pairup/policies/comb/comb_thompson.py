@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from pairup.compiled.couples.rows import set_members, write_mates
-from pairup.compiled.couples.statistics import CoupleStatistics, new_couple_statistics, record
+from pairup.compiled.couples.statistics import CoupleStatistics, record
 from pairup.compiled.distributions import fill_beta, fill_normal, normal
 from pairup.compiled.kernels import kernel, outlined, slot
 from pairup.compiled.logarithm import log
@@ -25,10 +25,10 @@ from pairup.compiled.matchings.graph_matcher import (
 )
 from pairup.compiled.matchings.max_matching import (
     MatchingWorkspace,
-    new_matching_workspace,
     solve_loaded,
 )
 from pairup.compiled.randomness import word
+from pairup.compiled.state_fields import Integers, Keys, Reals, new_state
 from pairup.compiled.state_layout import MEMBERS, OWN, ROUND, new_counters
 from pairup.compiled.steps import OK, provide
 from pairup.errors import PolicyError
@@ -102,20 +102,15 @@ class CombThompson(ExactMatchingPolicy):
             )
 
     def start(self, context: StartContext) -> CombThompsonState:
-        shape, couples = (context.slots, context.slots), context.slots * (context.slots - 1) // 2
-        first, second = self._unseen
         options = {POSTERIOR: _POSTERIORS[self.prior], COMMON: self.draws == "common"}
-        return CombThompsonState(
-            stats=new_couple_statistics(context.slots),
-            workspace=new_matching_workspace(context.slots),
-            players=np.zeros(context.slots + 1, np.int64),
+        state = new_state(
+            CombThompsonState,
+            self.sizes(context),
             counters=new_counters(options, _COUNTERS),
             key=np.array([context.key]),
-            first=np.full(shape, first),
-            second=np.full(shape, second),
-            posteriors=np.zeros((2, couples)),
-            draws=np.zeros(couples),
         )
+        state.first[:], state.second[:] = self._unseen
+        return state
 
     @property
     def _unseen(self) -> tuple[float, float]:
@@ -138,6 +133,9 @@ class CombThompson(ExactMatchingPolicy):
         return state
 
 
+_COUPLES = "slots * (slots - 1) // 2"
+
+
 class CombThompsonState(NamedTuple):
     """State of `CombThompson`: statistics, the last matching, and the posteriors of all couples.
 
@@ -146,13 +144,14 @@ class CombThompsonState(NamedTuple):
 
     stats: CoupleStatistics
     workspace: MatchingWorkspace
-    players: np.ndarray  # the first `counters[MEMBERS]` are to be matched
-    counters: np.ndarray
-    key: np.ndarray
-    first: np.ndarray
-    second: np.ndarray
-    posteriors: np.ndarray  # of the couples available, in the order of their draws
-    draws: np.ndarray
+    players: np.ndarray = Integers("slots + 1")  # the first `counters[MEMBERS]` are to be matched
+    counters: np.ndarray = Integers(_COUNTERS)
+    key: np.ndarray = Keys(1)
+    first: np.ndarray = Reals("slots, slots")
+    second: np.ndarray = Reals("slots, slots")
+    # Of the couples available, in the order of their draws.
+    posteriors: np.ndarray = Reals(f"2, {_COUPLES}")
+    draws: np.ndarray = Reals(_COUPLES)
 
 
 def _propose(state, couples):

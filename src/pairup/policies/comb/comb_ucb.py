@@ -26,7 +26,6 @@ from pairup.compiled.couples.rows import set_members, write_mates
 from pairup.compiled.couples.statistics import (
     PHANTOM_MEAN,
     CoupleStatistics,
-    new_couple_statistics,
     record,
 )
 from pairup.compiled.kernels import kernel, outlined, slot
@@ -40,9 +39,9 @@ from pairup.compiled.matchings.graph_matcher import (
 )
 from pairup.compiled.matchings.max_matching import (
     MatchingWorkspace,
-    new_matching_workspace,
     solve_loaded,
 )
+from pairup.compiled.state_fields import Integers, Reals, new_state
 from pairup.compiled.state_layout import MEMBERS, OWN, ROUND, new_counters
 from pairup.compiled.steps import OK, provide
 from pairup.policies.contract import StartContext
@@ -92,19 +91,12 @@ class CombUCB(ExactMatchingPolicy):
         # The KL index takes longer than the UCB index.
         return self.nominal_ns * (2 if self.index == "kl" else 1)
 
+    def sizes(self, context: StartContext) -> dict[str, int]:
+        return super().sizes(context) | {"kl": int(self.index == "kl")}
+
     def start(self, context: StartContext) -> CombUCBState:
-        shape = (context.slots, context.slots)
-        base = np.full(shape, np.inf)
-        base[:, -1] = PHANTOM_MEAN
-        return CombUCBState(
-            stats=new_couple_statistics(context.slots),
-            workspace=new_matching_workspace(context.slots),
-            players=np.zeros(context.slots + 1, np.int64),
-            counters=new_counters({KL: self.index == "kl"}, _COUNTERS),
-            base=base,
-            slope=np.zeros(shape),
-            solved=np.zeros(shape if self.index == "kl" else (0, 0), np.int64),
-        )
+        counters = new_counters({KL: self.index == "kl"}, _COUNTERS)
+        return new_state(CombUCBState, self.sizes(context), counters=counters)
 
     def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
         super().forget(state, slot, rate)
@@ -151,11 +143,13 @@ class CombUCBState(NamedTuple):
 
     stats: CoupleStatistics
     workspace: MatchingWorkspace
-    players: np.ndarray  # the first `counters[MEMBERS]` are to be matched
-    counters: np.ndarray
-    base: np.ndarray  # inf for unseen couples; KL: and for those whose tangent is not known
-    slope: np.ndarray
-    solved: np.ndarray  # KL: the round in which the index was last solved
+    players: np.ndarray = Integers("slots + 1")  # the first `counters[MEMBERS]` are to be matched
+    counters: np.ndarray = Integers(_COUNTERS)
+    # Inf for unseen couples; KL: and for those whose tangent is not known.
+    base: np.ndarray = Reals("slots, slots", np.inf, phantom=PHANTOM_MEAN)
+    slope: np.ndarray = Reals("slots, slots")
+    # KL: the round in which the index was last solved.
+    solved: np.ndarray = Integers("slots * kl, slots * kl")
 
 
 def _propose(state, couples):

@@ -21,10 +21,10 @@ from pairup.compiled.kernels import kernel, outlined
 from pairup.compiled.logarithm import log
 from pairup.compiled.matchings.max_matching import (
     MatchingWorkspace,
-    new_matching_workspace,
     reset,
     solve_loaded,
 )
+from pairup.compiled.state_fields import Integers, Reals, new_state
 from pairup.compiled.state_layout import MEMBERS, OWN, new_counters, new_reals
 
 # Places of counters.
@@ -52,21 +52,22 @@ _ROUNDING = 1e-13  # a smaller difference of weights is rounding
 class ApproximateSearch(NamedTuple):
     """Some matchings that are best for some weighting, and a workspace."""
 
-    mates: np.ndarray  # the partner of each slot, one row per matching; NOBODY: not known
-    players: np.ndarray  # those available, the phantom included
-    counters: np.ndarray
-    reals: np.ndarray
+    # The partner of each slot, one row per matching; NOBODY: not known.
     exact: MatchingWorkspace
+    mates: np.ndarray = Integers("4, slots", NOBODY)
+    players: np.ndarray = Integers("slots + 1")  # those available, the phantom included
+    counters: np.ndarray = Integers(_COUNTERS)
+    reals: np.ndarray = Reals(_REALS)
 
 
-def new_approximate_search(slots, enumerated, by_least_squares):
+def new_approximate_search(sizes, enumerated, by_least_squares):
     """Nobody is available, nothing is known."""
-    return ApproximateSearch(
-        mates=np.full((4, slots), NOBODY, np.int64),
-        players=np.zeros(slots + 1, np.int64),
-        counters=new_counters({ENUMERATED: enumerated, OLS: by_least_squares}, _COUNTERS),
+    options = {ENUMERATED: enumerated, OLS: by_least_squares}
+    return new_state(
+        ApproximateSearch,
+        sizes,
+        counters=new_counters(options, _COUNTERS),
         reals=new_reals({WORST: 1.0}, _REALS),
-        exact=new_matching_workspace(slots),
     )
 
 

@@ -6,9 +6,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.compiled.couples.round_robin import new_round_robin
-from pairup.compiled.couples.statistics import new_couple_statistics
-from pairup.compiled.state_layout import ROUND, new_counters
+from pairup.compiled.state_fields import new_state
+from pairup.compiled.state_layout import ROUND
 from pairup.policies.contract import StartContext
 from pairup.policies.couple_policies import CouplePolicy
 from pairup.policies.escb import approximation, steps
@@ -64,16 +63,10 @@ class ESCB(CouplePolicy):
     nominal_ns: ClassVar[int] = 200
 
     def start(self, context: StartContext) -> Any:
-        slots, by_least_squares = context.slots, int(self.confidence == "ols")
+        sizes, by_least_squares = self.sizes(context), int(self.confidence == "ols")
         enumerated = MAX_PLAYERS if self.search == "exact" else 0
-        return steps.ESCBState(
-            stats=new_couple_statistics(slots),
-            terms=steps.IndexTerms(np.zeros(slots * slots), np.zeros(slots * slots)),
-            round_robin=new_round_robin(slots),
-            search=approximation.new_approximate_search(slots, enumerated, by_least_squares),
-            keys=context.keys(2),
-            counters=new_counters(),
-        )
+        search = approximation.new_approximate_search(sizes, enumerated, by_least_squares)
+        return new_state(steps.ESCBState, sizes, search=search, keys=context.keys(2))
 
     def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
         super().forget(state, slot, rate)

@@ -16,7 +16,8 @@ from pairup.compiled.couples.rows import write_mates
 from pairup.compiled.couples.statistics import CoupleStatistics, record
 from pairup.compiled.kernels import kernel, slot
 from pairup.compiled.randomness import MANTISSA, mantissa, word
-from pairup.compiled.state_layout import MEMBERS, ROUND
+from pairup.compiled.state_fields import Integers, Keys, Reals
+from pairup.compiled.state_layout import MEMBERS, OWN, ROUND
 from pairup.compiled.steps import OK, provide
 from pairup.policies.escb import approximation
 from pairup.policies.escb.approximation import (
@@ -37,8 +38,8 @@ _LUCK = 2.0**-30 / MANTISSA
 class IndexTerms(NamedTuple):
     """What the index is made of, at i * slots + j for the couple (i, j), i < j; 0 when unseen."""
 
-    value: np.ndarray  # the mean and its luck
-    inverse: np.ndarray  # 1 / tries
+    value: np.ndarray = Reals("slots * slots")  # the mean and its luck
+    inverse: np.ndarray = Reals("slots * slots")  # 1 / tries
 
 
 class ESCBState(NamedTuple):
@@ -48,8 +49,8 @@ class ESCBState(NamedTuple):
     terms: IndexTerms
     round_robin: RoundRobin
     search: ApproximateSearch
-    keys: np.ndarray  # of the order in the round robin, and of the luck
-    counters: np.ndarray
+    keys: np.ndarray = Keys(2)  # of the order in the round robin, and of the luck
+    counters: np.ndarray = Integers(OWN)
 
 
 def _set_available(state, players):

@@ -14,10 +14,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.compiled.couples.statistics import CoupleStatistics, new_couple_statistics, record
+from pairup.compiled.couples.statistics import CoupleStatistics, record
 from pairup.compiled.kernels import kernel, slot
 from pairup.compiled.matchings.graph_matcher import write_nobody
-from pairup.compiled.state_layout import OWN, ROUND, new_counters
+from pairup.compiled.state_fields import Flags, Integers, new_state
+from pairup.compiled.state_layout import OWN, ROUND
 from pairup.compiled.steps import OK, STALE, provide
 from pairup.errors import PolicyError
 from pairup.policies.contract import Slots, StartContext
@@ -86,16 +87,7 @@ class PMED(CouplePolicy):
             )
 
     def start(self, context: StartContext) -> PMEDState:
-        slots = context.slots
-        return PMEDState(
-            stats=new_couple_statistics(slots),
-            available=np.zeros(slots, np.bool_),
-            planned_for=np.zeros(slots, np.bool_),
-            columns=np.zeros(0, np.bool_),
-            matchings=np.zeros((slots + 1, slots // 2, 2), np.int64),
-            plays=np.zeros(slots + 1, np.int64),
-            counters=new_counters(size=_COUNTERS),
-        )
+        return new_state(PMEDState, self.sizes(context))
 
     def on_sides(self, state: Any, context: StartContext) -> PMEDState:
         assert context.columns is not None
@@ -188,12 +180,12 @@ class PMEDState(NamedTuple):
     """State of `PMED`: statistics of couples, and the plan."""
 
     stats: CoupleStatistics
-    available: np.ndarray  # by slot
-    planned_for: np.ndarray  # by slot: who was available when the plan was made
-    columns: np.ndarray  # by slot: who is a column; empty on one side
-    matchings: np.ndarray  # of the plan, the leader first
-    plays: np.ndarray  # rounds in which each is still to be played
-    counters: np.ndarray
+    available: np.ndarray = Flags("slots")  # by slot
+    planned_for: np.ndarray = Flags("slots")  # by slot: who was available when the plan was made
+    columns: np.ndarray = Flags(0)  # by slot: who is a column; empty on one side
+    matchings: np.ndarray = Integers("slots + 1, slots // 2, 2")  # of the plan, the leader first
+    plays: np.ndarray = Integers("slots + 1")  # rounds in which each is still to be played
+    counters: np.ndarray = Integers(_COUNTERS)
 
 
 def _set_available(state, players):

@@ -16,6 +16,7 @@ from numba.extending import overload
 
 from pairup.compiled.kernels import kernel, outlined
 from pairup.compiled.numba_internals import OPTIONS, class_of
+from pairup.compiled.state_fields import Integers, Reals, new_state
 
 LANES = 4  # sums over couples are four sums side by side, so dense rows are a multiple of it long
 MIN_ROOM = 4  # of a row that has any partner
@@ -29,47 +30,40 @@ class DenseCouples(NamedTuple):
     in the row of the lower slot only.
     """
 
-    tries: np.ndarray
-    games: np.ndarray
-    told: np.ndarray  # games of players who gave their answers one by one
-    missed: np.ndarray  # weight of the outcomes not played of which it is not known who declined
-    width: np.ndarray  # of a row
+    tries: np.ndarray = Integers("players * width", dtype=np.int32)
+    games: np.ndarray = Integers("players * width", dtype=np.int32)
+    # Games of players who gave their answers one by one.
+    told: np.ndarray = Integers("players * width", dtype=np.int32)
+    # Weight of the outcomes not played of which it is not known who declined.
+    missed: np.ndarray = Reals("players * width")
+    width: np.ndarray = Integers(1)  # of a row
 
 
 class SparseCouples(NamedTuple):
     """Rows of the players met, one after the other in arrays that all rows share."""
 
-    start: np.ndarray  # where each player's row begins
-    length: np.ndarray
-    room: np.ndarray  # places of the row: a power of two, or 0
-    partner: np.ndarray
-    tries: np.ndarray
-    games: np.ndarray
-    told: np.ndarray
-    missed: np.ndarray
-    vacant: np.ndarray  # the first vacant row of each size, which names the next; -1 if none
-    used: np.ndarray  # places that are or were in use
+    start: np.ndarray = Integers("players")  # where each player's row begins
+    length: np.ndarray = Integers("players")
+    room: np.ndarray = Integers("players")  # places of the row: a power of two, or 0
+    partner: np.ndarray = Integers("places", dtype=np.uint32)
+    tries: np.ndarray = Integers("places", dtype=np.int32)
+    games: np.ndarray = Integers("places", dtype=np.int32)
+    told: np.ndarray = Integers("places", dtype=np.int32)
+    missed: np.ndarray = Reals("places")
+    # The first vacant row of each size, which names the next; -1 if none.
+    vacant: np.ndarray = Integers(_SIZES, -1)
+    used: np.ndarray = Integers(1)  # places that are or were in use
 
 
-def new_dense_couples(players):
-    """No couple has met."""
-    width = -(-players // LANES) * LANES
-    counts = {name: np.zeros(players * width, np.int32) for name in ("tries", "games", "told")}
-    return DenseCouples(**counts, missed=np.zeros(players * width), width=np.array([width]))
+def new_dense_couples(players, width):
+    """No couple has met, and rows are so wide."""
+    sizes = {"players": players, "width": width}
+    return new_state(DenseCouples, sizes, width=np.array([width]))
 
 
 def new_sparse_couples(players, places):
     """No couple has met, and there are so many places for partners."""
-    return SparseCouples(
-        start=np.zeros(players, np.int64),
-        length=np.zeros(players, np.int64),
-        room=np.zeros(players, np.int64),
-        partner=np.zeros(places, np.uint32),
-        **{name: np.zeros(places, np.int32) for name in ("tries", "games", "told")},
-        missed=np.zeros(places),
-        vacant=np.full(_SIZES, -1, np.int64),
-        used=np.zeros(1, np.int64),
-    )
+    return new_state(SparseCouples, {"players": players, "places": places})
 
 
 @outlined

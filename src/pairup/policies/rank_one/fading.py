@@ -9,8 +9,15 @@ import numpy as np
 
 from pairup.compiled.kernels import kernel, outlined, slot
 from pairup.policies.rank_one.couple_layouts import at, clear, erase, partner, place, row_length
-from pairup.policies.rank_one.posterior import FROZEN_RATES, recency
-from pairup.policies.rank_one.state import FADED, LAW_WEIGHT, OUTCOMES, WEIGHT, WEIGHT_GROWTH
+from pairup.policies.rank_one.posterior import recency
+from pairup.policies.rank_one.state import (
+    FADED,
+    FROZEN_RATES,
+    LAW_WEIGHT,
+    OUTCOMES,
+    WEIGHT,
+    WEIGHT_GROWTH,
+)
 
 MAX_WEIGHT = 2.0**30
 _NEGLIGIBLE = 2.0**-30  # outcomes; less is forgotten, after a fading of many half-lives

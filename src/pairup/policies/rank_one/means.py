@@ -5,9 +5,10 @@ The state is that of `pairup.policies.rank_one.steps`.
 
 from pairup.compiled.kernels import kernel
 from pairup.policies.rank_one.couple_layouts import at, partner, row_length
-from pairup.policies.rank_one.posterior import FROZEN_RATES, frozen_rate
+from pairup.policies.rank_one.posterior import frozen_rate
 from pairup.policies.rank_one.state import (
     ANSWERED,
+    FROZEN_RATES,
     LEARNS_PRIOR,
     OUTCOMES,
     PRIOR_A,

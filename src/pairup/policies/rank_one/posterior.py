@@ -33,9 +33,7 @@ from pairup.policies.rank_one.couple_layouts import (
     row_start,
     row_sum,
 )
-from pairup.policies.rank_one.state import FADED, OUTCOMES, PRIOR_A, PRIOR_B
-
-FROZEN_RATES = 16  # an even grid
+from pairup.policies.rank_one.state import FADED, FROZEN_RATES, OUTCOMES, PRIOR_A, PRIOR_B
 
 _REFIT = 1.1  # the reach of moves is fitted again when this many times more is known
 _REACH = 4.3  # makes a move of about 2.4 standard deviations, the best in one dimension

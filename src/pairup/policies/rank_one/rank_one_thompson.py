@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.checks import is_number
-from pairup.compiled.state_layout import AVAILABLE, ROUND, new_arrays, new_counters, new_reals
+from pairup.compiled.state_fields import new_state
+from pairup.compiled.state_layout import AVAILABLE, ROUND, new_counters, new_reals
 from pairup.compiled.steps import set_available_step
 from pairup.errors import PolicyError
 from pairup.policies.contract import Policy, Slots, StartContext, check_integer_option
@@ -21,7 +22,6 @@ from pairup.policies.rank_one import couple_tables as tables
 from pairup.policies.rank_one import steps
 from pairup.policies.rank_one.couple_layouts import LANES, new_dense_couples
 from pairup.policies.rank_one.fading import MAX_WEIGHT, fade_step, part_step
-from pairup.policies.rank_one.posterior import FROZEN_RATES
 from pairup.policies.rank_one.sides import RankOneSidesState, new_sides_state
 from pairup.policies.rank_one.state import (
     ANSWERED,
@@ -29,6 +29,7 @@ from pairup.policies.rank_one.state import (
     COUNTERS,
     EXPLORING,
     FADED,
+    FROZEN_RATES,
     LAW_MEAN,
     LAW_SQUARE,
     LAW_WEIGHT,
@@ -149,38 +150,34 @@ class RankOneThompson(Policy):
         object.__setattr__(self, "prior", _checked_prior(self.prior))
         object.__setattr__(self, "memory", _checked_memory(self.memory))
 
+    def sizes(self, context: StartContext) -> dict[str, int]:
+        return super().sizes(context) | {"width": -(-context.capacity // LANES) * LANES}
+
     def start(self, context: StartContext) -> RankOneState:
-        capacity = context.capacity
-        width = -(-capacity // LANES) * LANES
+        capacity, sizes = context.capacity, self.sizes(context)
+        width = sizes["width"]
         # In a simulation, whose horizon is known, sooner or later most couples meet.
         dense = capacity <= _MAX_DENSE or context.horizon is not None
-        simulated = self.memory is not None and context.horizon is not None
-        a, b = self.prior if isinstance(self.prior, tuple) else (1.0, 1.0)
-        state = RankOneState(
-            couples=new_dense_couples(capacity) if dense else tables.new_table(capacity),
-            **new_arrays(_OF_PLAYERS, width),
+        options = {PERIOD: self.period, LEARNS_PRIOR: self.learns_prior}
+        state = new_state(
+            RankOneState,
+            sizes,
+            couples=new_dense_couples(capacity, width) if dense else tables.new_table(capacity),
             terms=np.zeros(width, context.precision),
-            frozen_missed=np.zeros((width, FROZEN_RATES), np.float32),
-            usual=np.full(width, -1, np.int64),
-            counted=np.zeros(width, np.bool_),
-            **new_arrays(("available", "by_rate", "by_mean", "spare"), width, np.int64),
-            counters=new_counters({PERIOD: self.period, LEARNS_PRIOR: self.learns_prior}, COUNTERS),
-            reals=new_reals(
-                {
-                    WEIGHT: 1.0,
-                    OUTCOMES: 1.0,
-                    # Live, rounds are recorded: there `fade` is called for each.
-                    WEIGHT_GROWTH: 2.0 ** (1.0 / self.memory) if simulated and self.memory else 1.0,
-                    PRIOR_A: a,
-                    PRIOR_B: b,
-                },
-                REALS,
-            ),
+            counters=new_counters(options, COUNTERS),
+            reals=self._first_reals(context),
             key=np.array([context.key, context.key]),
-            draws=np.zeros(1, np.int64),
         )
         _begin(state, np.arange(width))
         return state
+
+    def _first_reals(self, context: StartContext) -> NDArray[np.float64]:
+        # Live, rounds are recorded: there `fade` is called for each.
+        simulated = self.memory is not None and context.horizon is not None
+        growth = 2.0 ** (1.0 / self.memory) if simulated and self.memory else 1.0
+        a, b = self.prior if isinstance(self.prior, tuple) else (1.0, 1.0)
+        first = {WEIGHT: 1.0, OUTCOMES: 1.0, WEIGHT_GROWTH: growth, PRIOR_A: a, PRIOR_B: b}
+        return new_reals(first, REALS)
 
     def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
         # What others answered remains theirs. Of their shared outcomes they keep what was learnt

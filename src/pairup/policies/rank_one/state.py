@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pairup.compiled.state_fields import Flags, Integers, Keys, Reals
 from pairup.compiled.state_layout import OWN
 from pairup.policies.rank_one.couple_layouts import DenseCouples, SparseCouples
 
@@ -38,6 +39,9 @@ from pairup.policies.rank_one.couple_layouts import DenseCouples, SparseCouples
 # fmt: on
 
 
+FROZEN_RATES = 16  # an even grid, of the rates of players who left
+
+
 class RankOneState(NamedTuple):
     """State of `RankOneThompson`.
 
@@ -47,28 +51,30 @@ class RankOneState(NamedTuple):
     """
 
     couples: DenseCouples | SparseCouples
-    rates: np.ndarray  # where the chain is
-    terms: np.ndarray  # workspace for a sum over couples
-    accepted: np.ndarray  # of each player, games included
-    declined: np.ndarray
-    met: np.ndarray  # outcomes known of each player
-    gone: np.ndarray  # ... with players who left
-    frozen_missed: np.ndarray  # of those what was missed, by the frozen rate of the other
-    unsure: np.ndarray  # missed in all
-    usual: np.ndarray  # the partner met most, of several the lowest slot, or -1
-    mean: np.ndarray
-    square: np.ndarray  # mean of squares
-    drawn: np.ndarray  # number of draws in the means
-    credit: np.ndarray  # refreshes due
-    reach: np.ndarray  # of a move of the player alone
-    couple_reach: np.ndarray  # of a move against its usual partner
-    fitted: np.ndarray  # with how many outcomes the reach is to be fitted next
-    counted: np.ndarray  # whether the players' law has counted the player
-    available: np.ndarray  # the players available, by slot
-    by_rate: np.ndarray  # the same, best first
-    by_mean: np.ndarray
-    spare: np.ndarray  # workspace: who was refreshed, and for an order
-    counters: np.ndarray
-    reals: np.ndarray
-    key: np.ndarray  # of all draws, and of this round's
-    draws: np.ndarray  # made in this round
+    rates: np.ndarray = Reals("width")  # where the chain is
+    terms: np.ndarray = Reals("width")  # workspace for a sum over couples
+    accepted: np.ndarray = Reals("width")  # of each player, games included
+    declined: np.ndarray = Reals("width")
+    met: np.ndarray = Reals("width")  # outcomes known of each player
+    gone: np.ndarray = Reals("width")  # ... with players who left
+    # Of those what was missed, by the frozen rate of the other.
+    frozen_missed: np.ndarray = Reals(f"width, {FROZEN_RATES}", dtype=np.float32)
+    unsure: np.ndarray = Reals("width")  # missed in all
+    # The partner met most, of several the lowest slot, or -1.
+    usual: np.ndarray = Integers("width", -1)
+    mean: np.ndarray = Reals("width")
+    square: np.ndarray = Reals("width")  # mean of squares
+    drawn: np.ndarray = Reals("width")  # number of draws in the means
+    credit: np.ndarray = Reals("width")  # refreshes due
+    reach: np.ndarray = Reals("width")  # of a move of the player alone
+    couple_reach: np.ndarray = Reals("width")  # of a move against its usual partner
+    fitted: np.ndarray = Reals("width")  # with how many outcomes the reach is to be fitted next
+    counted: np.ndarray = Flags("width")  # whether the players' law has counted the player
+    available: np.ndarray = Integers("width")  # the players available, by slot
+    by_rate: np.ndarray = Integers("width")  # the same, best first
+    by_mean: np.ndarray = Integers("width")
+    spare: np.ndarray = Integers("width")  # workspace: who was refreshed, and for an order
+    counters: np.ndarray = Integers(COUNTERS)
+    reals: np.ndarray = Reals(REALS)
+    key: np.ndarray = Keys(2)  # of all draws, and of this round's
+    draws: np.ndarray = Integers(1)  # made in this round

@@ -18,7 +18,7 @@ import numpy as np
 
 from pairup.compiled.couples.greedy_leader import beats
 from pairup.compiled.kernels import kernel, outlined
-from pairup.compiled.state_layout import new_arrays
+from pairup.compiled.state_fields import Flags, Integers, Reals
 
 _TOLERANCE = 1e-12  # smaller gains of another assignment may be rounding
 _NOBODY = -1
@@ -31,41 +31,27 @@ class AssignedLeader(NamedTuple):
     couples, best first, are `ranked`.
     """
 
-    order: np.ndarray
-    couples: np.ndarray  # how many there are: the number of positions
-    items: np.ndarray  # those available, in random order
-    item_count: np.ndarray  # ... and how many they are
-    positions: np.ndarray  # by place
-    item: np.ndarray  # by place
-    hidden: np.ndarray
-    place: np.ndarray  # of each slot, -1 for hidden items and those who are away
-    last_item: np.ndarray  # of each position, by slot: what it held last, -1 if nothing
-    is_position: np.ndarray
-    ranked: np.ndarray
-    mean: np.ndarray  # by place
-    price: np.ndarray  # of items, by slot
-    bound: np.ndarray  # by place: no other item has a greater mean less price
-    owner: np.ndarray  # workspace of the search: places by item
-    came_from: np.ndarray
-    distance: np.ndarray
-    reached: np.ndarray
-    profit: np.ndarray  # by place
-
-
-def new_assigned_leader(slots):
-    """No leader yet: nobody is available."""
-    integers = ("items", "positions", "item", "hidden", "ranked", "owner", "came_from")
-    return AssignedLeader(
-        order=np.zeros(2 * slots, np.int64),
-        couples=np.zeros(1, np.int64),
-        item_count=np.zeros(1, np.int64),
-        place=np.full(slots, _NOBODY, np.int64),
-        last_item=np.full(slots, _NOBODY, np.int64),
-        is_position=np.zeros(slots, np.bool_),
-        reached=np.zeros(slots, np.bool_),
-        **new_arrays(integers, slots, np.int64),
-        **new_arrays(("mean", "price", "bound", "distance", "profit"), slots),
-    )
+    order: np.ndarray = Integers("2 * slots")
+    couples: np.ndarray = Integers(1)  # how many there are: the number of positions
+    items: np.ndarray = Integers("slots")  # those available, in random order
+    item_count: np.ndarray = Integers(1)  # ... and how many they are
+    positions: np.ndarray = Integers("slots")  # by place
+    item: np.ndarray = Integers("slots")  # by place
+    hidden: np.ndarray = Integers("slots")
+    # Of each slot, -1 for hidden items and those who are away.
+    place: np.ndarray = Integers("slots", _NOBODY)
+    # Of each position, by slot: what it held last, -1 if nothing.
+    last_item: np.ndarray = Integers("slots", _NOBODY)
+    is_position: np.ndarray = Flags("slots")
+    ranked: np.ndarray = Integers("slots")
+    mean: np.ndarray = Reals("slots")  # by place
+    price: np.ndarray = Reals("slots")  # of items, by slot
+    bound: np.ndarray = Reals("slots")  # by place: no other item has a greater mean less price
+    owner: np.ndarray = Integers("slots")  # workspace of the search: places by item
+    came_from: np.ndarray = Integers("slots")
+    distance: np.ndarray = Reals("slots")
+    reached: np.ndarray = Flags("slots")
+    profit: np.ndarray = Reals("slots")  # by place
 
 
 @outlined

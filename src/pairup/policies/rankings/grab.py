@@ -18,8 +18,8 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.compiled.couples import leader_counts
 from pairup.compiled.couples.anchored_index import (
+    ENTRIES,
     INDEX,
     lower_index,
     new_anchors,
@@ -36,12 +36,13 @@ from pairup.compiled.couples.leader_turns import (
     TURN_REALS,
     times_led,
 )
-from pairup.compiled.couples.statistics import CoupleStatistics, new_couple_statistics, record
+from pairup.compiled.couples.statistics import CoupleStatistics, record
 from pairup.compiled.kernels import kernel, outlined, slot
 from pairup.compiled.logarithm import log
 from pairup.compiled.matchings.graph_matcher import write_nobody
 from pairup.compiled.randomness import shuffle, word
-from pairup.compiled.state_layout import AVAILABLE, ROUND, new_arrays, new_counters, new_reals
+from pairup.compiled.state_fields import Flags, Integers, Keys, Reals, new_state
+from pairup.compiled.state_layout import AVAILABLE, ROUND, new_counters, new_reals
 from pairup.compiled.steps import FULL, OK, provide
 from pairup.errors import PolicyError
 from pairup.policies.contract import StartContext, check_integer_option
@@ -49,7 +50,6 @@ from pairup.policies.couple_policies import LeaderCountingPolicy
 from pairup.policies.rankings.assigned_leader import (
     AssignedLeader,
     assign,
-    new_assigned_leader,
     note_mean,
     rank_places,
     update,
@@ -130,6 +130,9 @@ class GRAB(LeaderCountingPolicy):
     def needs(self) -> tuple[str, ...]:
         return ("horizon",) if self.clock == "horizon" and self.horizon is None else ()
 
+    def sizes(self, context: StartContext) -> dict[str, int]:
+        return super().sizes(context) | {"kl": int(self.index == "kl")}
+
     def start(self, context: StartContext) -> GrabState:
         slots, level = context.slots, 0.0
         horizon = self.horizon or context.horizon if self.clock == "horizon" else 0
@@ -143,16 +146,14 @@ class GRAB(LeaderCountingPolicy):
             level = level if self.index == "kl" else math.sqrt(2 * level)
         options = {PERIOD: self.period or 0, KL: self.index == "kl", HORIZON: horizon}
         assert context.columns is not None  # check_sides() saw to it
-        return GrabState(
-            stats=new_couple_statistics(slots),
-            leader=new_assigned_leader(slots),
-            counts=leader_counts.new_counts(),
+        return new_state(
+            GrabState,
+            self.sizes(context),
             keys=context.keys(3),
             counters=new_counters(options, _COUNTERS),
             reals=new_reals({LEVEL: level}, TURN_REALS),
             is_row=np.append(~context.columns, False),
             anchors=new_anchors(*(slots, slots) if self.index == "kl" else (0, 0)),
-            **new_arrays(("lower", "gain"), slots),
         )
 
     def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
@@ -185,13 +186,16 @@ class GrabState(NamedTuple):
     stats: CoupleStatistics
     leader: AssignedLeader
     counts: LeaderCounts
-    keys: np.ndarray  # of ties between couples, of ties between neighbours, of the items' order
-    counters: np.ndarray
-    reals: np.ndarray  # LEVEL, where the clock is the horizon
-    is_row: np.ndarray  # by slot
-    anchors: np.ndarray  # KL: the indices that were solved last, by slots
-    lower: np.ndarray  # bounds of the indices of the leader's couples in this round, by place
-    gain: np.ndarray  # bounds of what the neighbours gain in this round
+    # Of ties between couples, of ties between neighbours, of the items' order.
+    keys: np.ndarray = Keys(3)
+    counters: np.ndarray = Integers(_COUNTERS)
+    reals: np.ndarray = Reals(TURN_REALS)  # LEVEL, where the clock is the horizon
+    is_row: np.ndarray = Flags("slots")  # by slot
+    # KL: the indices that were solved last, by slots.
+    anchors: np.ndarray = Reals(f"slots * kl, slots * kl, {ENTRIES}")
+    # Bounds of the indices of the leader's couples in this round, by place.
+    lower: np.ndarray = Reals("slots")
+    gain: np.ndarray = Reals("slots")  # bounds of what the neighbours gain in this round
 
 
 def _set_available(state, players):

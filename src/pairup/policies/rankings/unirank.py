@@ -23,12 +23,13 @@ from pairup.compiled.couples import leader_counts
 from pairup.compiled.couples.kl_index import exploration_level, kl, kl_index
 from pairup.compiled.couples.leader_counts import LeaderCounts
 from pairup.compiled.couples.leader_turns import CELL, NO_CELL, TURN_PLACES
-from pairup.compiled.couples.statistics import CoupleStatistics, new_couple_statistics, record
+from pairup.compiled.couples.statistics import CoupleStatistics, record
 from pairup.compiled.kernels import kernel, outlined
 from pairup.compiled.logarithm import log
 from pairup.compiled.matchings.graph_matcher import write_nobody
 from pairup.compiled.randomness import shuffle, word
-from pairup.compiled.state_layout import ROUND, new_counters
+from pairup.compiled.state_fields import Flags, Integers, Keys, Reals, new_state
+from pairup.compiled.state_layout import ROUND
 from pairup.compiled.steps import FULL, OK, provide
 from pairup.policies.contract import StartContext
 from pairup.policies.couple_policies import LeaderCountingPolicy
@@ -89,25 +90,19 @@ class UniRank(LeaderCountingPolicy):
     serves_pools: ClassVar[bool] = False  # the players of a pool are on one side
     nominal_ns: ClassVar[int] = 40
 
-    def start(self, context: StartContext) -> UniRankState:
+    def sizes(self, context: StartContext) -> dict[str, int]:
         assert context.columns is not None  # check_sides() saw to it
+        return super().sizes(context) | {"columns": int(context.columns.sum())}
+
+    def start(self, context: StartContext) -> UniRankState:
+        assert context.columns is not None
         assert context.column_order is not None  # is_told_column_order
-        slots = context.slots
-        square = (slots, slots)
-        places = ("items", "positions", "ranking", "start", "listed", "block")
-        return UniRankState(
-            stats=new_couple_statistics(slots),
-            wins=np.zeros(square, np.int64),
-            doubt=np.zeros(square),
-            loses=np.zeros(square, np.bool_),
-            counts=leader_counts.new_counts(),
+        return new_state(
+            UniRankState,
+            self.sizes(context),
             keys=context.keys(2),
-            counters=new_counters(size=_COUNTERS),
-            due_margin=np.zeros(1),
             is_row=np.append(~context.columns, False),
             column_order=np.array(context.column_order, np.int64),
-            **{name: np.zeros(slots + 1, np.int64) for name in places},
-            marked=np.zeros(slots, np.bool_),
         )
 
     def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
@@ -140,22 +135,26 @@ class UniRankState(NamedTuple):
     """State of `UniRank`."""
 
     stats: CoupleStatistics
-    wins: np.ndarray  # by slots
-    doubt: np.ndarray  # [j, i]: above this level j may be better than i; -1: always
-    loses: np.ndarray  # [i, j]: j is better than i, at the leader's small margin
     counts: LeaderCounts
-    keys: np.ndarray  # of shuffles, and of ties between items
-    counters: np.ndarray
-    due_margin: np.ndarray  # at which the leader must be found again
-    is_row: np.ndarray  # by slot
-    column_order: np.ndarray  # slots of the columns, best first
-    items: np.ndarray  # those available, the first ITEMS
-    positions: np.ndarray  # those available, best first: the first POSITIONS
-    ranking: np.ndarray  # the leader: items, block by block
-    start: np.ndarray  # of each block in `ranking`, and the end of the last
-    listed: np.ndarray  # what was proposed: items, block by block, the first LISTED
-    block: np.ndarray  # of each place in `listed`, where its block starts
-    marked: np.ndarray  # workspace, by slot: False between steps
+    wins: np.ndarray = Integers("slots, slots")  # by slots
+    # [j, i]: above this level j may be better than i; -1: always.
+    doubt: np.ndarray = Reals("slots, slots")
+    # [i, j]: j is better than i, at the leader's small margin.
+    loses: np.ndarray = Flags("slots, slots")
+    keys: np.ndarray = Keys(2)  # of shuffles, and of ties between items
+    counters: np.ndarray = Integers(_COUNTERS)
+    due_margin: np.ndarray = Reals(1)  # at which the leader must be found again
+    is_row: np.ndarray = Flags("slots")  # by slot
+    column_order: np.ndarray = Integers("columns")  # slots of the columns, best first
+    items: np.ndarray = Integers("slots + 1")  # those available, the first ITEMS
+    # Those available, best first: the first POSITIONS.
+    positions: np.ndarray = Integers("slots + 1")
+    ranking: np.ndarray = Integers("slots + 1")  # the leader: items, block by block
+    start: np.ndarray = Integers("slots + 1")  # of each block in `ranking`, and the end of the last
+    # What was proposed: items, block by block, the first LISTED.
+    listed: np.ndarray = Integers("slots + 1")
+    block: np.ndarray = Integers("slots + 1")  # of each place in `listed`, where its block starts
+    marked: np.ndarray = Flags("slots")  # workspace, by slot: False between steps
 
 
 def _set_available(state, players):

@@ -13,6 +13,7 @@ import numpy as np
 
 from pairup.compiled.couples import neighbours
 from pairup.compiled.couples.anchored_index import (
+    ENTRIES,
     INDEX,
     lower_index,
     solve_index,
@@ -22,10 +23,18 @@ from pairup.compiled.couples.anchored_index import (
 from pairup.compiled.couples.greedy_leader import Leader
 from pairup.compiled.couples.kl_index import exploration_level, kl, kl_index, lower_bound, slope_at
 from pairup.compiled.couples.leader_counts import LeaderCounts
-from pairup.compiled.couples.leader_turns import CLOCK, LEVEL, clock, is_own_turn, times_led
+from pairup.compiled.couples.leader_turns import (
+    CLOCK,
+    LEVEL,
+    TURN_REALS,
+    clock,
+    is_own_turn,
+    times_led,
+)
 from pairup.compiled.couples.neighbours import (
     BY_PLAYERS,
     COUPLE,
+    NEIGHBOUR_PLACES,
     cross_pair,
     note_mean,
     radius,
@@ -35,9 +44,13 @@ from pairup.compiled.couples.neighbours import (
 )
 from pairup.compiled.couples.statistics import PHANTOM_MEAN, CoupleStatistics, record
 from pairup.compiled.kernels import kernel, outlined, slot
+from pairup.compiled.state_fields import Integers, Keys, Reals
 from pairup.compiled.steps import FULL, OK, provide
 
 _MARGIN = 1e-12  # bounds closer than this are left to the exact index, which is good to 1e-15
+
+
+_BOUNDS = "(slots // 2 + 1) * by_matchings"
 
 
 class UnimodalKlState(NamedTuple):
@@ -46,16 +59,19 @@ class UnimodalKlState(NamedTuple):
     stats: CoupleStatistics
     leader: Leader
     counts: LeaderCounts
-    keys: np.ndarray  # of ties between pairs, and of ties between neighbours
-    counters: np.ndarray
-    rad: np.ndarray  # 1 / sqrt(tries) of each couple of the leader
-    lower: np.ndarray  # V1: lower bounds of the indices of leader couples in this round
-    anchors: np.ndarray  # V1: the indices of cross pairs and leader couples when last solved
-    base: np.ndarray  # of the cross pairs of each couple and the next
-    slope: np.ndarray
-    tangent_base: np.ndarray  # those lines of all pairs, inf when not known
-    tangent_slope: np.ndarray
-    reals: np.ndarray  # CLOCK and LEVEL of the next round, most likely
+    keys: np.ndarray = Keys(2)  # of ties between pairs, and of ties between neighbours
+    counters: np.ndarray = Integers(NEIGHBOUR_PLACES)
+    rad: np.ndarray = Reals("slots // 2 + 1")  # 1 / sqrt(tries) of each couple of the leader
+    # V1: lower bounds of the indices of leader couples in this round.
+    lower: np.ndarray = Reals(_BOUNDS)
+    # V1: the indices of cross pairs and leader couples when last solved.
+    anchors: np.ndarray = Reals(f"{_BOUNDS}, 5, {ENTRIES}")
+    base: np.ndarray = Reals("slots // 2 + 1, 4")  # of the cross pairs of each couple and the next
+    slope: np.ndarray = Reals("slots // 2 + 1, 4")
+    # Those lines of all pairs, inf when not known.
+    tangent_base: np.ndarray = Reals("slots, slots", np.inf)
+    tangent_slope: np.ndarray = Reals("slots, slots")
+    reals: np.ndarray = Reals(TURN_REALS)  # CLOCK and LEVEL of the next round, most likely
 
 
 def _set_available(state, players):

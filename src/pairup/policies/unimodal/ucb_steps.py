@@ -13,10 +13,18 @@ import numpy as np
 from pairup.compiled.couples import neighbours
 from pairup.compiled.couples.greedy_leader import Leader
 from pairup.compiled.couples.leader_counts import LeaderCounts
-from pairup.compiled.couples.leader_turns import CLOCK, LEVEL, clock, is_own_turn, times_led
+from pairup.compiled.couples.leader_turns import (
+    CLOCK,
+    LEVEL,
+    TURN_REALS,
+    clock,
+    is_own_turn,
+    times_led,
+)
 from pairup.compiled.couples.neighbours import (
     BY_PLAYERS,
     COUPLE,
+    NEIGHBOUR_PLACES,
     cross_pair,
     note_mean,
     radius,
@@ -27,6 +35,7 @@ from pairup.compiled.couples.neighbours import (
 from pairup.compiled.couples.statistics import PHANTOM_MEAN, CoupleStatistics, record
 from pairup.compiled.kernels import kernel, slot
 from pairup.compiled.logarithm import log
+from pairup.compiled.state_fields import Integers, Keys, Reals
 from pairup.compiled.steps import FULL, OK, provide
 
 
@@ -36,12 +45,15 @@ class UnimodalUcbState(NamedTuple):
     stats: CoupleStatistics
     leader: Leader
     counts: LeaderCounts
-    keys: np.ndarray  # of ties between pairs, and of ties between neighbours
-    counters: np.ndarray
-    rad: np.ndarray  # radius of each couple of the leader, whose mean the leader has
-    cross_mean: np.ndarray  # of the cross pairs of each couple and the next
-    cross_rad: np.ndarray
-    reals: np.ndarray  # CLOCK of the next round, most likely, and its x as LEVEL
+    keys: np.ndarray = Keys(2)  # of ties between pairs, and of ties between neighbours
+    counters: np.ndarray = Integers(NEIGHBOUR_PLACES)
+    # Radius of each couple of the leader, whose mean the leader has.
+    rad: np.ndarray = Reals("slots // 2 + 1")
+    # Of the cross pairs of each couple and the next.
+    cross_mean: np.ndarray = Reals("slots // 2 + 1, 4")
+    cross_rad: np.ndarray = Reals("slots // 2 + 1, 4")
+    # CLOCK of the next round, most likely, and its x as LEVEL.
+    reals: np.ndarray = Reals(TURN_REALS)
 
 
 def _set_available(state, players):

@@ -5,13 +5,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from pairup.compiled.couples import leader_counts
 from pairup.compiled.couples.anchored_index import new_anchors
-from pairup.compiled.couples.greedy_leader import new_leader
-from pairup.compiled.couples.leader_turns import CLOCK_IS_ROUND, TURN_REALS
+from pairup.compiled.couples.leader_turns import CLOCK_IS_ROUND
 from pairup.compiled.couples.neighbours import BY_PLAYERS, NEIGHBOUR_PLACES
-from pairup.compiled.couples.statistics import new_couple_statistics
-from pairup.compiled.state_layout import new_arrays, new_counters
+from pairup.compiled.state_fields import new_state
+from pairup.compiled.state_layout import new_counters
 from pairup.policies.contract import StartContext
 from pairup.policies.couple_policies import GreedyNeighbourPolicy
 from pairup.policies.registry import register
@@ -69,30 +67,18 @@ class Unimodal(GreedyNeighbourPolicy):
             return "Theorem 1", float((8 / gaps).sum())
         return "Theorem 2", float((8 * gaps / problem.player_gaps**2).sum())
 
+    def sizes(self, context: StartContext) -> dict[str, int]:
+        return super().sizes(context) | {"by_matchings": int(self.compare == "matchings")}
+
     def start(self, context: StartContext) -> UnimodalKlState | UnimodalUcbState:
-        couples = context.slots // 2 + 1
         options = {BY_PLAYERS: self.compare == "players", CLOCK_IS_ROUND: self.clock == "round"}
-        shared: dict[str, Any] = {
-            "stats": new_couple_statistics(context.slots),
-            "leader": new_leader(context.slots),
-            "counts": leader_counts.new_counts(),
-            "keys": context.keys(2),
-            "counters": new_counters(options, NEIGHBOUR_PLACES),
-            "rad": np.zeros(couples),
-            "reals": np.zeros(TURN_REALS),
-        }
+        counters, sizes = new_counters(options, NEIGHBOUR_PLACES), self.sizes(context)
+        given: dict[str, Any] = {"keys": context.keys(2), "counters": counters}
         if self.index == "ucb":
-            cross = new_arrays(("cross_mean", "cross_rad"), (couples, 4))
-            return UnimodalUcbState(**shared, **cross)
-        pairs, bounds = (context.slots, context.slots), couples * (self.compare == "matchings")
-        return UnimodalKlState(
-            **shared,
-            **new_arrays(("base", "slope"), (couples, 4)),
-            lower=np.zeros(bounds),
-            anchors=new_anchors(bounds, 5),  # of four cross pairs and the couple itself
-            tangent_base=np.full(pairs, np.inf),
-            tangent_slope=np.zeros(pairs),
-        )
+            return new_state(UnimodalUcbState, sizes, **given)
+        # Of each couple of the leader, the four cross pairs and the couple itself.
+        bounds = (context.slots // 2 + 1) * sizes["by_matchings"]
+        return new_state(UnimodalKlState, sizes, **given, anchors=new_anchors(bounds, 5))
 
     def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
         super().forget(state, slot, rate)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pairup.compiled.kernel_cache import is_ours
 from pairup.compiled.randomness import POLICY
 from pairup.compiled.simulation_loop import new_totals
+from pairup.compiled.state_fields import fields_of
 from pairup.errors import SimulationError
 from pairup.policies.contract import Policy, StartContext, check_fit
 from pairup.policies.interruptions import Interruptions
@@ -200,44 +201,39 @@ class Batch:
 
     def _make_layout(self, trees: tuple[Any, ...]) -> Layout:
         """Lay the replications out for all problems of about this size, or for this one alone."""
-        growing = [*self._growing(trees[0]), *[False] * (len(leaves(trees[1:])))]
+        exact, own = _shapes(trees), self._problem.players
         limits = self._memory.max_local_bytes, self._memory.shared_bytes
-        rules = growing, self._indexed(trees), *limits
-        layout = make_layout(self._samples() or [trees], *rules)
-        return layout if layout.sizes(trees) else make_layout([trees], *rules)
-
-    def _samples(self) -> list[tuple[Any, ...]]:
-        """Return replications of several numbers of players, the largest first."""
-        own = self._problem.players
         most = next((each for each in _PLAYERS if own <= each), 0)
-        if not most or not self._are_alike:
-            return []
-        return [self._sample(players) for players in range(most, most - 4, -1)]
-
-    def _sample(self, players: int) -> tuple[Any, ...]:
-        """Return a replication of as many players."""
-        state = self._started(self._context(players, np.uint64(0)))
-        sizes = {self._problem.players: players}
-        resized = [
-            np.zeros([sizes.get(length, length) for length in leaf.shape], leaf.dtype)
-            for leaf in leaves(self._replication)
-        ]
-        return state, with_leaves(self._replication, resized), new_totals(players)
-
-    def _indexed(self, trees: tuple[Any, ...]) -> list[bool]:
-        """Say of each array whether it has elements for players or couples, to be looked up."""
-        now = leaves(trees)
         if not self._are_alike:
-            return [False] * len(now)
-        players = self._problem.players + _MORE_PLAYERS
-        more = leaves(self._sample(players))
-        return [one.shape != other.shape for one, other in zip(now, more, strict=True)]
+            nothing = [False] * len(exact)
+            return make_layout(trees, [exact], nothing, nothing, *limits)
+        more = self._declared_shapes(trees, own + _MORE_PLAYERS)
+        is_indexed = [one != other for one, other in zip(exact, more, strict=True)]
+        rules = self._growing(trees), is_indexed, *limits
+        if most:
+            shapes = [self._declared_shapes(trees, each) for each in range(most, most - 4, -1)]
+            layout = make_layout(trees, shapes, *rules)
+            if layout.sizes(trees):
+                return layout
+        return make_layout(trees, [exact], *rules)
 
-    def _growing(self, state: Any) -> list[bool]:
-        """Say of each array of a state whether it is part of a table that can grow."""
-        now = leaves(state)
-        larger = leaves(self._policy.grow(state)) if self._grows and self._are_alike else now
-        return [one.shape != other.shape for one, other in zip(now, larger, strict=True)]
+    def _growing(self, trees: tuple[Any, ...]) -> list[bool]:
+        """Say of each array whether it is part of a table that can grow."""
+        return [self._grows and field.can_grow for tree in trees for field in fields_of(tree)]
+
+    def _declared_shapes(self, trees: tuple[Any, ...], players: int) -> list[tuple[int, ...]]:
+        """Return the shapes of all arrays for a number of players; tables that grow are as here."""
+        fields, replication = [each for tree in trees for each in fields_of(tree)], trees[1]
+        sizes = self._policy.sizes(self._context(players, np.uint64(0))) | {
+            "players": players,
+            "rated": players * (len(replication.rates) > 0),
+            "coupled": players * (len(replication.couple_rates) > 0),
+            "valued": players * (len(replication.worth) > 0),
+        }
+        return [
+            array.shape if self._grows and field.can_grow else field.shape(sizes)
+            for field, array in zip(fields, leaves(trees), strict=True)
+        ]
 
     def _resolve(self, status: NDArray[np.int64]) -> None:
         """Let the policy change the states whose steps were interrupted: enlarge a table, mostly.

@@ -92,14 +92,18 @@ def _with_leaves(tree: Any, new: Iterator[Any]) -> Any:
     return tree._make(parts) if hasattr(tree, "_make") else tuple(parts)
 
 
+Shapes = Sequence[tuple[int, ...]]  # of all arrays
+
+
 def make_layout(
-    samples: Sequence[tuple[Any, ...]],
+    trees: tuple[Any, ...],
+    shapes: Sequence[Shapes],
     growing: Sequence[bool],
     is_indexed: Sequence[bool],
     max_bytes: float = math.inf,
     shared_bytes: int = 0,
 ) -> Layout:
-    """Lay out replications of which some samples are given, for different numbers of players.
+    """Lay out replications like `trees`, of the shapes that they have for some numbers of players.
 
     Of each array `growing` says whether its sizes may change while it is played. Those arrays, and
     arrays of more than `max_bytes`, are used in place if `max_bytes` is finite. `is_indexed` says
@@ -113,20 +117,18 @@ def make_layout(
         first: Size = lengths[0]
         return first if len({*lengths}) == 1 else names.setdefault(lengths, f"n{len(names)}")
 
-    columns = zip(*(leaves(sample) for sample in samples), strict=True)
     made = []
-    for place, (arrays, grows) in enumerate(zip(columns, growing, strict=True)):
-        largest = max(array.nbytes for array in arrays)
+    for place, (array, grows) in enumerate(zip(leaves(trees), growing, strict=True)):
+        own = [each[place] for each in shapes]
         grows = grows and math.isfinite(max_bytes)
-        lengths = zip(*(array.shape for array in arrays), strict=True)
         shape = tuple(
-            names.setdefault((place, axis), f"n{len(names)}") if grows else name(each)
-            for axis, each in enumerate(lengths)
+            names.setdefault((place, axis), f"n{len(names)}") if grows else name(lengths)
+            for axis, lengths in enumerate(zip(*own, strict=True))
         )
-        capacity = max(array.size for array in arrays)
-        made.append(Leaf(arrays[0].dtype.str, shape, capacity, grows or largest > max_bytes))
+        leaf = Leaf(array.dtype.str, shape, max(map(math.prod, own)))
+        made.append(replace(leaf, in_place=grows or leaf.nbytes > max_bytes))
     made = _shared(made, is_indexed, shared_bytes)
-    return Layout(with_leaves(samples[0], made), tuple(names.values()))
+    return Layout(with_leaves(trees, made), tuple(names.values()))
 
 
 def _shared(made: Sequence[Leaf], is_indexed: Sequence[bool], room: int) -> list[Leaf]:
