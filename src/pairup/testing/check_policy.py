@@ -42,7 +42,7 @@ def check_policy(policy: Policy | type[Policy]) -> None:
     same seed; its state is bounded; players come, go, return and are forgotten; errors change
     nothing. Learners live whole lives of calls at random, and copies of them, made at any moment,
     go on without a difference; the calls that led to one are listed. Before all that, the steps of
-    a policy from elsewhere run with their indices checked. It takes some seconds. pairup's own
+    a third-party policy run with their indices checked. It takes some seconds. pairup's own
     policies pass the same checks in its tests.
 
     Parameters
