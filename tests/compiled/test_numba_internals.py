@@ -137,13 +137,6 @@ NEEDED = {name: name for name in IMPORTED} | {
     "the files of FunctionCache": is_cache,
     "the place of a NumbaError": lambda: numba.TypingError("no").loc is None,
     "cloudpickle of modules by value": pickles_by_value,
-    "cgutils.alloca_once": lambda: takes(
-        resolve_name("numba.core.cgutils:alloca_once"), "builder", "ty", "size"
-    ),
-    "the arguments of populate_array": lambda: takes(
-        resolve_name("numba.np.arrayobj:populate_array"),
-        *("array", "data", "shape", "strides", "itemsize", "meminfo"),
-    ),
     "a context that generates arrays": is_context,
 }
 

@@ -9,8 +9,8 @@ from pairup.experiments import unit_groups
 from pairup.experiments.unit_groups import compute_group, group_units
 from pairup.experiments.work_units import split_into_units
 from pairup.simulation.batches import play
-from pairup.simulation.batches.memory import HostMemory
 from tests.support.experiments.races import UNITS, parts, race
+from tests.support.host_memory import HostMemory
 
 
 @pytest.fixture

@@ -51,7 +51,7 @@ def test_a_key_changes_with_all_that_determines_the_numbers():
     ]
 
 
-def test_a_key_covers_the_source_of_a_policy_from_elsewhere():
+def test_a_key_covers_the_source_of_a_third_party_policy():
     unit = split_into_units(race())[0]
     assert replace(unit, policy=Mine()).key != replace(unit, policy=Uniform()).key
 

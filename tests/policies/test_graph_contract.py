@@ -8,7 +8,7 @@ import pytest
 from pairup import CombThompson, PolicyError, Problem, RankOneThompson, simulate
 from pairup.policies.contract import Policy
 from pairup.simulation.playthrough import Playthrough
-from pairup.simulation.replication import new_replication, replicated_graph
+from pairup.simulation.replication import new_replication, replicated_ground
 from pairup.testing.playing import outcomes
 from tests.support.policy_variants import variants
 
@@ -44,7 +44,7 @@ def test_what_is_served_is_what_is_simulated_on_a_graph(variant):
     problem = Problem.random_graph(8, 0.6, seed=3, random_worth=True)
     replication, rounds = new_replication(problem, 5, 0), 60
     policy = variant.policy(replication.rates)
-    graph = replicated_graph(problem, 5, 0)
+    graph = replicated_ground(problem, 5, 0).graph
     learner = policy.learner(range(8), seed=5)
     playthrough = Playthrough(problem, policy, rounds, 5, 0)
     games = 0
@@ -107,9 +107,9 @@ def test_equal_worth_of_all_couples_is_for_every_policy(variant):
     assert run.regret == pytest.approx(3 * twin.regret)
 
 
-def test_a_policy_from_elsewhere_is_for_complete_graphs_unless_it_says_otherwise():
+def test_a_third_party_policy_is_for_complete_graphs_unless_it_says_otherwise():
     @dataclasses.dataclass(frozen=True)
-    class Foreign(Policy):
+    class ThirdParty(Policy):
         def start(self, context):
             raise AssertionError
 
@@ -120,7 +120,7 @@ def test_a_policy_from_elsewhere_is_for_complete_graphs_unless_it_says_otherwise
             raise AssertionError
 
     with pytest.raises(PolicyError, match="for complete graphs"):
-        simulate(Problem.random_graph(6, 0.5), Foreign(), 10, 1)
+        simulate(Problem.random_graph(6, 0.5), ThirdParty(), 10, 1)
 
 
 @pytest.mark.parametrize("random_worth", [False, True])

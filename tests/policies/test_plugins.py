@@ -1,4 +1,4 @@
-"""Policies from elsewhere by name, and on their way to other processes."""
+"""Third-party policies by name, and on their way to other processes."""
 
 import multiprocessing
 import sys

@@ -13,9 +13,9 @@ from pairup.simulation.batches import machine_code, play
 from pairup.simulation.batches.batch import Batch
 from pairup.simulation.batches.cuda_driver import check_versions
 from pairup.simulation.batches.layout import leaves
-from pairup.simulation.batches.memory import HostMemory
 from pairup.simulation.batches.play import play_batches
 from pairup.simulation.replication import new_replication, new_replications
+from tests.support.host_memory import HostMemory
 from tests.support.policy_variants import two_sided_variants, variants
 
 ODD = Problem([0.9, 0.7, 0.5, 0.3, 0.2])
@@ -192,9 +192,9 @@ def test_an_unknown_engine_is_refused():
         simulate(ODD, SAM(), 10, 2, engine="gpu")
 
 
-def test_policies_from_elsewhere_are_refused():
+def test_third_party_policies_are_refused():
     class Mine(SAM):
         name = "mine"
 
-    with pytest.raises(SimulationError, match="plays the policies of pairup, and mine is from"):
+    with pytest.raises(SimulationError, match="of pairup, and mine is third-party"):
         play_batches(ODD, Mine(), 10, range(2), 0, [10], memory=INTERPRETED)

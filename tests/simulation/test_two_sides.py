@@ -16,7 +16,7 @@ from pairup import (
     simulate,
 )
 from pairup.simulation.playthrough import Playthrough
-from pairup.simulation.replication import new_replication, replicated_columns
+from pairup.simulation.replication import new_replication, replicated_ground
 from tests.support.twins import loop as naive_loop
 from tests.support.twins import streams
 
@@ -38,7 +38,7 @@ def test_two_sides_are_played_as_the_twin_says(draws):
     for row, number in enumerate((3, 4)):
         key = streams.stream_key(9, number, streams.ACCEPTANCES)
         rates = new_replication(problem, 9, number).rates.tolist()
-        columns = replicated_columns(problem, 9, number)
+        columns = replicated_ground(problem, 9, number).columns
         regret, games = 0.0, 0
         playthrough = Playthrough(problem, Uniform(), rounds, 9, number)
         for t, couples in enumerate(proposals(playthrough, rounds)):
@@ -115,5 +115,5 @@ def test_a_policy_on_graphs_learns_two_sides():
 
 
 def test_labels_of_rows_and_columns_are_shuffled():
-    first = np.array([replicated_columns(PROBLEM, 0, number)[0] for number in range(300)])
+    first = np.array([replicated_ground(PROBLEM, 0, number).columns[0] for number in range(300)])
     assert 0.3 < first.mean() < 0.6

@@ -1,4 +1,4 @@
-"""Policies from elsewhere, written as cells of a notebook or as modules."""
+"""Third-party policies, written as cells of a notebook or as modules."""
 
 import importlib
 import sys

@@ -10,16 +10,14 @@ import os
 import tempfile
 from pathlib import Path
 
-# Given to others by name: what Numba calls a compiled function, how it fails, and its parts that
-# `array_intrinsics` and `portable_class` are made with.
+# Given to others by name: what Numba calls a compiled function, how it fails, and the pickler that
+# `portable_class` is made with.
 from numba import cloudpickle as cloudpickle
-from numba.core import cgutils as cgutils
 from numba.core import event
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvidedCacheLocator
 from numba.core.dispatcher import Dispatcher as Dispatcher
 from numba.core.errors import NumbaError as NumbaError
 from numba.core.registry import CPUDispatcher
-from numba.np.arrayobj import populate_array as populate_array
 
 from pairup.compiled.kernel_cache import FOLDER, is_ours
 

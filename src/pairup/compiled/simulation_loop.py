@@ -6,6 +6,7 @@ import numpy as np
 
 from pairup.compiled.kernels import kernel, outlined, slot
 from pairup.compiled.matchings.graph_matcher import count_rows
+from pairup.compiled.proposal_check import REFUSED, broken_row
 from pairup.compiled.randomness import MANTISSA, WEYL, mantissa, mixed
 from pairup.compiled.state_fields import Flags, Integers, Keys, Reals, new_state
 from pairup.compiled.steps import OK, observe, propose
@@ -133,13 +134,18 @@ def play_couples(replication, round, couples, played, accepted):
 
 
 @kernel
-def play_rounds(state, replication, totals, until):
-    """Play on to round `until`; returns OK, or the status with which the policy stopped."""
+def play_rounds(state, replication, totals, until, checks=False):
+    """Play on to round `until`; returns OK, or the status with which the policy stopped.
+
+    With `checks` it also stops, with REFUSED, before a proposal that breaks a rule is counted.
+    """
     accepted = totals.accepted
     while totals.round[0] < until:
         status = propose(state, totals.couples)
         if status != OK:
             return status
+        if checks and broken_row(totals.couples, accepted) >= 0:
+            return REFUSED
         rows = count_rows(totals.couples)
         couples, played = totals.couples[:rows], totals.played[:rows]
         games, expected = play_couples(replication, totals.round[0], couples, played, accepted)

@@ -55,7 +55,7 @@ class WorkUnit:
         determined = {
             "schema": SCHEMA_VERSION,
             "code": self.code,
-            "foreign": _foreign_digest(type(self.policy)),
+            "third_party": _source_digest(type(self.policy)),
             "problem": self.problem.definition(),
             "policy": {"name": self.policy.known_as} | self.policy.options,
             "rounds": self.rounds,
@@ -170,7 +170,7 @@ def _unit_digest(policy: Policy) -> str:
     return code_digest(type(policy), play_replications.__module__)
 
 
-def _foreign_digest(policy_class: type[Policy]) -> str:
+def _source_digest(policy_class: type[Policy]) -> str:
     """Return a digest of the file of a third-party policy, empty for pairup's own.
 
     A policy without a file, such as one in a notebook, may change at any time. It gets a new digest

@@ -69,7 +69,7 @@ class Policy(ABC):
     Attributes
     ----------
     name
-        Name in the registry, in results and in saved learners. A policy from elsewhere that gives
+        Name in the registry, in results and in saved learners. A third-party policy that gives
         none is called by its place, for example "mine:SortedMeans".
     learns_from_answers
         Whether it has the step `observe_answers`.

@@ -1,4 +1,4 @@
-"""Policies from elsewhere by name: entry points of installed packages, and "module:Class"."""
+"""Third-party policies by name: entry points of installed packages, and "module:Class"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Policy classes on their way to another process: those from elsewhere take their code along.
+"""Policy classes on their way to another process: third-party ones take their code along.
 
 By reference, as pickle does it, a worker would import the module: it may not have it, or may have
 imported it before it was edited.

@@ -23,7 +23,7 @@ from pairup.policies.contract import Policy, check_fit
 from pairup.problem import Problem
 from pairup.side_process import SideProcessError, are_worth_it, call_aside
 from pairup.simulation.playthrough import play_replications, start_state
-from pairup.simulation.replication import new_replication, replicated_columns, replicated_graph
+from pairup.simulation.replication import new_replication, replicated_ground
 
 Game = tuple[Problem, Policy]
 
@@ -31,7 +31,7 @@ Game = tuple[Problem, Policy]
 def compile_ahead(games: Sequence[Game], threads: Executor) -> list[Future[None]]:
     """Let threads compile what policies need to play problems, where that is not on disk.
 
-    Returns a future for each game. Policies from elsewhere are left to this process, which alone
+    Returns a future for each game. Third-party policies are left to this process, which alone
     knows their code. So is what cannot be compiled or played: the error shows where it is played.
     """
     marks = [_mark(*game) if _is_for_us(*game) else None for game in games]
@@ -61,10 +61,8 @@ def _is_missing(mark: Path | None) -> bool:
 def _mark(problem: Problem, policy: Policy) -> Path:
     """Return the file that says that a loop is on disk: there is one for each type of a state."""
     replication = new_replication(problem.pieces[0], 0, 0)
-    columns, graph = replicated_columns(problem, 0, 0), None
-    if columns is None and not problem.is_complete:
-        graph = replicated_graph(problem, 0, 0)
-    state = start_state(policy, 1, np.uint64(0), replication, columns, graph)
+    ground = replicated_ground(problem, 0, 0)
+    state = start_state(policy, 1, np.uint64(0), replication, ground)
     kind = hashlib.sha256(str(numba.typeof(state)).encode()).hexdigest()[:32]
     return cache_folder() / f"loop-{kind}"
 

@@ -1,4 +1,4 @@
-"""The problem as a Gymnasium environment, for agents from elsewhere.
+"""The problem as a Gymnasium environment, for third-party agents.
 
 Importing this module registers it. An agent meets the very players that `simulate` lets its
 policies meet: episode r after ``reset(seed=s)`` is replication r of seed s, bit for bit.
@@ -27,7 +27,7 @@ from pairup.errors import MatchingError, SimulationError
 from pairup.matching import Matching
 from pairup.problem import Problem
 from pairup.simulation.actions import Actions, OneSidedActions, TwoSidedActions
-from pairup.simulation.replication import new_replication, replicated_columns
+from pairup.simulation.replication import new_replication, replicated_ground
 
 ID = "pairup/Matching-v0"
 
@@ -146,7 +146,7 @@ class MatchingEnvironment(gymnasium.Env[Observation, Action]):
         self._round = 0
         played = np.zeros(self.problem.players, np.int8)
         info: dict[str, Any] = {"seed": self._seed, "replication": replication}
-        columns = replicated_columns(self.problem, self._seed, replication)
+        columns = replicated_ground(self.problem, self._seed, replication).columns
         if columns is not None:
             self._actions = TwoSidedActions(columns)
             info["columns"] = columns

@@ -10,17 +10,16 @@ from numpy.typing import NDArray
 
 from pairup.compiled.kernel_cache import is_ours
 from pairup.compiled.matchings.graph_matcher import new_graph_matcher
-from pairup.compiled.proposal_check import REFUSED, GuardedState, explain_refusal, new_guard
+from pairup.compiled.proposal_check import REFUSED, explain_broken_rule
 from pairup.compiled.randomness import POLICY, stream_key
 from pairup.compiled.simulation_loop import Replication, new_totals, play_rounds
-from pairup.compiled.steps import set_available_step
+from pairup.compiled.steps import OK, set_available_step
 from pairup.compiled.third_party.steps import for_state
 from pairup.errors import PolicyError, SimulationError
 from pairup.policies.contract import Policy, StartContext, check_fit
 from pairup.policies.interruptions import Interruptions
 from pairup.problem import Problem
-from pairup.problem.meeting_graph import MeetingGraph
-from pairup.simulation.replication import new_replication, replicated_columns, replicated_graph
+from pairup.simulation.replication import Ground, new_replication, replicated_ground
 
 _SLICE = 1_000_000  # players' turns between two looks at whether to stop: a hundredth of a second
 
@@ -50,22 +49,19 @@ class Playthrough:
         self.totals = new_totals(players)
         self._policy, self._starts, self._piece = policy, problem.starts, 0
         self._replications = [new_replication(piece, seed, number) for piece in problem.pieces]
-        self._columns = replicated_columns(problem, seed, number)
-        on_graph = self._columns is None and not problem.is_complete
-        self._graph = replicated_graph(problem, seed, number) if on_graph else None
+        self._ground = replicated_ground(problem, seed, number)
         self._slice = max(_SLICE // players, 1)
         self._key, self._horizon = np.uint64(stream_key(seed, number, POLICY)), rounds
         self._state, self._interruptions = self._start(), Interruptions(policy)
+        # What a policy of ours proposes its tests check; others are checked in every round.
+        self._checks = () if is_ours(type(policy)) else (True,)
 
     def _start(self) -> Any:
         """Make the policy's state, told the rates of the moment (which only an oracle reads)."""
         replication, players = self._replications[self._piece], len(self.totals.accepted)
-        state = start_state(
-            self._policy, self._horizon, self._key, replication, self._columns, self._graph
-        )
+        state = start_state(self._policy, self._horizon, self._key, replication, self._ground)
         for_state(set_available_step, state)(state, np.arange(players))
-        # What a policy of ours proposes its tests check; others are checked in every round.
-        return state if is_ours(type(self._policy)) else new_guard(state, players)
+        return state
 
     def play_to(self, round: int, stop: threading.Event | None = None) -> None:
         """Play on to a round; an event that is set stops it within a hundredth of a second."""
@@ -75,22 +71,20 @@ class Playthrough:
             if stop is not None and stop.is_set():
                 raise SimulationError("the simulation was stopped before its last round")
             until = min(round, totals.round[0] + self._slice, self._next_change())
-            status = loop(self._state, self._replications[self._piece], totals, until)
+            replication = self._replications[self._piece]
+            status = loop(self._state, replication, totals, until, *self._checks)
             if Interruptions.is_one(status):
-                self._resolve(status)
-            elif status == REFUSED:
-                broken = explain_refusal(self._state, totals.couples)
-                raise PolicyError(
-                    f"{self._policy.name} broke a rule in round {totals.round[0] + 1}: {broken}"
-                )
+                played = int(totals.round[0])
+                self._state = self._interruptions.resolved(self._state, status, played)
+            elif status != OK:
+                self._refuse(status)
 
-    def _resolve(self, status: int) -> None:
-        state, round = self._state, int(self.totals.round[0])
-        if isinstance(state, GuardedState):
-            inner = self._interruptions.resolved(state.state, status, round)
-            self._state = state._replace(state=inner)
-        else:
-            self._state = self._interruptions.resolved(state, status, round)
+    def _refuse(self, status: int) -> None:
+        """Say which rule the proposal of this round broke."""
+        couples, players = self.totals.couples, np.arange(len(self.totals.accepted))
+        broken = explain_broken_rule(OK if status == REFUSED else status, couples, players)
+        round = self.totals.round[0] + 1
+        raise PolicyError(f"{self._policy.name} broke a rule in round {round}: {broken}")
 
     def _next_change(self) -> int:
         """Enter the piece that is played now; returns the round in which the next one starts."""
@@ -110,13 +104,10 @@ def start_state(
     horizon: int,
     key: np.uint64,
     replication: Replication,
-    columns: NDArray[np.bool_] | None,
-    graph: MeetingGraph | None,
+    ground: Ground,
 ) -> Any:
-    """Make a policy's state, of which nobody is available yet, on a replication's graph or sides.
-
-    `columns` and `graph` are those of `replicated_columns` and `replicated_graph`.
-    """
+    """Make a policy's state, of which nobody is available yet, where a replication is played."""
+    columns, graph = ground
     rates, couple_rates = (
         each if len(each) else None for each in (replication.rates, replication.couple_rates)
     )

@@ -1,7 +1,7 @@
-"""A replication, as the simulator and the environment for agents from elsewhere play it."""
+"""A replication, as the simulator and the environment for third-party agents play it."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,17 +88,21 @@ def _fill_labels(keys, labels):  # type: ignore[no-untyped-def]
         shuffle(keys[r], labels[r])
 
 
-def replicated_graph(problem: Problem, seed: int, number: int) -> MeetingGraph | None:
-    """Return who may meet and what games are worth, with the labels of a replication."""
+class Ground(NamedTuple):
+    """Where a replication is played, with its labels: on two sides, on a graph, or on neither."""
+
+    columns: NDArray[np.bool_] | None = None  # which players are columns
+    graph: MeetingGraph | None = None  # who may meet, and what games are worth
+
+
+def replicated_ground(problem: Problem, seed: int, number: int) -> Ground:
+    """Return where a replication is played."""
     labels = _labels(problem, seed, number)
-    return None if problem.graph is None else problem.graph.relabelled(labels)
-
-
-def replicated_columns(problem: Problem, seed: int, number: int) -> NDArray[np.bool_] | None:
-    """Return which players are columns, with the labels of a replication; None on one side."""
-    if problem.sides is None:
-        return None
-    return _labels(problem, seed, number) >= problem.sides[0]
+    if problem.sides is not None:
+        return Ground(columns=labels >= problem.sides[0])
+    if problem.is_complete or problem.graph is None:
+        return Ground()
+    return Ground(graph=problem.graph.relabelled(labels))
 
 
 def _labels(problem: Problem, seed: int, number: int) -> NDArray[np.int64]:

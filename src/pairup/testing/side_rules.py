@@ -16,7 +16,7 @@ from pairup.compiled.third_party.steps import checked_bounds, for_state
 from pairup.errors import PolicyError
 from pairup.policies.contract import Policy, StartContext
 from pairup.problem import Problem
-from pairup.simulation.replication import new_replication, replicated_columns
+from pairup.simulation.replication import new_replication, replicated_ground
 from pairup.simulation.simulate import simulate
 from pairup.testing.expectation import expect, expect_equal
 from pairup.testing.playing import size
@@ -41,7 +41,7 @@ class _Play:
 
     def __init__(self, policy: Policy, problem: Problem, seed: int = 0) -> None:
         self.policy, self.replication = policy, new_replication(problem, seed, 0)
-        self.columns = replicated_columns(problem, seed, 0)
+        self.columns = replicated_ground(problem, seed, 0).columns
         self.key = np.uint64(stream_key(seed, 0, POLICY))
         self.totals = new_totals(problem.players)
         self.state = self._set_available(self._started())

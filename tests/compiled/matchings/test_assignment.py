@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from pairup.compiled.matchings.assignment import NOBODY, assign, new_assignment
+from pairup.compiled.matchings.assignment import NOBODY, assign_seekers, new_assignment
 from tests.support.twins import matching as naive_matching
 
 WEIGHTS = {
@@ -35,13 +35,14 @@ def assert_proven(work, weights):
 
 def assigned(work, weights):
     """Assign, and return the couples; both sides must agree on them."""
-    rows, columns = weights.shape
-    assign(work, weights)
-    couples = [(i, int(work.column_of[i])) for i in range(rows) if work.column_of[i] != NOBODY]
-    others = [(int(work.row_of[k]), k) for k in range(columns) if work.row_of[k] != NOBODY]
-    assert sorted(couples) == sorted(others)
-    assert len(couples) == min(rows, columns)
-    return couples
+    sought = weights if weights.shape[0] <= weights.shape[1] else weights.T
+    few, many = sought.shape
+    work.weight[:few, :many] = sought
+    assign_seekers(work, few, many)
+    couples = [(i, int(work.offer[i])) for i in range(few)]
+    others = [(int(work.seeker[k]), k) for k in range(many) if work.seeker[k] != NOBODY]
+    assert couples == sorted(others)
+    return couples if sought is weights else [(k, i) for i, k in couples]
 
 
 @pytest.mark.parametrize("kind", WEIGHTS)
@@ -77,5 +78,5 @@ def test_a_workspace_takes_fewer_players():
 
 def test_nobody_is_assigned_where_a_side_is_empty():
     work = new_assignment(3, 2)
-    assign(work, np.zeros((3, 0)))
-    assert work.column_of.tolist() == [NOBODY] * 3
+    assert assigned(work, np.zeros((3, 0))) == []
+    assert work.seeker.tolist() == [NOBODY] * 3

@@ -1,4 +1,4 @@
-"""Steps from elsewhere are never stale: what was given last is what runs."""
+"""Third-party steps are never stale: what was given last is what runs."""
 
 import importlib
 import sys

@@ -7,7 +7,7 @@ from pairup import Problem, RankOneThompson, simulate
 from pairup.compiled.steps import propose_step, set_available_step
 from pairup.policies.contract import StartContext
 from pairup.simulation.playthrough import Playthrough
-from pairup.simulation.replication import new_replication, replicated_columns
+from pairup.simulation.replication import new_replication, replicated_ground
 from tests.support.twins import loop as naive_loop
 from tests.support.twins import streams
 from tests.support.twins.rank_one_sides import TwoSidedRankOne
@@ -31,7 +31,7 @@ def test_proposals_are_those_of_the_twin(rows, columns, options):
     rates = new_replication(problem, seed, 0).rates.tolist()
     keys = [streams.stream_key(seed, 0, purpose) for purpose in range(3)]
     twin = TwoSidedRankOne(
-        replicated_columns(problem, seed, 0).tolist(), key=keys[streams.POLICY], **options
+        replicated_ground(problem, seed, 0).columns.tolist(), key=keys[streams.POLICY], **options
     )
     playthrough = Playthrough(problem, RankOneThompson(**options), rounds, seed, 0)
     for t in range(rounds):

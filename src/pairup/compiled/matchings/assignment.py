@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.compiled.kernels import kernel, outlined
+from pairup.compiled.kernels import kernel
 from pairup.compiled.matchings.blossom_search import NOBODY as NOBODY
 from pairup.compiled.state_fields import Integers, Reals, new_state
 
@@ -27,11 +27,9 @@ from pairup.compiled.state_fields import Integers, Reals, new_state
 class Assignment(NamedTuple):
     """The last assignment with its prices, and a workspace for the next one.
 
-    Rows and columns are the two sides. Beyond those that were last assigned, entries mean nothing.
+    Beyond those seekers and offers that were last assigned, entries mean nothing.
     """
 
-    column_of: np.ndarray = Integers("rows", NOBODY)  # the column of each row, or NOBODY
-    row_of: np.ndarray = Integers("columns", NOBODY)  # the row of each column, or NOBODY
     weight: np.ndarray = Reals("few, many")  # by seeker and offer
     seeker_price: np.ndarray = Reals("few")
     offer_price: np.ndarray = Reals("many")
@@ -44,27 +42,7 @@ class Assignment(NamedTuple):
 
 def new_assignment(rows, columns):
     """Room for assignments of at most so many rows and columns, in whatever numbers."""
-    few, many = min(rows, columns), max(rows, columns)
-    sizes = {"rows": rows, "columns": columns, "few": few, "many": many}
-    return new_state(Assignment, sizes)
-
-
-@outlined
-def assign(work, weights):
-    """Assign rows and columns by `weights`, finite, in `work.column_of` and `work.row_of`."""
-    rows, columns = weights.shape
-    few, many = min(rows, columns), max(rows, columns)
-    for row in range(rows):
-        for column in range(columns):
-            if rows <= columns:
-                work.weight[row, column] = weights[row, column]
-            else:
-                work.weight[column, row] = weights[row, column]
-    assign_seekers(work, few, many)
-    for row in range(rows):
-        work.column_of[row] = work.offer[row] if rows <= columns else work.seeker[row]
-    for column in range(columns):
-        work.row_of[column] = work.seeker[column] if rows <= columns else work.offer[column]
+    return new_state(Assignment, {"few": min(rows, columns), "many": max(rows, columns)})
 
 
 @kernel

@@ -1,8 +1,8 @@
-"""Code from elsewhere: what a function computes, and a copy of it that nothing was compiled of.
+"""Third-party code: what a function computes, and a copy of it that nothing was compiled of.
 
 Numba takes what a function calls, and the constants that it reads, as they are when it compiles.
 If one of them is defined again later, as happens in a notebook, the machine code is stale. So a
-function from elsewhere is known by the *meaning* of all that it reaches, and compiled from a copy
+third-party function is known by the *meaning* of all that it reaches, and compiled from a copy
 of it.
 """
 
@@ -33,7 +33,7 @@ class _Same:
 def meaning(thing, _seen=()):
     """Return a hashable value that differs when what `thing` computes, or a constant, differs.
 
-    Functions from elsewhere are followed to all that they call and read; two with the same code are
+    Third-party functions are followed to all that they call and read; two with the same code are
     equal. All else counts by its identity.
     """
     if isinstance(thing, _SCALARS):
@@ -42,7 +42,7 @@ def meaning(thing, _seen=()):
         return np.ndarray, thing.dtype.str, thing.shape, thing.tobytes()
     if type(thing) is tuple:
         return tuple, tuple(meaning(part, _seen) for part in thing)
-    if not _is_foreign_function(thing):
+    if not _is_third_party(thing):
         return _Same(thing)
     function = _plain(thing)
     if function in _seen:  # it calls itself
@@ -53,18 +53,18 @@ def meaning(thing, _seen=()):
 
 
 def source_files(thing, _seen=()):
-    """Return the files of all functions from elsewhere that a function reaches, its own first."""
+    """Return the files of all third-party functions that a function reaches, its own first."""
     function = _plain(thing)
     files = [function.__code__.co_filename]
     if function not in _seen:
         for value in _reached(function).values():
-            if _is_foreign_function(value):
+            if _is_third_party(value):
                 files += source_files(value, (*_seen, function))
     return list(dict.fromkeys(files))
 
 
 def compiled_copy(thing, copies, bounds=False):
-    """Compile a copy of a function, for kernels, and of all from elsewhere that it calls.
+    """Compile a copy of a function, for kernels, and of all third-party ones that it calls.
 
     `copies` has the copies made so far, by function. With `bounds`, indices are checked in it and
     in all that it calls, kernels of ours included.
@@ -81,7 +81,7 @@ def compiled_copy(thing, copies, bounds=False):
         options |= {"no_cpython_wrapper": True}
         copies[function] = numba.njit(**options)(copy)  # before those that call it
         for name, value in _reached(function).items():
-            if isinstance(value, Dispatcher) and (bounds or _is_foreign_function(value)):
+            if isinstance(value, Dispatcher) and (bounds or _is_third_party(value)):
                 _replace(copy, name, compiled_copy(value, copies, bounds))
     return copies[function]
 
@@ -104,7 +104,7 @@ def _options(thing):
     return tuple(sorted((name, value) for name, value in options.items() if name != "nopython"))
 
 
-def _is_foreign_function(thing):
+def _is_third_party(thing):
     plain = _plain(thing)
     return isinstance(plain, types.FunctionType) and not is_ours(plain) and not _is_library(plain)
 

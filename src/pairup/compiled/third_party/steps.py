@@ -1,4 +1,4 @@
-"""Steps of policies from elsewhere, compiled into our loops in every process.
+"""Steps of third-party policies, compiled into our loops in every process.
 
 Numba tells NamedTuple types apart by the name of the class and the types of its fields. Two classes
 called `State`, in two modules or in two runs of one notebook cell, would share machine code. So the
@@ -15,8 +15,7 @@ from contextlib import contextmanager
 import numba
 
 from pairup.compiled.kernel_cache import is_ours
-from pairup.compiled.numba_internals import INNER, OPTIONS, NumbaError, compile_for
-from pairup.compiled.proposal_check import GuardedState
+from pairup.compiled.numba_internals import OPTIONS, NumbaError, compile_for
 from pairup.compiled.third_party.code import compiled_copy, meaning, source_files
 from pairup.compiled.third_party.compile_errors import explain_compile_error
 from pairup.errors import PolicyError
@@ -36,21 +35,19 @@ _ARGUMENTS = {  # of each step, after the state
 
 def for_state(function, state):
     """`function`, a kernel on policies' states, as it is to be called on this state."""
-    guarded = type(state) is GuardedState
-    own = state.state if guarded else state
-    if is_ours(type(own)):
+    if is_ours(type(state)):
         return function
-    steps = steps_of(type(own))
+    steps = steps_of(type(state))
     meanings = tuple(None if step is None else meaning(step) for step in steps)
-    key = _layout(own), meanings, _checks["bounds"]
+    key = _layout(state), meanings, _checks["bounds"]
     if key not in _PROGRAMS:
-        _PROGRAMS[key] = _Program(own, steps, _checks["bounds"])
-    return _PROGRAMS[key].bound(function, guarded)
+        _PROGRAMS[key] = _Program(state, steps, _checks["bounds"])
+    return _PROGRAMS[key].bound(function)
 
 
 @contextmanager
 def checked_bounds():
-    """Let steps from elsewhere check each index, and raise an `IndexError`: slowly, for tests."""
+    """Let third-party steps check each index, and raise an `IndexError`: slowly, for tests."""
     _checks["bounds"] = True
     try:
         yield
@@ -82,12 +79,6 @@ class _Program:
             if step is not None
         }
         self._compile_steps(numba.typeof(self._view(state)))
-        guards = steps_of(GuardedState)._asdict()
-        self._guards = {
-            name: _rebound(step, self._steps, INNER)
-            for name, step in guards.items()
-            if step is not None
-        }
         self._bound = {}
 
     def _compile_steps(self, state_type):
@@ -106,32 +97,28 @@ class _Program:
                 f"status in every case (Numba says {returned['propose']}): end it with return OK"
             )
 
-    def bound(self, function, guarded):
+    def bound(self, function):
         """`function` with these steps, callable on states."""
-        if (function, guarded) not in self._bound:
-            steps = self._guards if guarded else self._steps
-            kernel, view = _rebound(function.py_func, steps), self._view
-
-            def call_guarded(state, *arguments):
-                return kernel(state._replace(state=view(state.state)), *arguments)
+        if function not in self._bound:
+            kernel, view = _rebound(function.py_func, self._steps), self._view
 
             def call(state, *arguments):
                 return kernel(view(state), *arguments)
 
-            self._bound[function, guarded] = call_guarded if guarded else call
-        return self._bound[function, guarded]
+            self._bound[function] = call
+        return self._bound[function]
 
 
-def _rebound(function, steps, more_options=()):
+def _rebound(function, steps):
     """Compile `function` with the names of steps standing for these."""
     names = {**function.__globals__, **steps}
     copy = types.FunctionType(function.__code__, names, function.__name__, function.__defaults__)
-    return numba.njit(nogil=True, **OPTIONS, **dict(more_options))(copy)
+    return numba.njit(nogil=True, **OPTIONS)(copy)
 
 
 def _layout(state):
     """The name and the fields of a state, and of the states within it."""
-    within = tuple(_layout(part) if _is_foreign_state(part) else None for part in state)
+    within = tuple(_layout(part) if _is_third_party(part) else None for part in state)
     return type(state).__name__, state._fields, within
 
 
@@ -139,7 +126,7 @@ def _view_maker(state):
     """Return a function that makes views of states with the layout of this one."""
     name = f"{type(state).__name__}_{next(_numbers)}"
     view_class = namedtuple(name, state._fields)  # type: ignore[misc] # a name is made up
-    within = [_view_maker(part) if _is_foreign_state(part) else None for part in state]
+    within = [_view_maker(part) if _is_third_party(part) else None for part in state]
     if not any(within):
         return view_class._make
 
@@ -150,5 +137,5 @@ def _view_maker(state):
     return make
 
 
-def _is_foreign_state(part):
+def _is_third_party(part):
     return isinstance(part, tuple) and hasattr(part, "_fields") and not is_ours(type(part))

@@ -25,8 +25,7 @@ from pairup.simulation.playthrough import start_state
 from pairup.simulation.replication import (
     new_replication,
     new_replications,
-    replicated_columns,
-    replicated_graph,
+    replicated_ground,
     stream_keys,
     stream_words,
 )
@@ -164,10 +163,8 @@ class Batch:
         """Start one replication with what it is told, on its graph or sides."""
         problem, seed = self._problem, self._seed
         replication = new_replication(problem.pieces[self._piece], seed, number)
-        columns = replicated_columns(problem, seed, number)
-        on_graph = columns is None and not problem.is_complete
-        graph = replicated_graph(problem, seed, number) if on_graph else None
-        return start_state(self._policy, self._rounds, key, replication, columns, graph)
+        ground = replicated_ground(problem, seed, number)
+        return start_state(self._policy, self._rounds, key, replication, ground)
 
     @property
     def _grows(self) -> bool:
@@ -310,7 +307,7 @@ def check_policy(policy: Policy, problem: Problem) -> None:
     check_fit(policy, problem)
     if not is_ours(type(policy)):
         raise SimulationError(
-            f'engine="cuda" plays the policies of pairup, and {policy.known_as} is from elsewhere: '
+            f'engine="cuda" plays the policies of pairup, and {policy.known_as} is third-party: '
             'use engine="cpu"'
         )
 

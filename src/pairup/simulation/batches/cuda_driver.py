@@ -137,18 +137,6 @@ class Device:
         """Memory that nobody uses."""
         return int(_checked(self.driver.cuMemGetInfo())[0])
 
-    def usage(self, function: Any) -> dict[str, int]:
-        """Return the registers and the local memory, in bytes, of a thread of a kernel."""
-        attribute = self.driver.CUfunction_attribute
-        codes = {
-            "registers": attribute.CU_FUNC_ATTRIBUTE_NUM_REGS,
-            "local_bytes": attribute.CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES,
-        }
-        return {
-            name: int(_checked(self.driver.cuFuncGetAttribute(code, function)))
-            for name, code in codes.items()
-        }
-
 
 class DeviceArray:
     """An array in the memory of a GPU, until nobody refers to it."""

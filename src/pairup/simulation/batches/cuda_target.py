@@ -118,7 +118,13 @@ def _steps(state_class: type) -> dict[str, Any]:
     }
     names = {**play_rounds.py_func.__globals__, **steps}
     play = python_types.FunctionType(play_rounds.py_func.__code__, names, "play_rounds")
-    return {"play_rounds": cuda.jit(play, device=True), "set_available": steps["set_available"]}
+    play = cuda.jit(play, device=True)
+
+    def play_unchecked(state: Any, replication: Any, totals: Any, until: Any) -> Any:
+        return play(state, replication, totals, until, False)
+
+    unchecked = cuda.jit(play_unchecked, device=True)
+    return {"play_rounds": unchecked, "set_available": steps["set_available"]}
 
 
 def _choose_arithmetic() -> None:

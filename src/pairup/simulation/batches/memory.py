@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-import numpy as np
 from numpy.typing import NDArray
 
 from pairup.simulation.batches.cuda_driver import DeviceArray, Queue, open_device
-from pairup.simulation.batches.host_target import compiled_loop, interpreted_loop
 from pairup.simulation.batches.layout import (
     BLOCKS_PER_MULTIPROCESSOR,
     THREADS_PER_BLOCK,
@@ -19,7 +17,7 @@ from pairup.simulation.batches.machine_code import get_machine_code
 
 _ENTRY = "pairup_loop"  # as in `cuda_target`, which only a compiler imports
 _MAX_LOCAL_BYTES = 8_192  # an array up to this size is copied into the memory of its thread
-_MAX_SHARED_BYTES = 850  # of a replication: more would leave too little for the first cache
+MAX_SHARED_BYTES = 850  # of a replication: more would leave too little for the first cache
 _RESERVED_BYTES = 1_024  # of shared memory, by the driver, for each block
 _WARP = 32  # threads that take each step together
 _WARPS = 2  # per multiprocessor, up to which replications have some for themselves
@@ -57,39 +55,6 @@ class Memory(Protocol):
         """Compile the loop of a layout."""
 
 
-class HostMemory:
-    """The memory of this machine, where its CPU plays; for tests of all but a GPU."""
-
-    max_local_bytes: float = np.inf
-    free_bytes = 2**30
-
-    def __init__(self, compiled: bool = True) -> None:
-        self._make = compiled_loop if compiled else interpreted_loop
-        # Interpreted, arrays in shared memory would be of another type: all steps compiled again.
-        self.shared_bytes = _MAX_SHARED_BYTES if compiled else 0
-
-    def put(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return the array in C order."""
-        return np.ascontiguousarray(array)
-
-    def empty(self, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-        """Make an array whose numbers are not set."""
-        return np.empty(shape, dtype)
-
-    def get(self, placed: NDArray[Any]) -> NDArray[Any]:
-        """Return the array itself."""
-        return placed
-
-    def address(self, placed: NDArray[Any]) -> int:
-        """Tell where an array lies."""
-        return int(placed.ctypes.data)
-
-    def make_loop(self, layout: Layout) -> Loop:
-        """Define the loop of a layout, and compile it if asked to."""
-        loop = self._make(layout)
-        return lambda until, count, table: loop(until, count, 1, self.address(table))
-
-
 class DeviceMemory:
     """The memory of a GPU. Each thread that plays has one of its own."""
 
@@ -99,7 +64,7 @@ class DeviceMemory:
         self.device = open_device()
         self._queue = Queue(self.device)
         block = self.device.shared_bytes // BLOCKS_PER_MULTIPROCESSOR - _RESERVED_BYTES
-        self.shared_bytes = min(block // THREADS_PER_BLOCK, _MAX_SHARED_BYTES)
+        self.shared_bytes = min(block // THREADS_PER_BLOCK, MAX_SHARED_BYTES)
 
     @property
     def free_bytes(self) -> int:

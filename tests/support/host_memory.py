@@ -1,4 +1,4 @@
-"""The loop over a batch on the CPU, for tests of all but a GPU: compiled, or interpreted.
+"""Batches on the CPU, for tests of all but a GPU: the loop is compiled, or interpreted.
 
 Interpreted it only copies arrays between the compiled steps of `play_rounds`, so that it plays
 every policy without compiling anything more.
@@ -13,25 +13,61 @@ from typing import Any
 import numba
 import numpy as np
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
 from numpy.typing import NDArray
 
-from pairup.compiled.numba_internals import OPTIONS, cgutils, populate_array
+from pairup.compiled.numba_internals import OPTIONS
 from pairup.compiled.simulation_loop import play_rounds
 from pairup.compiled.steps import set_available, set_available_step
 from pairup.simulation.batches.array_intrinsics import make_intrinsics
 from pairup.simulation.batches.layout import Layout
 from pairup.simulation.batches.loop_source import COPIES, define_loop
+from pairup.simulation.batches.memory import MAX_SHARED_BYTES, Loop
 
 _SHARERS = 2  # elements lie apart here too, as if another thread had those between
 
 
-def interpreted_loop(layout: Layout) -> Callable[..., None]:
+class HostMemory:
+    """The memory of this machine, where its CPU plays."""
+
+    max_local_bytes: float = np.inf
+    free_bytes = 2**30
+
+    def __init__(self, compiled: bool = True) -> None:
+        self._make = _compiled_loop if compiled else _interpreted_loop
+        # Interpreted, arrays in shared memory would be of another type: all steps compiled again.
+        self.shared_bytes = MAX_SHARED_BYTES if compiled else 0
+
+    def put(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return the array in C order."""
+        return np.ascontiguousarray(array)
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+        """Make an array whose numbers are not set."""
+        return np.empty(shape, dtype)
+
+    def get(self, placed: NDArray[Any]) -> NDArray[Any]:
+        """Return the array itself."""
+        return placed
+
+    def address(self, placed: NDArray[Any]) -> int:
+        """Tell where an array lies."""
+        return int(placed.ctypes.data)
+
+    def make_loop(self, layout: Layout) -> Loop:
+        """Define the loop of a layout, and compile it if asked to."""
+        loop = self._make(layout)
+        return lambda until, count, table: loop(until, count, 1, self.address(table))
+
+
+def _interpreted_loop(layout: Layout) -> Callable[..., None]:
     """Return the loop as plain Python."""
     return define_loop(layout, _PYTHON)
 
 
-def compiled_loop(layout: Layout) -> Callable[..., None]:
+def _compiled_loop(layout: Layout) -> Callable[..., None]:
     """Compile the loop for the CPU."""
     loop: Callable[..., None] = _compile(define_loop(layout, _compiled_names()))
     return loop
