@@ -28,7 +28,7 @@ from pairup.learning.running_policy import RunningPolicy
 from pairup.policies.registry import get_known_policy
 from pairup.saved_arrays import Arrays, numbers, reading, require
 
-VERSION = 2
+VERSION = 1
 _MAGIC = b"pairup learner\n"
 _EVIDENCE = b"pairup evidence 1\n"
 _PREFIX = struct.Struct("<HQQ")  # version, bytes of the header, bytes of the whole body

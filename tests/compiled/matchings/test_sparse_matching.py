@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pairup.compiled.matchings import max_matching
 from pairup.compiled.matchings.couple_graph import new_couple_graph
-from pairup.compiled.matchings.event_heap import new_event_heap
+from pairup.compiled.matchings.event_heap import EventHeap
 from pairup.compiled.matchings.sparse_matching import (
     FULL_HEAP,
     NO_MATCHING,
@@ -17,6 +17,7 @@ from pairup.compiled.matchings.sparse_matching import (
     new_sparse_workspace,
     solve_graph,
 )
+from pairup.compiled.state_fields import new_state
 from tests.support.twins import matching as naive_matching
 
 ROUNDING = 1e-13  # of the greatest weight, per player
@@ -234,7 +235,7 @@ def test_a_heap_that_is_full_is_cleared_out_and_never_written_beyond():
         best, _ = assert_best(new_sparse_workspace(n, len(couples)), graph, weights)
         for capacity in (200, 60, 30, 12, 3):
             workspace = new_sparse_workspace(n, len(couples))._replace(
-                heap=new_event_heap(capacity)
+                heap=new_state(EventHeap, {"events": capacity})
             )
             status = solve_graph(workspace, graph, weights, np.ones(n, np.bool_), False)
             seen.add((capacity, status))
