@@ -40,8 +40,10 @@ class _Batch:
     event of its own.
     """
 
-    def __init__(self, work: UnitOfWork) -> None:
-        self._work = work
+    def __init__(self, work: UnitOfWork, reports: Sequence[SentReport]) -> None:
+        self._work, find = work, work.pool.ids.find_game
+        self.keys = {sent.game: find(sent.game) for sent in reports}  # None: not an id
+        work.load_games({key for key in self.keys.values() if key})
         self._judged: dict[str, dict[GameKey, tuple[GameRecord, Judgement]]] = {
             "answered": {},
             "decided": {},
@@ -129,8 +131,8 @@ def _as_sent(report: Report) -> events.SentReport:
 
 
 @contextmanager
-def _batch(work: UnitOfWork) -> Iterator[_Batch]:
-    batch = _Batch(work)
+def _batch(work: UnitOfWork, reports: Sequence[SentReport]) -> Iterator[_Batch]:
+    batch = _Batch(work, reports)
     try:
         yield batch
     finally:
@@ -139,8 +141,7 @@ def _batch(work: UnitOfWork) -> Iterator[_Batch]:
 
 def report_outcome(work: UnitOfWork, sent: SentReport) -> dict[str, Any]:
     """Take in a report of a game."""
-    _load_games(work, [sent])
-    with _batch(work) as batch:
+    with _batch(work, [sent]) as batch:
         return _take_in(work, sent, batch)
 
 
@@ -148,14 +149,8 @@ def report_outcomes(
     work: UnitOfWork, reports: Sequence[SentReport]
 ) -> dict[str, list[dict[str, Any]]]:
     """Take in reports of several games; each is answered as if it had been sent alone."""
-    _load_games(work, reports)
-    with _batch(work) as batch:
+    with _batch(work, reports) as batch:
         return {"results": [_result(work, sent, batch) for sent in reports]}
-
-
-def _load_games(work: UnitOfWork, reports: Sequence[SentReport]) -> None:
-    find = work.pool.ids.find_game
-    work.load_games({key for sent in reports if (key := find(sent.game))})
 
 
 def _result(work: UnitOfWork, sent: SentReport, batch: _Batch) -> dict[str, Any]:
@@ -210,7 +205,7 @@ def _take_in(work: UnitOfWork, sent: SentReport, batch: _Batch) -> dict[str, Any
 
 
 def _find(work: UnitOfWork, id: str, batch: _Batch) -> GameRecord:
-    key = work.pool.ids.find_game(id)
+    key = batch.keys[id]
     record = None if key is None else batch.game(key)
     if record is not None:
         return record
