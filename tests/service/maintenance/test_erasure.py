@@ -318,7 +318,10 @@ def test_a_player_may_be_called_like_a_word_of_an_answer(life, word):
     kept = api("POST", "/v1/pools/chess/matchings", 201, json=sent, headers=key)
     api("DELETE", f"{PLAYERS}/{word}?erase=true", 204)
     again = api("POST", "/v1/pools/chess/matchings", json=sent, headers=key)
-    assert again.status_code == 410 or again.text == kept.text
+    if word in ("id", "players"):  # keys of the reply
+        assert again.status_code == 410
+    else:
+        assert (again.status_code, again.text) == (201, kept.text)
 
 
 def test_many_answers_are_searched_without_keeping_writers_out(life, monkeypatch):
