@@ -2,7 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+LOWEST_BIN := .venv-lowest/bin
 LOWEST := .venv-lowest/.ready
+LOWEST_LOG := build/test-lowest.log
 PORT ?= 8000
 DEMO ?= build/serve-demo
 
@@ -10,7 +12,7 @@ DEMO ?= build/serve-demo
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help check test test-lowest test-gpu browser typescript lint format docs demo serve-demo bench clean
+.PHONY: help check test tests test-lowest quiet-lowest test-gpu browser typescript lint format docs demo serve-demo dist bench clean
 
 help:  ## list these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 18
@@ -30,25 +32,35 @@ SLOW := $(addprefix tests/,analysis/test_instances.py experiments/test_dask.py \
 	learning/test_meetings.py learning/test_serialization.py test_bits.py test_makefile.py \
 	test_packaging.py test_side_process.py)
 FAST := $(filter-out $(SLOW),$(sort $(wildcard $(addsuffix /test_*.py,tests \
-	$(addprefix tests/,analysis bounds client/history experiments learning problem service/domain))))) \
+	$(addprefix tests/,analysis bounds client/history experiments learning problem service/domain service/domain/matchmaking))))) \
 	$(addprefix tests/,cli/test_app.py docs/test_games.py docs/test_policies.py docs/test_reference.py)
 
 check: lint  ## run the checks of style, types and layers, and the fast tests, in about a minute
 	$(BIN)/pytest -n 2 --dist worksteal $(FAST)
 
-test: lint browser typescript  ## run all checks, tests and doctests, and test-lowest
+# The second environment is installed while the linters run, and the smoke test runs beside the tests:
+# both leave a core idle. What the smoke test prints is shown after the tests.
+test: $(READY)  ## run all checks, tests and doctests, and test-lowest
+	@$(MAKE) --no-print-directory -j2 lint browser typescript $(LOWEST)
+	@mkdir -p $(dir $(LOWEST_LOG)) && rm -f $(LOWEST_LOG) $(LOWEST_LOG).failed
+	@$(MAKE) --no-print-directory -j2 quiet-lowest tests
+	@cat $(LOWEST_LOG) && [ ! -e $(LOWEST_LOG).failed ]
+
+tests:
 	$(BIN)/pytest -n 2 --dist worksteal
-	$(MAKE) --no-print-directory test-lowest
+
+quiet-lowest:
+	@$(MAKE) --no-print-directory test-lowest >$(LOWEST_LOG) 2>&1 || touch $(LOWEST_LOG).failed
 
 $(LOWEST): pyproject.toml requirements/lowest.txt
 	$(PYTHON) -m venv --clear .venv-lowest
-	.venv-lowest/bin/python -m pip install --quiet --no-compile --disable-pip-version-check \
+	$(LOWEST_BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check \
 		-r requirements/lowest.txt -e '.[client,dask,gym,serve]'
 	@touch $@
 
 # With old libraries, whose warnings are not ours, and without the fixtures of other tests.
 test-lowest: $(LOWEST)  ## run a smoke test with the lowest versions that are allowed
-	.venv-lowest/bin/pytest -W default --noconftest smoke_tests \
+	$(LOWEST_BIN)/pytest -W default --noconftest smoke_tests \
 		tests/compiled/test_numba_internals.py tests/service/test_uvicorn_internals.py
 
 # Not part of `make test`: all but CUDA itself is tested there, on any machine.
@@ -77,28 +89,36 @@ format: $(READY)  ## fix the style where a tool can
 demo: $(READY)  ## reproduce the paper at a small size; the report goes to build/demo
 	$(BIN)/pairup reproduce --quick --out build/demo
 
-# Both are children of this shell, which waits: a command in the foreground would keep it from
-# noticing a signal. Make sends SIGTERM on to this shell alone, and a terminal Ctrl-C to all, which
-# children in the background ignore. However the players end, the service is stopped after them.
+# Both are children of this shell in the background, where they ignore a terminal's Ctrl-C; make sends
+# SIGTERM on to this shell alone. A signal that reaches a child before it has become its program is
+# lost, so each is told to end until it has. However the players end, the service is stopped after them.
 serve-demo: $(READY)  ## serve a pool of simulated players until Ctrl-C, with a page to watch
 	@mkdir -p $(dir $(DEMO))
 	@$(BIN)/python -c 'import socket; socket.create_server(("127.0.0.1", $(PORT))).close()' 2>/dev/null \
 		|| { echo "port $(PORT) is taken: PORT=8001 make serve-demo"; exit 1; }
-	@stopped= players=; trap 'stopped=yes; kill $$players 2>/dev/null' INT TERM; \
+	@stopped=; trap 'stopped=yes' INT TERM; \
+	end() { while kill $$1 2>/dev/null; do sleep 0.2; done; wait $$1; }; \
 	$(BIN)/pairup serve --port $(PORT) --database $(DEMO).db >$(DEMO).log 2>&1 & server=$$!; \
 	$(BIN)/pairup simulate-players --url http://localhost:$(PORT) --wait 300 --pace 0.8 --game 0.3 \
-		--distribution beta:0.7,0.7 --churn 0.002 & players=$$!; \
-	[ -z "$$stopped" ] || kill $$players; \
-	wait $$players; status=$$?; \
-	[ -z "$$stopped" ] || { wait $$players; status=0; }; \
+		--distribution beta:0.7,0.7 --churn 0.002 --rated --patience 30 & players=$$!; \
+	while [ -z "$$stopped" ] && kill -0 $$players 2>/dev/null; do sleep 0.2; done; \
+	end $$players; status=$$?; \
+	[ -z "$$stopped" ] || status=0; \
 	[ $$status = 0 ] || tail -n 3 $(DEMO).log; \
-	kill $$server 2>/dev/null; wait $$server; \
+	end $$server; \
 	exit $$status
 
 docs: $(READY)  ## generate the reference, run the notebooks and build the site in build/site
 	$(BIN)/python -m scripts.reference
 	$(BIN)/python -m scripts.notebooks
 	$(BIN)/zensical build --strict --clean
+
+# In an environment of its own: nothing else needs the tool that builds.
+dist: $(READY)  ## build the wheel and the source distribution in dist
+	rm -rf dist build/lib build/dist-env
+	$(PYTHON) -m venv build/dist-env
+	build/dist-env/bin/python -m pip install --quiet --disable-pip-version-check build
+	build/dist-env/bin/python -m build --outdir dist .
 
 bench: $(READY)  ## measure speed and memory against the budget
 	$(BIN)/python -m benchmarks

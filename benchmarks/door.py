@@ -49,6 +49,7 @@ def _bodies() -> dict[str, tuple[str, bytes]]:
         "unknown fields": (players, b"{%b}" % b",".join(b'"%x":1' % n for n in range(350_000))),
         "names with wrong fields": (players, _listed(b'{"player":"ann","x":1}')),
         "100,000 games of the past": (rows, _past_games(100_000)),
+        "10,000 players with attributes": (players, _attributes(10_000)),
     }
 
 
@@ -62,6 +63,13 @@ def _past_games(count: int) -> bytes:
     said = {each: [True] * count for each in ("played", "accepted_a", "accepted_b")}
     columns = {"rows": count, "players": names, "player_a": a, "player_b": b, **said}
     return json.dumps(columns).encode()
+
+
+def _attributes(count: int) -> bytes:
+    """Return as many players as are taken at once, with as many items of lists."""
+    known = {"languages": [str(item) for item in range(8)], "region": "eu", "rating": 1500}
+    players = [{"player": f"player-{number}", "attributes": known} for number in range(count)]
+    return json.dumps({"players": players}, separators=(",", ":")).encode()
 
 
 def _started(folder: Path) -> tuple[Any, str]:

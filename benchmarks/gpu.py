@@ -16,11 +16,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from pairup import SAM, Policy, Problem, RankOneThompson, Unimodal, UnimodalThompson, simulate
+from pairup.experiments.timings import time_rounds
 from pairup.simulation.batches.batch import Batch
 from pairup.simulation.batches.memory import DeviceMemory
-from pairup.simulation.compile_ahead import compile_ahead
+from pairup.simulation.compilation import compile_loops
 from pairup.simulation.playthrough import play_replications
-from pairup.simulation.round_timer import time_rounds
 
 POLICIES: dict[str, Policy] = {
     "V2 UCB": Unimodal(index="ucb", clock="round"),
@@ -44,8 +44,8 @@ BUDGET = {
 def measure(rounds: int, replications: int) -> Iterator[dict[str, str]]:
     """Measure each policy for each number of couples."""
     chosen = [(name, pairs) for name in POLICIES for pairs in PAIRS]
-    with ThreadPoolExecutor(32) as pool:  # compiled side by side, for the GPU and for a core
-        compile_ahead([(problem(PAIRS[0]), policy) for policy in POLICIES.values()], pool)
+    compile_loops((problem(PAIRS[0]), policy) for policy in POLICIES.values())
+    with ThreadPoolExecutor(32) as pool:  # compiled for the GPU, side by side
         list(pool.map(lambda each: _play(*each, 1, 1), chosen))
     for name, pairs in chosen:
         yield _row(name, pairs, rounds, replications)

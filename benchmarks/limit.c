@@ -261,7 +261,7 @@ static __attribute__((noinline)) void find_leader(Run *run) {
     run->turn = *run->count % (2 * run->couples - 1);
 }
 
-/* ---- propose: policies/unimodal/ucb_steps.py */
+/* ---- propose: policies/unimodal/steps.py and ucb_steps.py */
 
 static inline Reals greater(Reals a, Reals b) {
     Whole first = a > b;

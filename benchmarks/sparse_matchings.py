@@ -18,8 +18,12 @@ import numpy as np
 import rustworkx
 
 from pairup.compiled.matchings import max_matching
-from pairup.compiled.matchings.couple_graph import CoupleGraph, new_couple_graph
-from pairup.compiled.matchings.sparse_matching import new_sparse_workspace, solve_graph
+from pairup.compiled.matchings.sparse_matching import (
+    CoupleGraph,
+    new_couple_graph,
+    new_sparse_workspace,
+    solve_graph,
+)
 
 _NEAREST = 10
 _MIN_RATIO = 10.0  # times faster than rustworkx at 2,000 players

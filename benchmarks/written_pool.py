@@ -7,9 +7,9 @@ from typing import Any
 
 from pairup.service.domain import events
 from pairup.service.domain.events import SECOND, START, Event, Recorded
-from pairup.service.domain.games import GameKey, GameRecord, MatchingRecord, new_secret, project
+from pairup.service.domain.games import new_secret
+from pairup.service.domain.matchmaking.rules import Rules
 from pairup.service.domain.pool import Pool
-from pairup.service.domain.rules import Rules
 from pairup.service.domain.snapshot import write_snapshot
 from pairup.service.domain.version import current_version
 
@@ -25,7 +25,6 @@ class WrittenPool:
         self._at, self._head = _START, START
         self._players = list(range(1, players + 1))
         self._log: list[Recorded] = []
-        self._matchings: list[tuple[MatchingRecord, list[GameRecord]]] = []
         secret = new_secret()
         with store.writing() as transaction:
             number = transaction.add_pool("chess", secret, _START + 1)
@@ -41,12 +40,11 @@ class WrittenPool:
         """Number of the last event."""
         return self.pool.seq
 
-    def _add(self, event: Event) -> Recorded:
+    def _add(self, event: Event) -> None:
         self._at += 1
         recorded = Recorded.of(self.seq + 1, self._at, event)
         self.pool.apply(recorded)
         self._log.append(recorded)
-        return recorded
 
     def play(self) -> None:
         """Propose games, and let each be played or cancelled."""
@@ -57,18 +55,15 @@ class WrittenPool:
         ]
         expires_at = self._at + 86_400 * SECOND
         proposal = events.Proposed(self._at, games, [], chosen, [], expires_at, 0.2, 0.1, 0.3)
-        records: dict[GameKey, GameRecord] = {}
-        project(records, self._add(proposal))
-        project(records, self._add(self._outcomes(list(records))))
-        self._matchings.append((MatchingRecord.of(proposal), list(records.values())))
+        self._add(proposal)
+        self._add(self._outcomes([[proposal.matching, place] for place in range(len(games))]))
         if len(self._log) >= _AT_ONCE:
             self.flush()
 
-    def _outcomes(self, games: list[GameKey]) -> Event:
+    def _outcomes(self, games: list[events.Game]) -> Event:
         played = [self._rng.random() < 0.4 for _ in games]
         causes: list[Any] = [None if each else "unstated" for each in played]
-        named = [list(game) for game in games]
-        return events.Decided(named, played, causes if any(causes) else None, None, None)
+        return events.Decided(games, played, causes if any(causes) else None, None, None)
 
     def flush(self) -> None:
         """Write what has happened."""
@@ -76,9 +71,9 @@ class WrittenPool:
         with self._store.writing() as transaction:
             due_at = self.pool.games.due_at
             self._head = transaction.append(number, self._log, self._head, due_at)
-            for matching, games in self._matchings:
-                transaction.add_matching(number, matching, games)
-        self._log, self._matchings = [], []
+            for recorded in self._log:
+                transaction.update_records(number, recorded)
+        self._log = []
 
     def save(self) -> None:
         """Write a snapshot of the pool as it is now."""

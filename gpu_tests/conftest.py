@@ -8,7 +8,7 @@ import pytest
 
 from gpu_tests.cases import REPLICATIONS, cases
 from pairup import simulate
-from pairup.simulation.compile_ahead import compile_ahead
+from pairup.simulation.compilation import compile_loops
 
 
 def _compile_for_gpu(case):
@@ -23,7 +23,7 @@ def _compile_for_gpu(case):
 @pytest.fixture(scope="session", autouse=True)
 def compiled():
     began, chosen = time.monotonic(), cases()
+    compile_loops((problem, policy) for policy, problem in chosen)
     with ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as threads:
-        compile_ahead([(problem, policy) for policy, problem in chosen], threads)
         failures = [line for line in threads.map(_compile_for_gpu, chosen) if line]
     print(f"\ncompiled in {time.monotonic() - began:.0f} s", *failures, sep="\n")

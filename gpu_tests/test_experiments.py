@@ -6,7 +6,6 @@ from typer.testing import CliRunner
 
 from pairup import dask_executor, run_experiment
 from pairup.cli import app
-from pairup.experiments import unit_groups
 from tests.support.experiments.races import race
 
 ROUNDS = 200
@@ -23,14 +22,7 @@ def results(folder):
     return (folder / "results.parquet").read_bytes()
 
 
-@pytest.fixture
-def all_on_gpu(monkeypatch):
-    """Let cores take nothing from a GPU, although they would end it sooner."""
-    monkeypatch.setattr(unit_groups, "_MIN_SECONDS", 0)
-    monkeypatch.setattr(unit_groups, "_THREAD_SLOWNESS", 0)
-
-
-def test_work_units_of_a_gpu_go_on_with_those_of_a_cpu(tmp_path, by_cores, all_on_gpu):
+def test_work_units_of_a_gpu_go_on_with_those_of_a_cpu(tmp_path, by_cores):
     run_experiment(race(ROUNDS, 2), tmp_path, engine="cuda")
     run_experiment(race(ROUNDS, 4), tmp_path)
     assert results(tmp_path) == by_cores
@@ -46,7 +38,7 @@ def test_dask_workers_play_on_a_gpu(tmp_path, by_cores):
     assert results(tmp_path) == by_cores
 
 
-def test_the_command_line_plays_on_a_gpu(tmp_path, all_on_gpu):
+def test_the_command_line_plays_on_a_gpu(tmp_path):
     given = ["race", "sam", "unimodal", "--rates", ".9,.8,.3,.1", "--rounds", "300"]
     given += ["--replications", "500", "--out"]
     for folder, engine in (("cores", []), ("gpu", ["--cuda"])):

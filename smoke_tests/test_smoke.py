@@ -87,7 +87,7 @@ def test_workers_of_a_cluster_compute_the_same(tmp_path):
     ):
         executor = client.get_executor(pure=False)
         summary = pairup.run_experiment(race(300), tmp_path / "dask", executor=executor)
-    assert summary.computed == UNITS
+    assert summary.run.computed == UNITS
     files = [tmp_path / each / "results.parquet" for each in ("threads", "dask")]
     assert files[0].read_bytes() == files[1].read_bytes()
 

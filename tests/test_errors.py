@@ -6,7 +6,8 @@ import pairup
 from pairup.errors import PairupError, did_you_mean
 
 CHILDREN = [
-    pairup.ArchiveError,
+    pairup.AssessmentError,
+    pairup.SavingError,
     pairup.ClientError,
     pairup.ExperimentError,
     pairup.MatchingError,

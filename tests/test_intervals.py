@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pairup.intervals import fieller_interval, normal_quantile, student_interval, wilson_ends
+from pairup.intervals import (
+    fieller_interval,
+    mean_interval,
+    normal_quantile,
+    skewed_ends,
+    student_interval,
+    wilson_ends,
+)
 
 
 def test_intervals_cover_the_mean_as_often_as_they_say():
@@ -17,6 +24,53 @@ def test_student_is_that_of_scipy_along_the_first_axis():
     known = stats.ttest_1samp(values, 0.0).confidence_interval(0.9)
     assert np.array_equal(mean, values.mean(axis=0))
     np.testing.assert_allclose((low, high), (known.low, known.high))
+
+
+@pytest.mark.parametrize("count", [5, 8, 20])
+@pytest.mark.parametrize("spread", [0.1, 0.3, 0.6])
+def test_intervals_of_skewed_samples_cover_the_mean_and_are_never_below_0(count, spread):
+    draws = np.random.default_rng(count).lognormal(3, spread, (count, 3000))
+    _, low, high = mean_interval(draws)
+    covered = (low <= np.exp(3 + spread**2 / 2)) & (np.exp(3 + spread**2 / 2) <= high)
+    assert 0.92 < covered.mean() < 0.98
+    assert (low >= 0).all()
+
+
+def test_a_few_values_with_one_far_away_have_an_interval_above_0():
+    values = np.array([1.0, 1.0, 1.0, 1.0, 50.0])
+    assert student_interval(values)[1] < 0
+    mean, low, high = mean_interval(values)
+    assert 0 <= low < mean < student_interval(values)[2] < high
+
+
+def test_hall_transforms_the_ends_back_to_quantiles_of_student():
+    mean, error, count, skew = 10.0, 0.7, 40, 1.4
+    low, high = skewed_ends(mean, error, skew, count)
+    used = (count * skew + 5) / (count + 5)
+    assert used * stats.t.ppf(0.975, count - 1) / np.sqrt(count) < 0.8  # not bounded
+    for end, sign in ((low, 1), (high, -1)):
+        t, a = (mean - end) / error, used / np.sqrt(count)
+        transformed = t + a * t**2 / 3 + a**2 * t**3 / 27 + a / 6
+        assert transformed == pytest.approx(sign * stats.t.ppf(0.975, count - 1))
+
+
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_an_end_is_at_most_1_6_times_as_far_away_as_that_of_student(count):
+    values = np.linspace(100.0, 101.0, count) ** 3
+    mean, low, high = mean_interval(values)
+    _, lowest, highest = student_interval(values)
+    assert mean < highest < high <= mean + 1.6 * (highest - mean)
+    assert lowest < low < mean
+
+
+def test_many_values_have_the_interval_of_student():
+    values = np.random.default_rng(2).exponential(size=1_000_000)
+    np.testing.assert_allclose(mean_interval(values), student_interval(values), rtol=1e-5)
+
+
+def test_equal_values_have_an_interval_of_no_width():
+    assert [float(each) for each in mean_interval(np.full(4, 3.0))] == [3.0, 3.0, 3.0]
+    assert [float(each) for each in mean_interval(np.zeros(4))] == [0.0, 0.0, 0.0]
 
 
 def test_one_value_has_no_interval():

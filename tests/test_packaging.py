@@ -1,8 +1,15 @@
 """What is packaged and what is pinned."""
 
+import os
 import re
+import shutil
+import site
+import subprocess
+import sys
 import tomllib
 
+import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.version import Version
 
@@ -54,3 +61,49 @@ def test_the_lowest_versions_are_tested_of_every_extra():
     makefile = (ROOT / "Makefile").read_text()
     (installed,) = re.findall(r"-r requirements/lowest\.txt -e '\.\[(.+)\]'", makefile)
     assert set(installed.split(",")) == EXTRAS - {"dev"}
+
+
+@pytest.fixture
+def installed(tmp_path):
+    """An environment of its own with the wheel of pairup; its libraries are those of the tests."""
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path)
+    ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=ignored)
+    environment, pip = tmp_path / "environment", [sys.executable, "-m", "pip", "--quiet"]
+    run = [*pip, "wheel", "--no-deps", "--wheel-dir", tmp_path / "dist", tmp_path]
+    subprocess.run(run, check=True, capture_output=True)
+    (wheel,) = (tmp_path / "dist").glob("pairup-*.whl")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
+    (folder,) = environment.glob("lib/python*/site-packages")
+    subprocess.run(
+        [*pip, "install", "--no-deps", "--no-index", "--target", folder, wheel], check=True
+    )
+    (folder / "libraries.pth").write_text("\n".join(site.getsitepackages()))
+    return environment
+
+
+def test_the_wheel_runs_the_lines_of_the_readme(installed, tmp_path):
+    page = (ROOT / "README.md").read_text()
+    code, shown = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", page, re.S).groups()
+    where = "import pairup; print(pairup.__file__)"
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        [installed / "bin" / "python", "-c", f"{where}\n{code}"],
+        cwd=tmp_path / "dist",
+        env=variables,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    place, _, printed = done.stdout.partition("\n")
+    assert place.startswith(str(installed))
+    assert printed == shown
+
+
+def test_the_citation_is_of_this_version():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["version"] == PROJECT["version"]
+    assert citation["license"] == PROJECT["license"]
+    (paper,) = citation["references"]
+    assert paper["title"] in (ROOT / "README.md").read_text()

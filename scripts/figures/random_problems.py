@@ -100,7 +100,7 @@ def main() -> None:
     given = parser.parse_args()
     posed = experiment(given.problems, given.rounds, given.replications)
     run_experiment(posed, given.out, progress=True)
-    rows = compared(posed, load_results(given.out))
+    rows = compared(posed, load_results(given.out).frame)
     table = Table(title=f"{given.rounds:,} rounds, {given.replications} replications")
     for name in rows[0]:
         table.add_column(name, justify="left" if name in ("problem", "distribution") else "right")

@@ -53,6 +53,12 @@ PAGES = {
         "runs for each pool.",
         ("learning",),
     ),
+    "assessment": ApiPage(
+        "Assessment",
+        "What matching would bring, from a history of games. How to use it:\n"
+        "[is it for you?](../../how-to/assess-a-history.md)",
+        ("assessment",),
+    ),
     "bounds": ApiPage(
         "Bounds",
         "The least regret that any policy can reach, and the bounds that are proved for some.\n"
@@ -65,35 +71,21 @@ PAGES = {
         "environment](../../how-to/use-the-gymnasium-environment.md).",
         (
             "simulation",
-            "simulation.environment",
+            "simulation.environment: MatchingEnvironment",
         ),
     ),
     "experiments": ApiPage(
         "Experiments",
-        "From a TOML file, described in [experiment file](../experiment-file.md), to a folder of\n"
-        "results, described in [results](../results.md).",
-        (
-            "experiments.experiment: Experiment Entry",
-            "experiments.experiment_file",
-            "experiments.runner",
-            "experiments.executors: dask_executor",
-            "experiments.results: Results HorizonCheck",
-            "experiments.storage: load_results read_results read_experiment read_runs",
-        ),
+        "Policies compared on problems: by a call, or from a TOML file ([experiment\n"
+        "file](../experiment-file.md)); in memory, or in a folder of [results](../results.md).",
+        ("experiments",),
     ),
     "analysis": ApiPage(
         "Analysis",
         "Statistics of results, without drawing. How they are computed: [statistics and\n"
         "claims](../statistics.md).",
         (
-            "analysis.analysis",
-            "analysis.means",
-            "analysis.ratios",
-            "analysis.comparisons",
-            "analysis.standings",
-            "analysis.instances",
-            "analysis.tails",
-            "analysis.claims",
+            "analysis",
             "intervals",
         ),
     ),
@@ -101,13 +93,7 @@ PAGES = {
         "Reporting",
         "Figures, tables and the report page. How to use them: [make a\n"
         "report](../../how-to/make-a-report.md).",
-        (
-            "reporting.page",
-            "reporting.figures",
-            "reporting.line_plots",
-            "reporting.tail_plot",
-            "reporting.limit_bars",
-        ),
+        ("reporting",),
     ),
     "client": ApiPage(
         "Client",

@@ -8,12 +8,14 @@ The names to import, by concept:
 
 - the problem: `Problem`, `Matching`, `best_matching`
 - policies: `Unimodal`, `RankOneThompson`, `SAM` and others (`policy_names`), `get_policy`, `Policy`
-- policies of your own: the modules `pairup.extending` and `pairup.testing`
+- policies of your own: `PythonPolicy` to try out an idea; for compiled ones the modules
+  `pairup.extending` and `pairup.testing`
 - simulation: `simulate`, which returns a `Run`
 - live learning: `Learner` (made by `Policy.learner`), `Estimate`, `Rate`
+- past games: `assess`, which returns an `Assessment`
 - theory: `bounds`
-- experiments: `load_experiment`, `shipped_experiments`, `run_experiment`, `load_results`,
-  `Experiment`, `dask_executor`
+- comparisons: `compare`, which returns `Results`, as do `run_experiment` for an `Experiment` of a
+  file (`load_experiment`, `shipped_experiments`) and `load_results`; `dask_executor`
 - errors: `PairupError` and the classes derived from it
 
 Examples
@@ -27,9 +29,10 @@ Matching(0-2, 1-3)
 """
 
 from pairup import bounds
+from pairup.assessment import Assessment, assess
 from pairup.best_matching import best_matching
 from pairup.errors import (
-    ArchiveError,
+    AssessmentError,
     ClientError,
     ExperimentError,
     MatchingError,
@@ -39,15 +42,21 @@ from pairup.errors import (
     PolicyError,
     ProblemError,
     ResultsError,
+    SavingError,
     ServiceError,
     SimulationError,
 )
-from pairup.experiments.executors import dask_executor
-from pairup.experiments.experiment import Experiment
-from pairup.experiments.experiment_file import load_experiment, shipped_experiments
-from pairup.experiments.runner import run_experiment
-from pairup.experiments.storage import load_results
-from pairup.learning import Estimate, Learner, Rate
+from pairup.experiments import (
+    Experiment,
+    Results,
+    compare,
+    dask_executor,
+    load_experiment,
+    load_results,
+    run_experiment,
+    shipped_experiments,
+)
+from pairup.learning import Estimate, Fairness, Learner, Rate
 from pairup.matching import Matching
 from pairup.policies import (
     ESCB,
@@ -61,6 +70,7 @@ from pairup.policies import (
     ExploreThenCommit,
     Oracle,
     Policy,
+    PythonPolicy,
     RankOneThompson,
     Uniform,
     Unimodal,
@@ -79,7 +89,8 @@ __all__ = [
     "OSUB",
     "PMED",
     "SAM",
-    "ArchiveError",
+    "Assessment",
+    "AssessmentError",
     "ClientError",
     "CombThompson",
     "CombUCB",
@@ -88,6 +99,7 @@ __all__ = [
     "Experiment",
     "ExperimentError",
     "ExploreThenCommit",
+    "Fairness",
     "Learner",
     "Matching",
     "MatchingError",
@@ -99,18 +111,23 @@ __all__ = [
     "PolicyError",
     "Problem",
     "ProblemError",
+    "PythonPolicy",
     "RankOneThompson",
     "Rate",
+    "Results",
     "ResultsError",
     "Run",
+    "SavingError",
     "ServiceError",
     "SimulationError",
     "UniRank",
     "Uniform",
     "Unimodal",
     "UnimodalThompson",
+    "assess",
     "best_matching",
     "bounds",
+    "compare",
     "dask_executor",
     "get_policy",
     "load_experiment",

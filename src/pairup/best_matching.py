@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairup.checks import checked_symmetric, even_out
 from pairup.compiled.matchings import max_matching, sparse_matching
-from pairup.compiled.matchings.couple_graph import new_couple_graph
+from pairup.compiled.matchings.sparse_matching import new_couple_graph
 from pairup.errors import MatchingError
 from pairup.matching import Matching
 

@@ -59,7 +59,11 @@ class ResultsError(PairupError, ValueError):
     """Results cannot be written or read, are damaged, or of another version or experiment."""
 
 
-class ArchiveError(PairupError, ValueError):
+class AssessmentError(PairupError, ValueError):
+    """A history cannot be read, or says too little to be assessed."""
+
+
+class SavingError(PairupError, ValueError):
     """The bytes of a saved learner are damaged, or of another version."""
 
 

@@ -13,9 +13,10 @@ Steps
     `kernel` compiles a helper, `outlined` one that is long and seldom called. `slot` makes an index
     of a player that needs no check for negative values.
 States
-    Fields of a state may declare their arrays, by `Reals`, `Integers`, `Flags` and `Keys`, and
-    `new_state` makes them; `new_counters` with the places `ROUND`, `AVAILABLE` and `MEMBERS`;
-    `Arrays`, `numbers` and `require` check what is loaded.
+    Fields of a state may declare their arrays, by `Reals`, `Integers`, `Players`, `Flags` and
+    `Keys`: what they are, what is saved, what is erased when a player is forgotten. `new_state`
+    makes them; `new_counters` with the places `ROUND`, `AVAILABLE` and `MEMBERS`; `Arrays`,
+    `numbers` and `require` check what is loaded.
 Couples
     `write_couple`, `write_mates`, `couple_in_order`; who is available: `mark_available`,
     `fill_members`, `set_members`.
@@ -58,8 +59,18 @@ from pairup.compiled.logarithm import log
 from pairup.compiled.matchings import max_matching
 from pairup.compiled.matchings.max_matching import MatchingWorkspace, new_matching_workspace
 from pairup.compiled.randomness import MANTISSA, below, mantissa, shuffle, word
-from pairup.compiled.state_fields import Flags, Integers, Keys, Reals, new_state
-from pairup.compiled.state_layout import AVAILABLE, MEMBERS, ROUND, new_counters
+from pairup.compiled.state_fields import (
+    AVAILABLE,
+    MEMBERS,
+    ROUND,
+    Flags,
+    Integers,
+    Keys,
+    Players,
+    Reals,
+    new_counters,
+    new_state,
+)
 from pairup.compiled.steps import FULL, OK, STALE, learn_nothing, provide
 from pairup.errors import PolicyError
 from pairup.policies.contract import Policy, Slots, StartContext, check_integer_option
@@ -93,6 +104,7 @@ __all__ = [
     "Keys",
     "Leader",
     "MatchingWorkspace",
+    "Players",
     "Policy",
     "PolicyError",
     "Reals",

@@ -13,9 +13,11 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 from typing import Any
 
 MIN_CORES = 4  # with fewer, processes take from each other what they gain
+_running = threading.Semaphore(os.cpu_count() or 1)
 
 
 class SideProcessError(Exception):
@@ -31,11 +33,13 @@ def call_aside(function: str, *arguments: Any) -> Any:
     """Call a function, named for example "pairup.problem:Problem", in a process of its own.
 
     It gets nothing from this process but its arguments: classes of a script are not found there.
+    Threads that call more functions than there are cores wait for each other.
     """
     command = [sys.executable, "-m", __name__]
     try:
         given = pickle.dumps((function, arguments))
-        done = subprocess.run(command, input=given, capture_output=True, check=False)
+        with _running:
+            done = subprocess.run(command, input=given, capture_output=True, check=False)
     except (pickle.PicklingError, AttributeError, TypeError, OSError) as error:
         raise SideProcessError(str(error)) from None
     if done.returncode:

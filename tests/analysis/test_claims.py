@@ -5,8 +5,7 @@ import polars as pl
 import pytest
 
 from pairup import Problem, load_experiment, run_experiment, simulate
-from pairup.analysis.claim_rules import PAPER_ROUNDS
-from pairup.analysis.claims import CLAIMS, check_claims
+from pairup.analysis.claims import CLAIMS, PAPER_ROUNDS, check_claims
 from pairup.experiments.results import HorizonCheck
 from tests.support.experiments.frames import POLICIES, rows
 
@@ -178,7 +177,7 @@ def test_no_policy_of_the_paper_knows_the_horizon():
         problems=load_experiment("experiment-1").problems[:3],
         figures=(),
     )
-    results = run_experiment(experiment).results
+    results = run_experiment(experiment)
     finding = findings(results.frame, results.horizon_checks)[HORIZON]
     assert finding.holds == "holds"
     assert "V1 yes, V2 yes" in finding.measured

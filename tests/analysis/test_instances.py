@@ -1,9 +1,10 @@
+import dataclasses
+
 import numpy as np
 import polars as pl
 import pytest
 
 from pairup import Uniform
-from pairup.analysis.analysis import Analysis
 from pairup.analysis.comparisons import paired_differences, ranking
 from pairup.analysis.instances import average_instances, average_values, group_names
 from pairup.analysis.means import mean_intervals
@@ -11,11 +12,10 @@ from pairup.errors import ResultsError
 from pairup.experiments.experiment import Entry, Experiment
 from pairup.experiments.families import sweep_problems
 from pairup.experiments.figure_spec import FigureSpec
-from pairup.experiments.results import Results
 from pairup.experiments.runner import run_experiment
 from pairup.experiments.timings import Timing
 from pairup.experiments.toml_table import Table
-from pairup.intervals import student_interval
+from pairup.intervals import mean_interval, student_interval
 from tests.support.experiments.frames import rows
 
 
@@ -31,8 +31,8 @@ def sweep(policy, regret, players=4, **columns):
 def test_instances_are_the_sample():
     regret = [[10.0, 14.0, 12.0], [30.0, 34.0, 35.0], [21.0, 20.0, 19.0], [5.0, 5.0, 8.0]]
     found = mean_intervals(average_instances(sweep("a", regret), "seed")).row(0, named=True)
-    mean, low, high = student_interval(np.mean(regret, axis=1))
-    assert (found["estimate"], found["low"], found["high"]) == pytest.approx((mean, low, high))
+    known = [float(each) for each in mean_interval(np.mean(regret, axis=1))]
+    assert [found[name] for name in ("estimate", "low", "high")] == pytest.approx(known)
     assert (found["problem"], found["replications"]) == ("random(players=4)", 4)
     assert found["param_players"] == found["players"] == 4
     assert "param_seed" not in found
@@ -116,41 +116,41 @@ def experiment(over="seed", figures=(), replications=2):
 
 def test_standings_are_those_of_groups_of_instances():
     bars = FigureSpec("limit", "limit")
-    results = run_experiment(experiment(figures=(bars,))).results
+    results = run_experiment(experiment(figures=(bars,)))
     names = [posed.problem.name for posed in results.experiment.problems]
     timings = {(name, "U"): Timing(100.0 + place, 10) for place, name in enumerate(names)}
-    analysis = Analysis(results, timings)
-    assert list(analysis.standings) == [f"random(players={n}, distribution=[1, 1])" for n in (3, 4)]
-    first = analysis.standings["random(players=3, distribution=[1, 1])"][0]
+    results = dataclasses.replace(results, timings=timings)
+    assert list(results.standings) == [f"random(players={n}, distribution=[1, 1])" for n in (3, 4)]
+    first = results.standings["random(players=3, distribution=[1, 1])"][0]
     last = results.frame.filter(round=50, policy="U")
     by_instance = [last.filter(problem=name)["regret"].mean() for name in names[:3]]
     assert first.estimate == pytest.approx(np.mean(by_instance))
     assert first.max == max(by_instance)
     multiples = [
-        mean / (analysis.limits[name] * np.log(50))
+        mean / (results.limits[name] * np.log(50))
         for mean, name in zip(by_instance, names, strict=False)
     ]
     assert first.times_limit == pytest.approx(np.mean(multiples))
     assert (first.nanoseconds, first.rounds_timed) == (101.0, 30)
-    assert analysis.mean_limits[first.problem] == pytest.approx(
-        np.mean([analysis.limits[name] for name in names[:3]])
+    assert results.mean_limits[first.problem] == pytest.approx(
+        np.mean([results.limits[name] for name in names[:3]])
     )
 
 
 def test_instances_of_an_experiment_share_no_random_numbers():
-    frame = run_experiment(experiment()).results.frame
+    frame = run_experiment(experiment()).frame
     numbers = frame.group_by("param_seed", maintain_order=True).agg(pl.col("replication").unique())
     assert {seed: sorted(each) for seed, each in numbers.iter_rows()} == {
         5: [0, 1],
         6: [1_000_000, 1_000_001],
         7: [2_000_000, 2_000_001],
     }
-    alone = run_experiment(experiment(over=None)).results.frame
+    alone = run_experiment(experiment(over=None)).frame
     assert set(alone["replication"]) == {0, 1}
     first = pl.col("param_seed") == 5
     assert frame.filter(first).equals(alone.filter(first))
 
 
-def test_an_averaged_frame_is_the_sample_of_an_analysis():
-    results = Results(experiment(), run_experiment(experiment()).results.frame)
-    assert Analysis(results).sample.equals(average_instances(results.frame, "seed"))
+def test_the_rows_of_results_are_averaged_over_instances():
+    results = run_experiment(experiment())
+    assert results.rows.equals(average_instances(results.frame, "seed"))

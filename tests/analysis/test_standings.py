@@ -5,7 +5,6 @@ import polars as pl
 import pytest
 
 from pairup import SAM, Problem, Unimodal
-from pairup.analysis.analysis import Analysis
 from pairup.analysis.standings import ties
 from pairup.bounds import lower
 from pairup.experiments.experiment import Entry, Experiment
@@ -17,7 +16,7 @@ from tests.support.experiments.frames import frame, rows
 
 
 def standings(experiment, frame, timings=None):
-    return Analysis(Results(experiment, frame), timings or {}).standings
+    return Results(experiment, frame, timings=timings or {}).standings
 
 
 NAME = "from_zero(2, 0.1)"
@@ -63,7 +62,11 @@ def test_each_pair_without_a_difference_is_named_once():
     race = dataclasses.replace(experiment(labels="abcd"), problems=(posed,))
     table = standings(race, shuffled)["p"]
     first, second, third, last = (row.policy for row in table)
-    assert ties(table) == {first: f"{second} … {last}", second: f"{third}, {last}", third: last}
+    assert ties(table) == {
+        first: f"{second} … {last}",
+        second: f"{third} (p = 1.00), {last} (p = 1.00)",
+        third: f"{last} (p = 1.00)",
+    }
 
 
 def test_differences_that_are_shown_are_not_ties():

@@ -2,17 +2,31 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pairup.analysis.tails import tail_probabilities, tail_quantiles
+from pairup.analysis.tails import (
+    QUANTILES,
+    missing_quantiles,
+    tail_probabilities,
+    tail_quantiles,
+)
 from tests.support.experiments.frames import frame, rows
 
 
-@pytest.mark.parametrize("count", [1, 7, 20, 99, 100, 101])
+@pytest.mark.parametrize("count", [1, 2, 7, 20, 99, 100, 101, 1000])
 def test_quantiles_are_values_that_were_measured(count):
     values = np.random.default_rng(count).lognormal(3, 1, count)
     found = tail_quantiles(frame(SAM=values)).row(0, named=True)
-    for name, share in (("q50", 0.5), ("q90", 0.9), ("q95", 0.95), ("q99", 0.99), ("q999", 0.999)):
-        assert found[name] == np.quantile(values, share, method="inverted_cdf")
+    for (name, share), needed in zip(QUANTILES.items(), (2, 10, 20, 100, 1000), strict=True):
+        known = np.quantile(values, share, method="inverted_cdf") if count >= needed else None
+        assert found[name] == known
     assert found["max"] == values.max()
+
+
+def test_quantiles_that_replications_cannot_show_are_named_with_the_number_needed():
+    assert missing_quantiles(8) == (
+        "Quantiles of 90% need at least 10, 95% need at least 20, 99% need at least 100, "
+        "99.9% need at least 1,000 replications, got 8."
+    )
+    assert missing_quantiles(1000) == ""
 
 
 def test_quantiles_are_those_of_the_last_round_of_each_policy_and_problem():

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pairup import SAM, Oracle, PolicyError, Problem, ProblemError, Uniform, Unimodal, bounds
-from pairup.bounds.confusing_rates import ConfusingRates
-from pairup.bounds.information import curvature, information, slope
+from pairup.bounds.confusing_rates import ConfusingRates, curvature, information, slope
 from pairup.bounds.places import Places
 from tests.support.twins import bounds as naive_bounds
 
@@ -248,14 +247,20 @@ def test_only_players_who_can_change_overtake_others():
     assert pairs([1.0, 1.0, 0.3, 0.2]) == set()
 
 
-def test_theorems_of_the_paper_and_of_sam():
+def test_theorems_of_the_paper_and_of_sam_have_their_constants():
     problem = Problem.from_zero(3, 0.1)
-    assert bounds.theorem(problem, Unimodal("matchings")) == ("Theorem 1", pytest.approx(4 * 800))
+    assert bounds.theorem(problem, Unimodal("matchings"))[:2] == (
+        "Theorem 1",
+        pytest.approx(4 * 800),
+    )
     # Couples of rates 0.2 and 0.1 against the next: gaps of 0.02 and 0.01, two neighbours each.
     expected = 2 * 8 * 0.01 * (1 / 0.02**2 + 1 / 0.01**2)
-    assert bounds.theorem(problem, Unimodal("players")) == ("Theorem 2", pytest.approx(expected))
+    assert bounds.theorem(problem, Unimodal("players"))[:2] == (
+        "Theorem 2",
+        pytest.approx(expected),
+    )
     expected = 640 * 3 * (math.log(3) + 2) / 0.01
-    assert bounds.theorem(problem, SAM()) == ("SAM's theorem", pytest.approx(expected))
+    assert bounds.theorem(problem, SAM())[:2] == ("SAM's theorem", pytest.approx(expected))
     for policy in (Unimodal("matchings"), Unimodal("players"), SAM()):
         assert bounds.theorem(Problem([0.5, 0.4]), policy).constant == 0
 
@@ -292,3 +297,18 @@ def test_beyond_products_of_fixed_rates_the_limit_is_not_known_and_theorems_are_
     assert reason in bound.reason
     with pytest.raises(ProblemError):
         bounds.theorem(problem, Unimodal())
+
+
+def test_a_theorem_says_how_far_it_is_proved():
+    problem = Problem.around(0.5, 3, 0.1)
+    first, second, sam = (
+        bounds.theorem(problem, policy).caveat
+        for policy in (Unimodal("matchings"), Unimodal("players"), SAM())
+    )
+    assert "lemmas whose proofs it defers" in first
+    assert "without a proof" in second
+    assert "ucb" not in first + second
+    assert sam.startswith("proved by")
+    assert (
+        'nothing is proved for index="ucb"' in bounds.theorem(problem, Unimodal(index="ucb")).caveat
+    )

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pairup.experiments.executors import dask_executor
+from pairup.experiments.scheduler import dask_executor
 from tests.support.experiments.command_line import pairup
 
 SMALL = ("--rounds", "2000", "--replications", "3")

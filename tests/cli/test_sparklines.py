@@ -1,6 +1,6 @@
 import polars as pl
 
-from pairup.cli.sparklines import draw_sparklines
+from pairup.cli.output import draw_sparklines
 from tests.support.experiments.frames import rows
 
 

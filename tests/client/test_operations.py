@@ -128,16 +128,21 @@ def test_a_stream_that_is_refused_says_why(client):
         next(client.follow("none"))
 
 
-def test_the_key_is_sent(tmp_path, make_client):
-    running = Running(tmp_path, keys="required")
-    try:
-        with make_client(running.url, key=running.admin) as client:
-            client.create_pool("chess")
-            assert [each.name for each in client.pools()] == ["chess"]
-        with make_client(running.url) as client, pytest.raises(RefusedError, match="key is needed"):
-            list(client.pools())
-    finally:
-        running.stop()
+@pytest.fixture(scope="module")
+def locked(tmp_path_factory):
+    """A service that nobody may use without a key."""
+    running = Running(tmp_path_factory.mktemp("locked"), keys="required")
+    yield running
+    running.stop()
+
+
+def test_the_key_is_sent(locked, make_client):
+    with make_client(locked.url, key=locked.admin) as client:
+        client.create_pool("chess")
+        assert [each.name for each in client.pools()] == ["chess"]
+        client.delete_pool("chess")
+    with make_client(locked.url) as client, pytest.raises(RefusedError, match="key is needed"):
+        list(client.pools())
 
 
 def test_a_restart_of_the_service_is_not_noticed(tmp_path, make_client):

@@ -31,6 +31,8 @@ MATCHING = {
     "proposed_at": "2026-01-01T12:00:00.000000Z",
     "expires_at": "2026-01-01T12:01:00.000000Z",
     "skipped": [],
+    "unmatched": {},
+    "alone": [],
 }
 PROPOSED = (201, json.dumps(MATCHING).encode())
 
@@ -100,7 +102,7 @@ def test_an_answer_from_something_else_is_an_error(misbehaving, client):
         client.ready()
 
 
-def test_nobody_there(make_client):
+def test_a_call_fails_where_no_service_answers(make_client):
     url = f"http://localhost:{free_port()}"
     with (
         make_client(url, patience=HURRIED) as client,
@@ -109,7 +111,7 @@ def test_nobody_there(make_client):
         client.stats("chess")
 
 
-def test_nobody_there_to_follow(make_client):
+def test_a_stream_of_events_fails_where_no_service_answers(make_client):
     with (
         make_client("http://127.0.0.1:9") as client,
         pytest.raises(UnreachableError, match="no service answers"),

@@ -94,7 +94,7 @@ def test_normals_never_fall_beyond_rounding(bits):
     assert normal(after) >= normal(bits) - 4 * math.ulp(normal(bits))
 
 
-def test_the_farthest_normals():
+def test_the_first_and_the_last_word_give_the_farthest_normals():
     assert normal(2**64 - 1) == pytest.approx(-special.ndtri(2.0**-65), rel=3e-15)
     assert normal(0) == pytest.approx(-9.156, abs=1e-3)
 

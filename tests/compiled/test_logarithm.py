@@ -2,7 +2,7 @@ import math
 from decimal import Decimal, localcontext
 
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from pairup.compiled.logarithm import log
@@ -46,12 +46,12 @@ def test_is_exact_at_one():
 
 
 @pytest.mark.parametrize("exponent", [-1074, -1000, -1, 1, 2, 10, 1023])
-def test_powers_of_two(exponent):
+def test_powers_of_two_have_the_logarithm_of_two_times_their_exponent(exponent):
     assert log(2.0**exponent) == pytest.approx(exponent * math.log(2.0), rel=1e-15)
 
 
 @given(st.floats(SMALLEST, LARGEST))
 def test_never_falls_beyond_rounding(x):
     after = math.nextafter(x, math.inf)
-    if after <= LARGEST:
-        assert log(after) >= log(x) - 2 * math.ulp(log(x))
+    assume(after <= LARGEST)
+    assert log(after) >= log(x) - 2 * math.ulp(log(x))

@@ -42,7 +42,7 @@ def test_streams_have_keys_of_their_own():
 
 
 @given(WORDS, st.integers(1, 2**31))
-def test_an_integer_below_a_bound(bits, bound):
+def test_the_upper_32_bits_are_scaled_to_integers_below_a_bound(bits, bound):
     assert int(randomness.below(np.uint64(bits), bound)) == (bits >> 32) * bound >> 32
 
 

@@ -16,8 +16,7 @@ from pairup.compiled.simulation_loop import (
 )
 from pairup.compiled.state_fields import new_state
 from pairup.compiled.steps import OK, set_available_step
-from pairup.policies.contract import StartContext
-from pairup.policies.interruptions import Interruptions
+from pairup.policies.contract import Interruptions, StartContext
 from tests.support.twins import loop as naive_loop
 from tests.support.twins import oracle as naive_oracle
 from tests.support.twins import streams

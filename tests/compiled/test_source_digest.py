@@ -6,11 +6,21 @@ import sys
 
 import pytest
 
+from pairup.compiled import state_fields
 from pairup.compiled.source_digest import bytes_digest, computation_digest
 
 SOURCE = '''"""A module."""
 
 from errors import PolicyError
+
+COUPLES = "slots * (slots - 1) // 2"
+
+
+class State(NamedTuple):
+    """A state of a policy."""
+
+    tries: np.ndarray = Integers("slots, slots")
+    drawn: np.ndarray = Reals(f"2, {COUPLES}")
 
 
 def rate(count, kind="kl"):
@@ -24,6 +34,7 @@ def rate(count, kind="kl"):
 
 SAME = {
     "docstring": ("Return the rate of a count.", "Give the rate that a count has."),
+    "docstring of a class": ("A state of a policy.", "The state of some policy."),
     "module docstring": ("A module.", "What this module is for."),
     "comment": ("  # halved", "  # by two"),
     "message": ("count must be at least 2, got", "give 2 or more, not"),
@@ -36,6 +47,9 @@ OTHER = {
     "option": ('"kl"', '"ucb"'),
     "name": ("rate(count", "share(count"),
     "error": ("PolicyError(f", "ValueError(f"),
+    "size of an array": ('"slots, slots"', '"slots, slots + 1"'),
+    "part of a size": ('f"2, {', 'f"3, {'),
+    "size that is named": ("(slots - 1) // 2", "(slots + 1) // 2"),
     "array of another type": (
         '"games"), 4, int) | new_arrays((',
         '), 4, int) | new_arrays(("games", ',
@@ -68,6 +82,19 @@ def test_numbers_and_code_change_what_is_computed(tmp_path, change):
     changed = SOURCE.replace(*OTHER[change])
     assert changed != SOURCE
     assert digest(tmp_path, changed) != digest(tmp_path, SOURCE)
+
+
+KINDS = [
+    name
+    for name, kind in vars(state_fields).items()
+    if name[0].isupper() and getattr(kind, "__module__", "") == state_fields.__name__
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_size_of_each_kind_of_field_counts(tmp_path, kind):
+    first, second = (digest(tmp_path, f'x = {kind}("{size}")') for size in ("2, 3", "2, 4"))
+    assert first != second
 
 
 def test_the_name_of_a_file_counts(tmp_path):

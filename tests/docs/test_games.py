@@ -6,7 +6,7 @@ import re
 from typing import get_args
 
 from pairup.service.api.schemas.games import GameState
-from pairup.service.domain.rules import Rules
+from pairup.service.domain.matchmaking.rules import Rules
 from tests.support.docs.pages import read
 
 PAGE = read("reference/games.md")

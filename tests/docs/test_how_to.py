@@ -1,11 +1,18 @@
 """The code of the how-to guides runs."""
 
+import json
 import sys
 
 import pytest
 
 from pairup import SAM, Learner, Problem, bounds, get_policy, load_results
-from pairup.service.domain.rules import Rules
+from pairup.service.api.schemas.games import NewMatching
+from pairup.service.api.schemas.pools import RulesChange
+from pairup.service.domain.matchmaking.attributes import MAX_ATTRIBUTES, MAX_ITEMS, MAX_TEXT
+from pairup.service.domain.matchmaking.candidates import MAX_SIDE
+from pairup.service.domain.matchmaking.constraints import KINDS, MAX_CONSTRAINTS, MAX_RELAXATIONS
+from pairup.service.domain.matchmaking.rules import Rules
+from pairup.service.domain.matchmaking.worth import MAX_FACTORS
 from tests.support.docs.pages import blocks, read
 from tests.support.docs.reader import Reader
 
@@ -22,7 +29,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_a_race_in_python(tmp_path):
+def test_the_guide_to_races_runs_in_python(tmp_path):
     reader = Reader(tmp_path, {"10_000": "100"})
     reader.follow("how-to/race-policies.md", {"pairup race": lambda: None})
 
@@ -68,7 +75,8 @@ def test_a_policy_in_40_lines_is_simulated_checked_raced_run_saved_and_loaded(
 ):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "mine", raising=False)
-    file, *_ = blocks("how-to/add-a-policy.md", "python")
+    monkeypatch.delitem(sys.modules, "sketch", raising=False)
+    (file,) = [each for each in blocks("how-to/add-a-policy.md") if each.title == "mine.py"]
     assert len([line for line in file.text.splitlines() if line]) == 40
     reader = Reader(tmp_path)
     reader.environment["PYTHONSAFEPATH"] = "1"  # Python itself does not look in the folder
@@ -77,7 +85,7 @@ def test_a_policy_in_40_lines_is_simulated_checked_raced_run_saved_and_loaded(
     assert "sorted means" in reader.printed  # in the results of the experiment
     monkeypatch.delitem(sys.modules, "mine")
     results = load_results(tmp_path / "results" / "mine")
-    assert set(results["policy"]) == {"SAM", "sorted means"}  # read where the code is not
+    assert set(results.frame["policy"]) == {"SAM", "sorted means"}  # read where the code is not
 
 
 def test_the_learner_of_the_guide_fits_a_pool_with_default_rules(tmp_path, monkeypatch):
@@ -102,3 +110,41 @@ def test_the_factors_of_the_theorems_are_what_the_page_says():
     first, second, third = (bounds.theorem(problem, each).constant for each in policies)
     page = " ".join(read("explanation/limit.md").split())
     assert f"{first:,.0f}, {second:,.0f} and {third:,.0f} on `around(0.5, 4, 0.1)`" in page
+
+
+RULES = {"constraints", "worth"}
+
+
+@pytest.mark.parametrize("page", ["constrain-meetings", "from-flexmatch"])
+def test_rules_of_the_guides_are_taken(page):
+    found = [json.loads(each.text) for each in blocks(f"how-to/{page}.md", "json")]
+    rules = [each for each in found if each.keys() & RULES]
+    assert rules
+    for each in rules:
+        assert RulesChange.model_validate(each).given()
+
+
+def test_the_guide_of_constraints_shows_every_kind():
+    found = [json.loads(each.text) for each in blocks("how-to/constrain-meetings.md", "json")]
+    kinds = {rule["kind"] for each in found for rule in each.get("constraints", ())}
+    assert kinds == set(KINDS)
+
+
+def test_proposals_of_the_guide_of_constraints_are_taken():
+    found = [json.loads(each.text) for each in blocks("how-to/constrain-meetings.md", "json")]
+    proposals = [each for each in found if "allowed" in each]
+    assert len(proposals) == 3
+    for each in proposals:
+        assert NewMatching.model_validate(each).allowed.size >= 2
+
+
+def test_bounds_of_the_guide_of_constraints_are_those_of_the_service():
+    text = " ".join(read("how-to/constrain-meetings.md").split())
+    for words in (
+        f"at most {MAX_CONSTRAINTS} constraints, each with at most {MAX_RELAXATIONS} steps",
+        f"and {MAX_FACTORS} factors of worth",
+        f"at most {MAX_ATTRIBUTES} attributes",
+        f"at most {MAX_TEXT} characters, a list at most {MAX_ITEMS} elements",
+        f"the nearest {MAX_SIDE} above",
+    ):
+        assert words in text

@@ -16,14 +16,14 @@ def service(tmp_path):
     running.stop()
 
 
-def test_the_researchers_first_hour(tmp_path):
+def test_the_tutorial_for_researchers_runs_as_it_is_written(tmp_path):
     reader = Reader(tmp_path)
     reader.follow("tutorials/researcher.md")
     assert "20,000 rounds" in reader.printed
     assert (tmp_path / "results" / "report.html").exists()
 
 
-def test_the_engineers_first_hour(tmp_path, service):
+def test_the_tutorial_for_engineers_runs_as_it_is_written(tmp_path, service):
     def serve():
         assert service.stop() == 0
         service.start()

@@ -73,13 +73,15 @@ def by_threads(tmp_path_factory):
 def test_a_cluster_gives_the_same_bytes(tmp_path, cluster, by_threads):
     with dask_executor(cluster.address) as executor:
         summary = run_experiment(RACE, tmp_path, executor=executor)
-    assert summary.computed == UNITS
+    assert summary.run.computed == UNITS
     assert (tmp_path / "results.parquet").read_bytes() == by_threads
 
 
 def test_workers_run_the_code_of_a_policy_of_your_own(tmp_path, cluster, foreign_folder):
     """They cannot import its module, and an edit reaches them."""
-    file, toml = (blocks("how-to/add-a-policy.md", kind)[0] for kind in ("python", "toml"))
+    toml = blocks("how-to/add-a-policy.md", "toml")[0]
+    python = blocks("how-to/add-a-policy.md", "python")
+    file = next(block for block in python if block.title == "mine.py")
     (tmp_path / toml.title).write_text(toml.text)
     frames = []
     for means in ("games + 1, tries - games + 1", "2, 1"):
@@ -87,9 +89,9 @@ def test_workers_run_the_code_of_a_policy_of_your_own(tmp_path, cluster, foreign
         experiment = load_experiment(tmp_path / toml.title)
         with dask_executor(cluster.address) as executor:
             run = run_experiment(experiment, tmp_path / "results", executor=executor)
-        assert run.computed == 2 - len(frames)  # SAM's results are there the second time
-        frames.append(run.results.frame)
-        assert run.results.frame.equals(run_experiment(experiment).results.frame)
+        assert run.run.computed == 2 - len(frames)  # SAM's results are there the second time
+        frames.append(run.frame)
+        assert run.frame.equals(run_experiment(experiment).frame)
         foreign_folder.forget("mine")
     assert not frames[0].equals(frames[1])
 
@@ -116,7 +118,7 @@ def test_a_killed_worker_costs_its_work_units_not_the_run(tmp_path, cluster, by_
         summary = run_experiment(RACE, tmp_path, executor=executor, progress=kill_one)
     assert lost
     assert victim.wait(timeout=10) == -signal.SIGKILL
-    assert summary.computed == UNITS
+    assert summary.run.computed == UNITS
     assert (tmp_path / "results.parquet").read_bytes() == by_threads
 
 

@@ -3,12 +3,13 @@
 import polars as pl
 import pytest
 
-from pairup import Problem
+from pairup import Problem, Uniform, compare, load_experiment
+from pairup.cli.specs import read_problem, sides_spec
 from pairup.errors import ExperimentError
 from pairup.experiments.families import sweep_problems
-from pairup.experiments.race import build_race, sides_spec
 from pairup.experiments.results import schema
 from pairup.experiments.toml_table import Table
+from pairup.policies.contract import split_by_fit
 
 
 def posed(family, **parameters):
@@ -43,7 +44,7 @@ def test_what_a_file_leaves_out_is_a_parameter_too(family, parameters):
     given = {key: parameters[key] for key in list(parameters)[: 1 if family == "random" else 2]}
     (each,) = sweep_problems([Table("problem", {"family": family} | given)])
     assert each.parameters == parameters
-    columns = schema([{"parameters": each.parameters}])
+    columns = schema({"problems": [{"parameters": each.parameters}], "policies": []})
     assert columns["param_seed"] == pl.Int64
 
 
@@ -65,13 +66,16 @@ def test_bad_parameters_are_refused_with_their_place(parameters, message):
         posed("random_graph", **parameters)
 
 
+def field(name):
+    return {entry.label: entry.policy for entry in load_experiment(name).entries}
+
+
 def test_a_race_of_all_leaves_out_policies_for_complete_graphs():
-    race = build_race(problem="random_graph:players=6,density=0.5", everyone=True, rounds=10)
-    assert "for complete graphs" in race.left_out["V2 KL"]
-    raced = {entry.policy.name for entry in race.experiment.entries}
+    able, left_out = split_by_fit(field("field"), Problem.random_graph(6, 0.5))
+    assert "for complete graphs" in left_out["V2 KL"]
+    raced = {policy.name for policy in able.values()}
     assert "rank_one_thompson" in raced
     assert raced.isdisjoint({"unimodal", "unimodal_thompson", "osub", "sam"})
-    assert not any(figure.limit for figure in race.experiment.figures)
 
 
 def test_two_sides_are_a_family_known_by_their_place():
@@ -85,12 +89,18 @@ def test_two_sides_are_a_family_known_by_their_place():
     assert problems[3].name == "two_sided(4)"
 
 
+def test_results_have_the_couples_of_the_smaller_side():
+    problem = Problem.click_model("std")
+    assert problem.sides == (10, 5)
+    assert set(compare(problem, Uniform(), 5, replications=1).frame["pairs"]) == {5}
+
+
 def test_a_race_of_all_on_two_sides_is_of_policies_that_play_there():
-    posed = sides_spec(".9,.8,.3", "1,.5")
-    race = build_race((), posed, 10, 1, 0, everyone=True)
-    assert race.experiment.problems[0].problem == Problem.two_sided([0.9, 0.8, 0.3], [1, 0.5])
-    assert not race.left_out
-    raced = {entry.policy.name for entry in race.experiment.entries}
+    problem = read_problem(sides_spec(".9,.8,.3", "1,.5"))
+    assert problem == Problem.two_sided([0.9, 0.8, 0.3], [1, 0.5])
+    able, left_out = split_by_fit(field("field-two-sided"), problem)
+    assert not left_out
+    raced = {policy.name for policy in able.values()}
     assert {"grab", "unirank", "rank_one_thompson"} <= raced
     assert raced.isdisjoint({"unimodal", "unimodal_thompson", "osub", "sam"})
 

@@ -27,14 +27,14 @@ from tests.support.service.small_disk import needs_mounts, own_mounts, run_pytho
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed")
-    assert run_experiment(race(), folder).computed == UNITS
+    assert run_experiment(race(), folder).run.computed == UNITS
     return (folder / "results.parquet").read_bytes()
 
 
 def test_the_numbers_are_those_of_simulate(tmp_path):
     experiment = race(rounds=200, replications=3)
     run_experiment(experiment, tmp_path)
-    frame = load_results(tmp_path)
+    frame = load_results(tmp_path).frame
     for entry in experiment.entries:
         for posed in experiment.problems:
             run = simulate(posed.problem, entry.policy, 200, 3, seed=7)
@@ -46,7 +46,7 @@ def test_the_numbers_are_those_of_simulate(tmp_path):
 
 def test_a_run_in_memory_gives_the_same_rows_and_writes_nothing(tmp_path, monkeypatch):
     experiment = replace(race(200, replications=3), horizon_check=("V2", "at random"))
-    kept = run_experiment(experiment, tmp_path / "kept").results
+    kept = run_experiment(experiment, tmp_path / "kept")
     for name in ("write_atomically", "hold_folder"):
         monkeypatch.setattr(f"pairup.experiments.storage.{name}", None)
     monkeypatch.setattr("pairup.experiments.runner.hold_folder", None)
@@ -54,10 +54,10 @@ def test_a_run_in_memory_gives_the_same_rows_and_writes_nothing(tmp_path, monkey
     before = sorted(tmp_path.rglob("*"))
     summary = run_experiment(experiment)
     assert sorted(tmp_path.rglob("*")) == before
-    assert (summary.computed, summary.reused) == (UNITS + 2, 0)
-    assert summary.results.experiment == experiment
-    assert summary.results.frame.equals(kept.frame)
-    assert summary.results.horizon_checks == kept.horizon_checks
+    assert (summary.run.computed, summary.run.reused) == (UNITS + 2, 0)
+    assert summary.experiment == experiment
+    assert summary.frame.equals(kept.frame)
+    assert summary.horizon_checks == kept.horizon_checks
 
 
 def test_two_runs_give_the_same_bytes(tmp_path, undisturbed):
@@ -101,7 +101,7 @@ def test_a_run_killed_at_any_moment_continues(tmp_path, undisturbed):
         process.kill()
         process.communicate(timeout=120)
     before = parts(tmp_path)
-    assert run_experiment(race(), tmp_path).reused == len(before)
+    assert run_experiment(race(), tmp_path).run.reused == len(before)
     assert before.items() <= parts(tmp_path).items()
     assert (tmp_path / "results.parquet").read_bytes() == undisturbed
 
@@ -117,7 +117,7 @@ def test_ctrl_c_is_heard_at_once_and_parts_stay(tmp_path):
     _, errors = process.communicate(timeout=60)
     assert process.returncode != 0
     assert "KeyboardInterrupt" in errors
-    assert run_experiment(race(100), tmp_path).reused == UNITS
+    assert run_experiment(race(100), tmp_path).run.reused == UNITS
 
 
 @pytest.mark.parametrize("damage", ["cut", "emptied", "altered", "swapped"])
@@ -133,7 +133,7 @@ def test_a_damaged_part_is_computed_again(tmp_path, undisturbed, damage):
     }
     part.write_bytes(spoilt[damage])
     summary = run_experiment(race(), tmp_path)
-    assert (summary.computed, summary.reused) == (1, UNITS - 1)
+    assert (summary.run.computed, summary.run.reused) == (1, UNITS - 1)
     assert part.read_bytes() == data
     assert (tmp_path / "results.parquet").read_bytes() == undisturbed
 
@@ -142,13 +142,13 @@ def test_more_replications_or_policies_reuse_the_work_units_there_are(tmp_path, 
     monkeypatch.setattr(work_units, "_UNIT_SECONDS", 1e-9)  # one replication per unit
     first = run_experiment(race(100, replications=2), tmp_path)
     more = run_experiment(race(100, replications=3), tmp_path)
-    assert (more.reused, more.computed) == (first.units, first.units // 2)
+    assert (more.run.reused, more.run.computed) == (first.run.units, first.run.units // 2)
     experiment = race(100, replications=3)
     another = Entry("V1", Unimodal(compare="matchings"))
     renamed = tuple(replace(entry, label=f"my {entry.label}") for entry in experiment.entries)
     wider = replace(experiment, title="wider", entries=(another, *renamed))
-    assert run_experiment(wider, tmp_path).reused == more.units
-    assert load_results(tmp_path)["policy"].unique(maintain_order=True).to_list() == [
+    assert run_experiment(wider, tmp_path).run.reused == more.run.units
+    assert load_results(tmp_path).frame["policy"].unique(maintain_order=True).to_list() == [
         "V1",
         "my V2",
         "my at random",
@@ -187,7 +187,7 @@ def test_progress_is_reported_and_a_bar_needs_a_terminal(tmp_path, capfd):
     summary = run_experiment(race(100), tmp_path / "a", progress=seen.append)
     assert [each.done for each in seen] == list(range(1, UNITS + 1))
     assert seen[-1].share == pytest.approx(1.0)
-    assert seen[-1].rounds == summary.rounds == UNITS * 8 * 100
+    assert seen[-1].rounds == summary.run.rounds == UNITS * 8 * 100
     run_experiment(race(100), tmp_path / "b", progress=True)
     assert capfd.readouterr() == ("", "")
 
@@ -236,7 +236,7 @@ def test_a_write_that_fails_is_an_error_and_valid_parts_stay(tmp_path, undisturb
     assert out.startswith(f"ResultsError cannot write to {tmp_path}: File too large")
     assert len(parts(tmp_path)) == UNITS
     assert not list(tmp_path.rglob(".tmp-*"))
-    assert run_experiment(race(), tmp_path).computed == 0
+    assert run_experiment(race(), tmp_path).run.computed == 0
     assert (tmp_path / "results.parquet").read_bytes() == undisturbed
 
 
@@ -255,7 +255,7 @@ except PairupError as error:
 kept = parts(disk + "/out")
 subprocess.run(["mount", "-o", "remount,size=4m", disk], check=True)
 summary = run_experiment(race(), disk + "/out")
-print(len(kept), summary.reused, kept.items() <= parts(disk + "/out").items())
+print(len(kept), summary.run.reused, kept.items() <= parts(disk + "/out").items())
 print(hashlib.sha256(Path(disk, "out", "results.parquet").read_bytes()).hexdigest())
 subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
 try:
@@ -299,7 +299,7 @@ def test_a_lost_work_unit_is_named_and_the_others_stay(tmp_path):
     assert len(parts(tmp_path)) == 1
     with pytest.raises(ResultsError, match=f"1 of {UNITS} work units"):
         load_results(tmp_path)
-    assert len(load_results(tmp_path, partial=True)["problem"].unique()) == 1
+    assert len(load_results(tmp_path, partial=True).frame["problem"].unique()) == 1
 
 
 def test_a_policy_that_cannot_play_a_problem_is_refused_in_one_line():

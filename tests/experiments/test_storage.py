@@ -10,9 +10,9 @@ import pytest
 from pairup import Problem, ResultsError, Uniform, load_experiment, load_results, run_experiment
 from pairup.experiments.experiment import Entry, Experiment
 from pairup.experiments.families import PosedProblem, sweep_problems
+from pairup.experiments.result_files import read_sealed, seal_parquet
 from pairup.experiments.results import SCHEMA_VERSION, schema
-from pairup.experiments.sealed_parquet import read_sealed, seal_parquet
-from pairup.experiments.storage import compact, read_experiment, read_part, read_results
+from pairup.experiments.storage import compact, read_part
 from pairup.experiments.toml_table import Table
 from tests.support.experiments.races import UNITS, race
 from tests.support.paths import DOCS
@@ -32,8 +32,8 @@ def copy(tmp_path):
 
 
 def test_columns_have_their_names_and_types(folder):
-    frame = load_results(folder)
-    assert dict(frame.schema) == schema(race(100).definition()["problems"])
+    frame = load_results(folder).frame
+    assert dict(frame.schema) == schema(race(100).definition())
     assert list(frame.columns) == [
         "experiment",
         "policy",
@@ -73,13 +73,13 @@ def test_columns_have_their_names_and_types(folder):
 def test_a_full_matching_of_two_sides_has_as_many_couples_as_the_smaller_side():
     posed = PosedProblem(Problem.click_model("std"), "click_model", {"setting": "std"})
     small = Experiment("e", "", "", 2, 1, 0, (posed,), (Entry("U", Uniform()),))
-    frame = run_experiment(small).results.frame
+    frame = run_experiment(small).frame
     assert set(frame["players"]) == {15}
     assert set(frame["pairs"]) == {5}
 
 
 def test_rows_come_in_the_order_of_the_experiment(folder):
-    frame, experiment = load_results(folder), race(100, replications=3)
+    frame, experiment = load_results(folder).frame, race(100, replications=3)
     order = [
         (entry.label, posed.problem.name, replication)
         for entry in experiment.entries
@@ -96,7 +96,7 @@ def test_rows_come_in_the_order_of_the_experiment(folder):
 def test_swept_parameters_are_columns(tmp_path):
     small = load_experiment("experiment-2").scaled(rounds=20, replications=1)
     run_experiment(small, tmp_path)
-    frame = load_results(tmp_path)
+    frame = load_results(tmp_path).frame
     assert frame["param_mean"].unique().sort().to_list() == [0.5, 0.6, 0.7, 0.8]
     assert frame["param_gap"].unique().to_list() == [0.1]
 
@@ -109,7 +109,7 @@ def test_every_parameter_is_a_column_of_its_type(tmp_path):
     ]
     problems = sweep_problems([Table("", table) for table in tables])
     small = Experiment("e", "", "", 2, 1, 9, tuple(problems), (Entry("U", Uniform()),))
-    frame = run_experiment(small).results.frame
+    frame = run_experiment(small).frame
     names = [
         f"param_{name}" for name in ("pairs", "players", "distribution", "gap", "mean", "seed")
     ]
@@ -123,22 +123,22 @@ def test_every_parameter_is_a_column_of_its_type(tmp_path):
         (None, 3, "[1, 1]", None, None, 0),
     ]
     assert set(frame["seed"]) == {9}
-    assert run_experiment(small, tmp_path).results.frame.equals(frame)
-    assert load_results(tmp_path).equals(frame)
+    assert run_experiment(small, tmp_path).frame.equals(frame)
+    assert load_results(tmp_path).frame.equals(frame)
 
 
 def test_parts_and_the_compacted_file_say_the_same(copy):
-    compacted = load_results(copy)
+    compacted = load_results(copy).frame
     data = (copy / "results.parquet").read_bytes()
     (copy / "results.parquet").unlink()
-    assert load_results(copy).equals(compacted)
-    assert compact(copy, read_experiment(copy)).frame.equals(compacted)
+    assert load_results(copy).frame.equals(compacted)
+    assert compact(copy, load_results(copy).experiment).frame.equals(compacted)
     assert (copy / "results.parquet").read_bytes() == data
-    assert load_results(copy / "results.parquet").equals(compacted)
+    assert load_results(copy / "results.parquet").frame.equals(compacted)
 
 
 def test_pandas_and_duckdb_read_the_file(folder):
-    frame, path = load_results(folder), folder / "results.parquet"
+    frame, path = load_results(folder).frame, folder / "results.parquet"
     by_pandas = pandas.read_parquet(path)
     assert by_pandas["regret"].to_list() == frame["regret"].to_list()
     assert by_pandas["policy"].to_list() == frame["policy"].to_list()
@@ -152,10 +152,8 @@ def test_pandas_and_duckdb_read_the_file(folder):
 
 def test_the_experiment_is_read_back(folder):
     experiment = race(100, replications=3)
-    assert read_experiment(folder) == experiment
-    assert read_experiment(folder / "results.parquet") == experiment
-    assert read_results(folder).experiment == experiment
-    assert read_results(folder).frame.equals(load_results(folder))
+    assert load_results(folder).experiment == experiment
+    assert load_results(folder / "results.parquet").experiment == experiment
 
 
 @pytest.mark.parametrize("name", ["nothing", "."])
@@ -168,7 +166,7 @@ def test_another_schema_version_is_refused(copy):
     manifest = json.loads((copy / "experiment.json").read_text())
     (copy / "experiment.json").write_text(json.dumps(manifest | {"schema": 99}))
     table = read_sealed(copy / "results.parquet")  # the compacted file has its own version
-    assert load_results(copy).equals(table.frame)
+    assert load_results(copy).frame.equals(table.frame)
     with pytest.raises(ResultsError, match="has schema version 99, this pairup reads 2"):
         run_experiment(race(50, replications=2), copy)
     metadata = {key: text for key, text in table.metadata.items() if key != "pairup.sha256"}
@@ -212,16 +210,15 @@ def flips(data, count, seed=0):
         yield bytes(flipped)
 
 
-@pytest.mark.parametrize("reader", [load_results, read_results, read_experiment])
-def test_a_flipped_bit_in_the_results_is_never_read(copy, reader):
+def test_a_flipped_bit_in_the_results_is_never_read(copy):
     path = copy / "results.parquet"
     data = path.read_bytes()
     for flipped in flips(data, 300):
         path.write_bytes(flipped)
         with pytest.raises(ResultsError, match="Run the experiment again into its folder"):
-            reader(copy)
+            load_results(copy)
     again = run_experiment(race(50, replications=2), copy)
-    assert (again.computed, path.read_bytes()) == (0, data)
+    assert (again.run.computed, path.read_bytes()) == (0, data)
 
 
 def test_a_flipped_bit_in_a_work_unit_computes_this_unit_again(copy):
@@ -232,7 +229,7 @@ def test_a_flipped_bit_in_a_work_unit_computes_this_unit_again(copy):
         part.write_bytes(flipped)
         assert read_part(copy, part.stem) is None
     again = run_experiment(race(50, replications=2), copy)
-    assert (again.computed, again.reused) == (1, UNITS - 1)
+    assert (again.run.computed, again.run.reused) == (1, UNITS - 1)
     assert part.read_bytes() == whole
     assert (copy / "results.parquet").read_bytes() == data
 
@@ -245,13 +242,13 @@ def test_the_rows_of_another_work_unit_are_not_taken(copy):
 
 def test_a_flipped_bit_in_the_manifest_is_refused_or_without_effect(copy):
     (copy / "results.parquet").unlink()
-    path, sound = copy / "experiment.json", read_experiment(copy)
+    path, sound = copy / "experiment.json", load_results(copy).experiment
     for flipped in flips(path.read_bytes(), 300):
         path.write_bytes(flipped)
         with suppress(ResultsError):
-            assert read_experiment(copy) == sound
+            assert load_results(copy).experiment == sound
     path.unlink()
-    assert run_experiment(race(50, replications=2), copy).computed == 0
+    assert run_experiment(race(50, replications=2), copy).run.computed == 0
 
 
 def test_a_manifest_that_is_not_json_is_refused(copy):
@@ -286,7 +283,7 @@ def test_players_who_never_play_lose_nothing(tmp_path):
         (Entry("U", Uniform()),),
     )
     run_experiment(experiment, tmp_path)
-    frame = load_results(tmp_path)
+    frame = load_results(tmp_path).frame
     assert frame["games"].sum() == 0
     assert frame["regret"].sum() == 0
     assert frame["pairs"].unique().to_list() == [1]
@@ -294,7 +291,7 @@ def test_players_who_never_play_lose_nothing(tmp_path):
 
 def test_every_column_and_file_is_documented(folder):
     text = (DOCS / "reference/results.md").read_text()
-    for column in schema([{"parameters": {"NAME": 1}}]):
+    for column in schema({"problems": [{"parameters": {"NAME": 1}}], "policies": []}):
         assert f"| `{column}` |" in text
     for file in ("results.parquet", "experiment.json", "run.json", "parts/KEY.parquet"):
         assert f"| `{file}` |" in text

@@ -5,8 +5,7 @@ import pytest
 from pairup import SAM, Problem, Unimodal
 from pairup.experiments.experiment import Entry, Experiment
 from pairup.experiments.families import PosedProblem
-from pairup.experiments.timings import measure_timings, read_timings, write_timings
-from pairup.simulation.round_timer import time_rounds
+from pairup.experiments.timings import measure_timings, read_timings, time_rounds, write_timings
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,9 @@
-import threading
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pytest
 
-from pairup import Problem, SimulationError, Uniform, Unimodal
-from pairup.experiments.work_units import compute_unit, split_horizon_check, split_into_units
+from pairup import Problem, Uniform, Unimodal
+from pairup.experiments.work_units import split_horizon_check, split_into_units
 from tests.support.experiments.races import race
 
 RATES = [0.9, 0.8, 0.7, 0.6]
@@ -77,19 +75,6 @@ def test_units_follow_the_cost_and_never_the_number_of_replications():
         for unit in split_into_units(race(2_000_000, replications=1_000))
         if unit.replications.stop < 1_000
     )
-
-
-def test_a_worker_of_another_version_is_refused():
-    unit = replace(split_into_units(race(100))[0], code="another")
-    with pytest.raises(SimulationError, match="another version of pairup"):
-        compute_unit(unit)
-
-
-def test_a_stopped_unit_ends_with_an_error():
-    stop = threading.Event()
-    stop.set()
-    with pytest.raises(SimulationError, match="stopped"):
-        compute_unit(split_into_units(race(100))[0], stop)
 
 
 def test_the_horizon_check_is_a_short_run_on_the_largest_problem():

@@ -6,7 +6,6 @@ import pytest
 
 from pairup import (
     SAM,
-    ArchiveError,
     EpsilonGreedy,
     Estimate,
     ExploreThenCommit,
@@ -17,6 +16,7 @@ from pairup import (
     PlayerError,
     PolicyError,
     Problem,
+    SavingError,
     Uniform,
     Unimodal,
 )
@@ -189,7 +189,7 @@ class Colour(enum.Enum):
 )
 def test_names_that_cannot_be_saved_are_refused(name):
     learner = Uniform().learner(["ann", name, "bob"])
-    with pytest.raises(ArchiveError, match="a saved player's name is a string, an integer or a"):
+    with pytest.raises(SavingError, match="a saved player's name is a string, an integer or a"):
         learner.to_bytes()
     assert len(learner.propose()) == 1
 
@@ -230,11 +230,11 @@ def test_another_policy_takes_over_all_outcomes(variant):
     second = first.with_policy(variant.policy([0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3]), seed=3)
     assert second.players == first.players
     assert second.pending == first.pending
-    if second.estimates():
-        assert set(second.estimates()) == set(first.estimates())
+    kept = set() if variant.policy_class in (Oracle, Uniform) else set(first.estimates())
+    assert set(second.estimates()) == kept
     second.observe(matching, [True])
     assert len(second.propose()) == 3
-    assert Learner.from_bytes(second.to_bytes()).propose().players
+    assert Learner.from_bytes(second.to_bytes()).propose() == second.propose()
 
 
 def test_the_repr_counts_players_and_outcomes():

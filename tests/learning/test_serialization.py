@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import math
 import random
 import struct
 import tracemalloc
@@ -10,7 +11,7 @@ import zlib
 import numpy as np
 import pytest
 
-from pairup import ArchiveError, Learner, PairupError, RankOneThompson, Unimodal
+from pairup import Learner, PairupError, RankOneThompson, SavingError, Unimodal
 from pairup.learning import serialization
 from tests.support.policy_variants import variants
 
@@ -37,13 +38,13 @@ def data():
     "foreign", [b"", b"\0", b"PK\x03\x04" * 20, b"pairup", b"pairup learner\n", b"x" * 10_000]
 )
 def test_foreign_bytes_are_refused(foreign):
-    with pytest.raises(ArchiveError, match=f"these {len(foreign)} bytes are not a saved learner"):
+    with pytest.raises(SavingError, match=f"these {len(foreign)} bytes are not a saved learner"):
         Learner.from_bytes(foreign)
 
 
 @pytest.mark.parametrize("foreign", [None, "pairup learner\n", 3, ["a"]])
 def test_values_that_are_not_bytes_are_refused(foreign):
-    with pytest.raises(ArchiveError, match="a saved learner is bytes, got"):
+    with pytest.raises(SavingError, match="a saved learner is bytes, got"):
         Learner.from_bytes(foreign)
 
 
@@ -54,13 +55,13 @@ def test_any_buffer_of_bytes_will_do(data):
 
 def test_truncated_bytes_are_refused(data):
     for length in range(len(data)):
-        with pytest.raises(ArchiveError):
+        with pytest.raises(SavingError):
             Learner.from_bytes(data[:length])
 
 
 def test_additional_bytes_are_refused(data):
     for more in (b"\0", data, data[-32:]):
-        with pytest.raises(ArchiveError, match="damaged"):
+        with pytest.raises(SavingError, match="damaged"):
             Learner.from_bytes(data + more)
 
 
@@ -68,14 +69,14 @@ def test_a_flipped_bit_anywhere_is_refused(data):
     for place in range(len(data)):
         damaged = bytearray(data)
         damaged[place] ^= 1 << place % 8
-        with pytest.raises(ArchiveError):
+        with pytest.raises(SavingError):
             Learner.from_bytes(damaged)
 
 
 def test_another_version_is_refused(data):
     start = len(b"pairup learner\n")
     later = data[:start] + struct.pack("<H", serialization.VERSION + 1) + data[start + 2 :]
-    with pytest.raises(ArchiveError, match=r"saved in version 2 .* reads version 1: load it with"):
+    with pytest.raises(SavingError, match=r"saved in version 3 .* reads version 2: load it with"):
         Learner.from_bytes(later)
 
 
@@ -110,11 +111,14 @@ def resealed(data, **changes):
         ({"awaited": [[0, 9, 1]]}, "it has 1 outcomes pending for slots 0 and 9"),
         ({"awaited": [[1, 0, 1]]}, "outcomes pending for"),
         ({"awaited": [[0, 1, 0]]}, "outcomes pending for"),
+        ({"awaited": [[0, 1, 1.5]]}, "outcomes pending for"),
+        ({"awaited": [[0, 1, math.inf]]}, "outcomes pending for"),
+        ({"awaited": [[0, 1, 2**53]]}, "outcomes pending for"),
         ({"awaited": [[0, 1]]}, "damaged"),
     ],
 )
 def test_a_wrong_header_is_refused(data, changes, says):
-    with pytest.raises(ArchiveError, match=says):
+    with pytest.raises(SavingError, match=says):
         Learner.from_bytes(resealed(data, **changes))
 
 
@@ -122,7 +126,7 @@ def test_a_wrong_body_is_refused(data):
     prefix = len(b"pairup learner\n") + 18
     for body in (b"", b"no zlib", data[prefix:-40]):
         forged = data[:prefix] + body
-        with pytest.raises(ArchiveError, match="damaged"):
+        with pytest.raises(SavingError, match="damaged"):
             Learner.from_bytes(forged + hashlib.sha256(forged).digest())
 
 
@@ -134,7 +138,7 @@ def test_nothing_is_decompressed_beyond_the_size_that_is_declared(data):
     sealed = forged + hashlib.sha256(forged).digest()
     tracemalloc.start()
     try:
-        with pytest.raises(ArchiveError, match="it does not have the 10 bytes that it declares"):
+        with pytest.raises(SavingError, match="it does not have the 10 bytes that it declares"):
             Learner.from_bytes(sealed)
         _, peak = tracemalloc.get_traced_memory()
     finally:
@@ -144,17 +148,19 @@ def test_nothing_is_decompressed_beyond_the_size_that_is_declared(data):
 
 def damaged_arrays(name, array):
     """Yield what could stand in place of an array."""
+    is_real = array.dtype.kind == "f"
+    whole = (np.nan_to_num(array, posinf=0) if is_real else array).astype(np.int64)
     yield array.astype(np.float64)
-    yield array.astype(np.int32)
+    yield whole.astype(np.int32)
     yield array.reshape(1, -1)
     yield np.append(array, array[-1:])
     yield array[:-1]
     yield array[:0]
-    yield -array.astype(np.int64) - 1
+    yield -whole - 1
     if array.size and array.dtype != np.bool_:
         for value in (-1, 1, 5, 7, 8, 100, 2**62, 2**63 - 1):
-            changed = array.astype(np.int64)
-            changed[random.Random(name).randrange(array.size)] = value
+            changed = array.copy() if is_real else whole.copy()
+            changed.flat[random.Random(name).randrange(array.size)] = value
             yield changed.astype(array.dtype)
 
 
@@ -163,14 +169,14 @@ def test_damage_under_a_fitting_digest_is_refused_or_harmless(variant):
     """Compiled steps check no bounds: what they are given must have been checked before."""
     header, arrays = serialization.unpack(saved(variant))
     for name, array in arrays.items():
-        with pytest.raises(ArchiveError):
+        with pytest.raises(SavingError):
             Learner.from_bytes(
                 serialization.pack(header, {**arrays, "other": array, name: array[:, None]})
             )
         for changed in damaged_arrays(name, array):
             try:
                 learner = Learner.from_bytes(serialization.pack(header, {**arrays, name: changed}))
-            except ArchiveError:
+            except SavingError:
                 continue
             for _ in range(40):
                 matching = learner.propose()
@@ -185,7 +191,7 @@ def test_a_missing_array_is_refused(variant):
     header, arrays = serialization.unpack(saved(variant))
     for name in arrays:
         rest = {other: array for other, array in arrays.items() if other != name}
-        with pytest.raises(ArchiveError, match="damaged"):
+        with pytest.raises(SavingError, match="damaged"):
             Learner.from_bytes(serialization.pack(header, rest))
 
 
@@ -203,7 +209,7 @@ def test_what_faded_and_what_players_left_behind_is_refused_unless_complete():
     assert optional < arrays.keys()
     for name in arrays:
         rest = {other: array for other, array in arrays.items() if other != name}
-        with pytest.raises(ArchiveError, match="damaged"):
+        with pytest.raises(SavingError, match="damaged"):
             Learner.from_bytes(serialization.pack(header, rest))
 
 
@@ -212,24 +218,24 @@ def test_no_more_is_missed_than_can_be_counted(name, too_much):
     header, arrays = faded_with_players_gone()
     for much in (too_much, np.inf, np.nan):
         changed = {**arrays, name: np.full(len(arrays[name]), much)}
-        with pytest.raises(ArchiveError, match="damaged"):
+        with pytest.raises(SavingError, match="damaged"):
             Learner.from_bytes(serialization.pack(header, changed))
 
 
 def test_the_count_of_a_leader_cannot_be_about_to_overflow(data):
     # One more turn would overflow its count, which would look like a full table.
     header, arrays = serialization.unpack(data)
-    counts = np.where(arrays["leaders"] > 0, 2**63 - 1, 0)
-    with pytest.raises(ArchiveError, match="led too often"):
-        Learner.from_bytes(serialization.pack(header, {**arrays, "leader_counts": counts}))
+    counts = np.where(arrays["state.counts.keys"] > 0, 2**63 - 1, 0)
+    with pytest.raises(SavingError, match=r"counts.counts is out of range"):
+        Learner.from_bytes(serialization.pack(header, {**arrays, "state.counts.counts": counts}))
 
 
 def test_arrays_of_objects_are_refused(data):
     header, arrays = serialization.unpack(data)
     listed = [[name, "|O", list(array.shape)] for name, array in arrays.items()]
-    with pytest.raises(ArchiveError, match="damaged"):
+    with pytest.raises(SavingError, match="damaged"):
         serialization._arrays(listed, b"")
-    with pytest.raises(ArchiveError, match="damaged"):
+    with pytest.raises(SavingError, match="damaged"):
         serialization._arrays([["a", "<i8", [-1]]], b"12345678")
     assert header["policy"] == "unimodal"
 
@@ -239,48 +245,14 @@ def test_an_error_names_the_way_out(data):
         Learner.from_bytes(data[:-1] + b"\0")
 
 
-# Saved by version 1 of the format, which every later pairup must read or refuse by its version.
-OLD = {
-    "oracle": (
-        "aA9e3b#NeTWnpq|WpWAu0Ji`D000000M7sb000000C)i{j!_E3AP_{`o<#Orf-!`a(wm4M8!JT`RE$t0<nG-"
-        "~vak#T!<$(FOTo6lQy2pU<2S?)NCB_#ATfirmK^>tRR87_TZb84sEzzUHsu;pWX4K}>UWyzMk!RMN4rrZ&)9r9Y7_%"
-        "w1R|MUiaV>Ohbc|e*&mfT&B1X4q=IhtJZka#2EAR*yPkSG^$$MNG>^w|$E^U&OW*ic{KzV^gWoP&6BAx4aSXz=0=s#"
-        "O&Q$"
-    ),
-    "sam": (
-        "aA9e3b#NeTWnpq|WpWAu0JH%B000000IUK4000000C)k7P+g0IFc7@2A0qqggW7{TO8<$-"
-        "vD#1rnn;o&p7gh0vo#B%_1Zi*nOS!>J0qYmI9S+6c@B;4A&%f6zdhu;qVQj+<*8n)&PZX`@(J5}a@XJ>%+E$ssQ%xp"
-        "ME{_l{@CznMOz9pfA8nCoONj2Y>jM^-Px#_nieDj_9&e=QdUGO?68t<@O<Z~?wr($k{qGdM*eE$?`e`;d~sTFia8-"
-        "GrGU~+<LHYpqohk+`k`T1ryE(3H&|@xEmqt{XP1}7c@3QLEpSHGw~+0)&iq;AIZI?e)|s;}bFTk|!}X7Fc@KC6YAS?"
-        "Fx)g>*JeAtj)}aV9N=He5Gkx)ouJXh~!HvgiCUXI("
-    ),
-    "uniform": (
-        "aA9e3b#NeTWnpq|WpWAu0HOc@000000IC20000000C)i{j=>7TFbswTU!>%`gPR9Me3Q~c)>R11reqyb#@^k;83^Hn"
-        "{9m#GieOvd;k*aoHBZnvc+y>m??VVm_(7^^vK_;S1tZm_d{yL9iL)8DU9rsAk{rT|g>wc?`Mz^En}artJgWb%FFaE;"
-        "8?2dLEN}Z@Nxy@`em))b1-oA_JV}1A2|q)uK3-EO?K}U36AVxr8)4!5q3$!b&upMf>H"
-    ),
-    "unimodal": (
-        "aA9e3b#NeTWnpq|WpWAu0BivO000000MrEl000000C)lIQ$cRRFc2)|$OC$f_ROI`)mBw+JR?GAu`RH0Y|C*(Bb3i@"
-        "=&5h$+q#>?QWW|F@FA0#wRguO`3x8W)+Kyoc@D;%V4lIJekaIRn+<*8p!bJsH3qH9Yk7~we{yh@m4n@juC-ApRp{DO"
-        "?abGgVPz}mTpW(!I=KQop^i$jZKeV}3LR_WE27Rv?JQsF48k~Zq(A6}u?gV{k3q5M4c5H_ZKe8R?P#E(U8%&$JQGK2"
-        "fdg60vp2>ihqH4#>PXjN7v32y*aK8n7fzz#X{Bm?E}MtZn)E#3W6u*NeT=EiSf8fC9oq!f-"
-        "@i}I?DBJu<2Dnx)%WlR>q2WZDN~SX75e5_kNhL-oW>k+Hv!!h?pj06A=ox+fA6A1"
-    ),
-}
+# Saved by version 1 of the format: a learner of `Uniform`.
+OLD = (
+    "aA9e3b#NeTWnpq|WpWAu0HOc@000000IC20000000C)i{j=>7TFbswTU!>%`gPR9Me3Q~c)>R11reqyb#@^k;83^Hn"
+    "{9m#GieOvd;k*aoHBZnvc+y>m??VVm_(7^^vK_;S1tZm_d{yL9iL)8DU9rsAk{rT|g>wc?`Mz^En}artJgWb%FFaE;"
+    "8?2dLEN}Z@Nxy@`em))b1-oA_JV}1A2|q)uK3-EO?K}U36AVxr8)4!5q3$!b&upMf>H"
+)
 
 
-@pytest.mark.parametrize("name", sorted(OLD))
-def test_learners_of_earlier_versions_are_read(name):
-    data = base64.b85decode(OLD[name])
-    learner = Learner.from_bytes(data)
-    header, arrays = serialization.unpack(data)
-    header_now, arrays_now = serialization.unpack(learner.to_bytes())
-    assert header.items() <= header_now.items()
-    assert {each: array.tolist() for each, array in arrays_now.items()} == {
-        each: array.tolist() for each, array in arrays.items()
-    }
-    assert learner.policy.name == name
-    assert learner.players == ("ann", 7, ("bob", 1))
-    assert learner.pending == {}
-    assert sum(known.proposed for known in learner.estimates()) in (0, 3)
-    assert len(learner.propose()) == 1
+def test_learners_of_earlier_versions_are_refused_by_their_version():
+    with pytest.raises(SavingError, match=r"saved in version 1 .* reads version 2: load it with"):
+        Learner.from_bytes(base64.b85decode(OLD))

@@ -17,7 +17,7 @@ from pairup import (
     Uniform,
 )
 from pairup.compiled.matchings.graph_matcher import new_graph_matcher
-from pairup.compiled.state_layout import ROUND
+from pairup.compiled.state_fields import ROUND
 from pairup.compiled.steps import observe_step, propose_step, set_available_step
 from pairup.policies.contract import StartContext
 from pairup.policies.rank_one.state import PERIOD

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pairup import OSUB, Problem, simulate
+from pairup.learning.serialization import unpack
 from tests.support.twins import duel as duels
 from tests.support.twins import osub as naive_osub
 from tests.support.twins.rate_families import FAMILIES
@@ -86,3 +87,13 @@ def test_finds_the_best_matching_of_four():
     run = simulate(problem, OSUB(), rounds=20_000, replications=10, seed=0)
     last = np.diff(run.regret[:, np.searchsorted(run.rounds, [10_000, 20_000])], axis=1)
     assert last.mean() < 0.02 * 10_000 * 0.49
+
+
+def test_only_arms_that_were_entered_are_saved():
+    learner = OSUB().learner(range(9))
+    for _ in range(3):
+        learner.observe(learner.propose(), [True] * 4)
+    _, arrays = unpack(learner.to_bytes())
+    (arms,) = arrays["state.counters"]
+    assert arrays["state.arms.order"].shape == (arms, 11)
+    assert len(arrays["state.arms.tries"]) == arms < 8

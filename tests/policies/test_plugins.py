@@ -9,17 +9,17 @@ import pytest
 
 from pairup import (
     SAM,
-    ArchiveError,
     ExperimentError,
     Learner,
     PolicyError,
     Problem,
+    SavingError,
     get_policy,
     load_experiment,
     policy_names,
     simulate,
 )
-from pairup.experiments.race import build_race
+from pairup.cli.specs import read_policies
 from pairup.experiments.work_units import split_into_units
 from pairup.policies import describe_policies, import_policy, plugins, register
 from tests.support.foreign import ACROSS, BESIDE, MATCHINGS, matching, source
@@ -92,10 +92,10 @@ def test_a_saved_learner_names_its_policy_and_imports_nothing(fixed):
     data = learner.to_bytes()
     assert Learner.from_bytes(data).propose() == learner.propose()
     fixed.forget("fixed")
-    with pytest.raises(ArchiveError, match="'fixed:Fixed' is not imported: import fixed first"):
+    with pytest.raises(SavingError, match="'fixed:Fixed' is not imported: import fixed first"):
         Learner.from_bytes(data)
     sys.path.append(str(fixed.path))
-    with pytest.raises(ArchiveError, match="is not imported"):  # although it could be
+    with pytest.raises(SavingError, match="is not imported"):  # although it could be
         Learner.from_bytes(data)
     __import__("fixed")
     assert Learner.from_bytes(data).players == tuple("abcd")
@@ -103,12 +103,12 @@ def test_a_saved_learner_names_its_policy_and_imports_nothing(fixed):
 
 def test_a_race_takes_policies_of_the_current_folder(fixed, monkeypatch):
     monkeypatch.chdir(fixed.path)
-    race = build_race(["sam", "fixed:Fixed"], rounds=10).experiment
-    assert [str(entry.policy) for entry in race.entries] == ["SAM()", "Fixed()"]
+    policies = read_policies(["sam", "fixed:Fixed"])
+    assert [str(policy) for policy in policies.values()] == ["SAM()", "Fixed()"]
     with pytest.raises(PolicyError, match="fixed:Fixed has no option 'bonus'"):
-        build_race(["fixed:Fixed:bonus=2"])
+        read_policies(["fixed:Fixed:bonus=2"])
     with pytest.raises(ExperimentError, match="'Fixed' in 'sam:Fixed' must be option=value"):
-        build_race(["sam:Fixed"])
+        read_policies(["sam:Fixed"])
 
 
 EXPERIMENT = """

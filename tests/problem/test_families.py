@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from pairup import Problem, ProblemError
+from pairup.cli.specs import read_problem
 from pairup.errors import ExperimentError
 from pairup.experiments.families import sweep_problems
-from pairup.experiments.race import build_race
 from pairup.experiments.toml_table import Table
 from pairup.problem.declaration import (
     FAMILIES,
@@ -98,7 +98,7 @@ def test_bad_parameters_of_families_are_refused(build, message):
         build()
 
 
-def test_families_of_graphs():
+def test_graphs_of_a_family_have_its_density_and_its_groups():
     line = Problem.line(30, 0.1, seed=5)
     assert 0.0 <= line.graph.worth.min() <= line.graph.worth.max() <= 1.0
     assert 0.05 < len(line.graph.low) / 435 < 0.4
@@ -188,8 +188,7 @@ def test_a_family_is_declared_in_one_place(stairs):
     first, second = sweep_problems(tables)
     assert first.parameters == {"players": 2, "top": 0.5}
     assert second.problem.name == "stairs(3)"
-    race = build_race(["uniform"], "stairs:players=4,top=0.8", rounds=10).experiment
-    assert race.problems[0].problem.name == "stairs(4, top=0.8)"
+    assert read_problem("stairs:players=4,top=0.8").name == "stairs(4, top=0.8)"
     assert parameter_label("players") == "players"  # that of the first family
 
 

@@ -6,7 +6,6 @@ from html.parser import HTMLParser
 import pytest
 
 from pairup import SAM, Oracle, Problem, Uniform, load_experiment, run_experiment
-from pairup.analysis.analysis import Analysis
 from pairup.bounds import lower
 from pairup.errors import ResultsError
 from pairup.experiments.experiment import Entry, Experiment
@@ -36,19 +35,19 @@ def results():
             problems=experiment.problems[:3],
             figures=(experiment.figures[0], experiment.figures[1]),
         )
-        found.append(run_experiment(experiment).results)
+        found.append(run_experiment(experiment))
     return found
 
 
 @pytest.fixture(scope="module")
 def report(results, field, tmp_path_factory):
     timings = {("tied", "policy 3"): Timing(12_345.6, 99)}
-    every = [*map(Analysis, results), Analysis(field, timings)]
+    every = [*results, dataclasses.replace(field, timings=timings)]
     return write_report(tmp_path_factory.mktemp("report"), every, PROVENANCE)
 
 
 def write(folder, *results):
-    return write_report(folder, [Analysis(each) for each in results], PROVENANCE)
+    return write_report(folder, results, PROVENANCE)
 
 
 class Page(HTMLParser):
@@ -161,7 +160,7 @@ def field():
     entries = tuple(Entry(*each) for each in zip(LABELS, policies, strict=True))
     bars = FigureSpec("limit", "limit", "Times the limit")
     experiment = Experiment("f", "My field", "", 3_000, 3, 0, problems, entries, (bars,))
-    return run_experiment(experiment).results
+    return run_experiment(experiment)
 
 
 def cells(page):
@@ -199,7 +198,7 @@ def test_ties_of_many_policies_are_said_below_the_table(field, tmp_path):
 
 def test_timings_have_a_column_where_they_are_known(field, tmp_path):
     timings = {("from_zero(2, 0.1)", "policy 1"): Timing(1234.4, 99)}
-    page = write_report(tmp_path, [Analysis(field, timings)], PROVENANCE)
+    page = write_report(tmp_path, [dataclasses.replace(field, timings=timings)], PROVENANCE)
     rows = cells(page)
     assert rows["policy 1"][3] == "1,234"
     assert [row[3] for name, row in rows.items() if name != "policy 1"] == ["–"] * 9
@@ -211,7 +210,9 @@ def test_timings_give_few_policies_a_row_each(results, tmp_path):
     experiment = results[1].experiment
     assert "around(0.5, 4, 0.1)" in cells(write(tmp_path, results[1]))
     timings = {(experiment.problems[0].problem.name, "V2"): Timing(77.0, 5)}
-    rows = cells(write_report(tmp_path, [Analysis(results[1], timings)], PROVENANCE))
+    rows = cells(
+        write_report(tmp_path, [dataclasses.replace(results[1], timings=timings)], PROVENANCE)
+    )
     assert set(rows) == {entry.label for entry in experiment.entries}
     assert rows["V2"][3] == "77"
 
@@ -236,9 +237,9 @@ def test_the_page_tells_the_outcome_of_the_horizon_check(page):
 def test_limits_are_computed_once(field, tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(
-        "pairup.analysis.limits.lower", lambda problem: asked.append(problem) or lower(problem)
+        "pairup.analysis.standings.lower", lambda problem: asked.append(problem) or lower(problem)
     )
-    write(tmp_path, field)
+    write(tmp_path, dataclasses.replace(field))  # nothing is known of a copy yet
     assert asked == [posed.problem for posed in field.experiment.problems]
 
 
@@ -257,7 +258,7 @@ def sweep():
     problems = tuple(sweep_problems([Table("", table)]))
     entries = (Entry("at random", Uniform()), Entry("best", Oracle()))
     swept = Experiment("s", "A sweep", "", 50, 2, 0, problems, entries, (), (), "seed")
-    return run_experiment(swept).results
+    return run_experiment(swept)
 
 
 def test_a_sweep_is_told_by_groups_of_instances(sweep, tmp_path):
@@ -299,7 +300,9 @@ def browser():
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_the_page_in_a_real_browser(browser, report, tmp_path, width, scheme):
+def test_a_browser_shows_all_of_the_page_and_fetches_nothing(
+    browser, report, tmp_path, width, scheme
+):
     page = browser.new_page(viewport={"width": width, "height": 844}, color_scheme=scheme)
     said, asked = [], []
     page.on("console", lambda message: said.append(message.text))

@@ -1,21 +1,7 @@
-import gc
-
 import pytest
 
 from tests.support.service.pools import Api
 from tests.support.service.postgres import Server
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _imported_modules_are_not_searched_for_garbage():
-    """Searching everything that was imported again and again took a third of the time.
-
-    Frozen objects are never freed, and DuckDB prints at exit whatever of its own is left.
-    """
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")

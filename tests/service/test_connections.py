@@ -10,7 +10,7 @@ import httpx
 import psutil
 import pytest
 
-from pairup.service.connections import Loop
+from pairup.service.connections import JoiningTransport, Loop
 from tests.support.service.processes import Process
 
 _HALF_SENT = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
@@ -168,8 +168,43 @@ def test_a_request_that_hangs_does_not_keep_the_process_from_ending(tmp_path):
     assert "ended by force" in (tmp_path / "log").read_text()
 
 
+class RecordingTransport:
+    """A transport that notes what is asked of it."""
+
+    def __init__(self):
+        self.asked = []
+
+    def __getattr__(self, name):
+        return lambda *arguments: self.asked.append((name, *arguments))
+
+
+async def _written(*calls):
+    """Return what a transport is asked in the same turn of the event loop and in the next one."""
+    under = RecordingTransport()
+    transport = JoiningTransport(under, asyncio.get_running_loop())
+    for name, *arguments in calls:
+        getattr(transport, name)(*arguments)
+    at_once = list(under.asked)
+    await asyncio.sleep(0)
+    return at_once, under.asked
+
+
+def test_head_and_body_of_an_answer_are_sent_together():
+    written = asyncio.run(_written(("write", b"head"), ("write", b"body")))
+    assert written == ([], [("write", b"headbody")])
+
+
+def test_what_was_written_is_sent_before_a_connection_is_closed():
+    sent = [("write", b"head"), ("close",)]
+    assert asyncio.run(_written(("write", b"head"), ("close",))) == (sent, sent)
+
+
+def test_nothing_is_sent_after_a_connection_was_aborted():
+    assert asyncio.run(_written(("write", b"head"), ("abort",))) == ([("abort",)], [("abort",)])
+
+
 def test_an_answer_is_sent_without_delay():
-    """The body, written after the head, does not wait until the client has confirmed the head."""
+    """What is written later does not wait until the client has confirmed what came before."""
     options = []
 
     class Noting(asyncio.Protocol):

@@ -9,11 +9,10 @@ from pairup import SAM, Problem, RankOneThompson, Unimodal, get_policy, simulate
 from pairup.errors import SimulationError
 from pairup.side_process import SideProcessError
 from pairup.simulation.batches import batch as batch_module
-from pairup.simulation.batches import machine_code, play
-from pairup.simulation.batches.batch import Batch
+from pairup.simulation.batches import memory as memory_module
+from pairup.simulation.batches.batch import Batch, block_size, play_batches
 from pairup.simulation.batches.cuda_driver import check_versions
 from pairup.simulation.batches.layout import leaves
-from pairup.simulation.batches.play import play_batches
 from pairup.simulation.replication import new_replication, new_replications
 from tests.support.host_memory import HostMemory
 from tests.support.policy_variants import two_sided_variants, variants
@@ -112,8 +111,8 @@ def test_replications_made_together_equal_those_made_one_by_one(problem):
 
 
 def test_blocks_and_launches_do_not_show_in_the_numbers(monkeypatch):
-    monkeypatch.setattr(play, "_MAX_REPLICATIONS", 2)
-    monkeypatch.setattr(play, "_FIRST_ROUNDS", 3)
+    monkeypatch.setattr(batch_module, "_MAX_REPLICATIONS", 2)
+    monkeypatch.setattr(batch_module, "_FIRST_ROUNDS", 3)
     checkpoints, shares = [1, 17, 60], []
     regret, games = play_batches(
         ODD, SAM(), 60, range(5), 3, checkpoints, show=shares.append, memory=INTERPRETED
@@ -128,7 +127,7 @@ def test_blocks_and_launches_do_not_show_in_the_numbers(monkeypatch):
 def test_blocks_fit_into_the_memory_that_is_free():
     memory = HostMemory(compiled=False)
     memory.free_bytes = 100_000
-    size = play.block_size(ODD, SAM(), 60, memory)
+    size = block_size(ODD, SAM(), 60, memory)
     assert 1 < size < 200
     batch = Batch(ODD, SAM(), 60, 0, range(size), memory)
     assert batch.nbytes < memory.free_bytes
@@ -150,12 +149,12 @@ def test_without_the_package_one_line_says_what_to_install():
 
 def refused_compilation(monkeypatch, tmp_path):
     """Return why the loop of a policy cannot be compiled for a GPU."""
-    monkeypatch.setattr(machine_code, "cache_folder", lambda: tmp_path)
-    monkeypatch.setattr(machine_code, "_compiler", lambda: "")
-    monkeypatch.setattr(machine_code, "version", lambda library: f"of {library}")
+    monkeypatch.setattr(memory_module, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(memory_module, "_compiler", lambda: "")
+    monkeypatch.setattr(memory_module, "version", lambda library: f"of {library}")
     layout = Batch(ODD, SAM(), 10, 0, range(1), INTERPRETED).layout
     with pytest.raises(SimulationError) as refusal:
-        machine_code.get_machine_code(layout, (9, 0))
+        memory_module.get_machine_code(layout, (9, 0))
     assert "\n" not in str(refusal.value)
     return str(refusal.value)
 
@@ -173,7 +172,7 @@ def test_steps_that_cannot_be_compiled_are_named_where_the_compiler_works(monkey
         if function.endswith(":compile_loop"):
             raise SideProcessError("no such instruction")
 
-    monkeypatch.setattr(machine_code, "call_aside", call_aside)
+    monkeypatch.setattr(memory_module, "call_aside", call_aside)
     said = refused_compilation(monkeypatch, tmp_path)
     assert said.startswith("the steps of SamState cannot be compiled for a GPU (no such instruct")
 

@@ -8,7 +8,17 @@ import pytest
 
 from pairup import PolicyError, Problem, Uniform, simulate
 from pairup.compiled.proposal_check import broken_row, explain_broken_rule
-from pairup.extending import FULL, OK, STALE, Policy, learn_nothing, provide
+from pairup.extending import (
+    FULL,
+    OK,
+    STALE,
+    Players,
+    Policy,
+    Reals,
+    learn_nothing,
+    new_state,
+    provide,
+)
 
 
 class State(NamedTuple):
@@ -121,6 +131,88 @@ def test_a_player_cannot_leave_a_policy_that_does_not_say_how_to_forget():
     with pytest.raises(PolicyError, match="planned does not say how to forget a player who leaves"):
         learner.leave(2)
     assert learner.players == (0, 1, 2, 3)
+
+
+class Record(NamedTuple):
+    games: np.ndarray = Reals("slots", 0.5, saved=True)
+    last: np.ndarray = Players("slots", -1, saved=True)
+
+
+@dataclass(frozen=True)
+class Recording(Policy):
+    """Knows something of each player, declared as saved."""
+
+    name = "recording"
+
+    def start(self, context):
+        return new_state(Record, self.sizes(context))
+
+    def player_rates(self, state, slots):
+        return state.games[slots], np.zeros(slots.shape)
+
+
+class SavedByHand(Recording):
+    name = "saved_by_hand"
+
+    def saved(self, state):
+        return {"games": state.games}
+
+
+def test_a_newcomer_does_not_inherit_what_is_declared_as_saved():
+    learner = Recording().learner(range(4))
+    state = learner._running.state
+    state.games[:] = 0.9
+    state.last[:4] = 1, 0, 3, 2
+    learner.leave(0)
+    learner.join(4)
+    assert learner.rate_array([4, 1])[0].tolist() == [0.5, 0.9]
+    assert state.last.tolist() == [-1, -1, 3, 2, -1]
+
+
+def test_a_policy_that_saves_by_hand_must_say_how_to_forget():
+    learner = SavedByHand().learner(range(4))
+    with pytest.raises(PolicyError, match="saved_by_hand does not say how to forget a player"):
+        learner.leave(0)
+    assert learner.players == (0, 1, 2, 3)
+
+
+class GraphRecord(NamedTuple):
+    games: np.ndarray = Reals("slots")
+
+
+@dataclass(frozen=True)
+class OnGraphs(Policy):
+    """Says that it plays on graphs."""
+
+    name = "on_graphs"
+    plays_on_graphs = True
+    has_step: bool = False
+
+    def start(self, context):
+        return new_state(GraphRecord if self.has_step else Record, self.sizes(context))
+
+
+def propose_on_graph(state, matcher, couples):
+    return OK
+
+
+STEPS = {"set_available": set_available, "propose": propose, "observe": learn_nothing}
+provide(Record, **STEPS)
+provide(GraphRecord, **STEPS, propose_on_graph=propose_on_graph)
+
+
+def test_third_party_states_are_refused_on_graphs():
+    says = r"on_graphs is for complete graphs, because the state Record is not one of pairup's own"
+    with pytest.raises(PolicyError, match=says):
+        OnGraphs().learner("abcd").propose(allowed=[("a", "b")])
+    with pytest.raises(PolicyError, match=says):
+        simulate(Problem.two_sided([0.5, 0.4], [0.9, 0.1]), OnGraphs(), 10, 1)
+
+
+def test_steps_on_graphs_of_third_party_states_are_refused():
+    says = "the state GraphRecord has the step propose_on_graph, which only states of pairup's own"
+    with pytest.raises(PolicyError, match=says):
+        OnGraphs(has_step=True).learner("abcd").propose()
 
 
 class Overridden(Uniform):

@@ -26,11 +26,15 @@ def test_the_mean_is_taken_over_replications_at_each_checkpoint(run):
     assert run.mean("games").tolist() == [5.0, 9.0]
 
 
-def test_interval_is_students(run):
-    low, high = run.interval()
-    half = 4.302652729911275 * np.array([1.0, 2.0]) / np.sqrt(3)  # t(0.975) of 2 degrees
-    assert low == pytest.approx(run.mean() - half)
-    assert high == pytest.approx(run.mean() + half)
+def test_the_interval_is_halls_and_not_below_0(run):
+    low, high = run.interval(level=0.8)
+    quantile = 1.8856180831641267  # t(0.9) of 2 degrees
+    bend = 5 / 8 / np.sqrt(3) / 3  # the sample has none, and is moved towards 1 by 5 values
+    error = np.array([1.0, 2.0]) / np.sqrt(3)
+    for ends, sign in ((low, 1), (high, -1)):
+        t = (run.mean() - ends) / error
+        assert t + bend * t**2 + bend**2 * t**3 / 3 + bend / 2 == pytest.approx(sign * quantile)
+    assert (run.interval(level=0.999)[0] == 0).all()
 
 
 def test_a_higher_level_is_a_wider_interval(run):

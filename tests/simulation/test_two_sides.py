@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from pairup import (
+    GRAB,
     Oracle,
     PolicyError,
     Problem,
@@ -96,6 +97,19 @@ def test_a_policy_for_two_sides_is_refused_on_one():
         simulate(Problem(ROWS), TwoSidedUniform(), 10, 1)
     with pytest.raises(PolicyError, match="is for two sides"):
         simulate(Problem.random_graph(6, 0.5), TwoSidedUniform(), 10, 1)
+
+
+@dataclass(frozen=True)
+class DerivedGRAB(GRAB):
+    """A third-party policy with the steps of one of pairup's own."""
+
+    name: ClassVar[str] = "derived_grab"
+
+
+def test_a_policy_derived_from_ours_may_leave_players_waiting():
+    problem = Problem.two_sided(ROWS, COLUMNS[:2])
+    derived, ours = (simulate(problem, policy, 200, 2) for policy in (DerivedGRAB(), GRAB()))
+    assert np.array_equal(derived.regret, ours.regret)
 
 
 def test_a_policy_for_complete_graphs_is_refused_on_two_sides():

@@ -14,13 +14,11 @@ from pairup import (
     Uniform,
     Unimodal,
 )
-from pairup.compiled.state_layout import ROUND
+from pairup.compiled.state_fields import ROUND
 from pairup.learning.running_policy import RunningPolicy
 from pairup.policies.couple_policies import CouplePolicy
-from pairup.policies.rank_one import rank_one_thompson
 from pairup.testing import BrokenContractError
-from pairup.testing.life_calls import Call
-from pairup.testing.lives import goes_on_in_any_life
+from pairup.testing.lives import Call, goes_on_in_any_life
 from pairup.testing.variants import Variant
 
 LEARNED = RankOneThompson(prior="learned", period=4)
@@ -47,10 +45,12 @@ def _replay(lines: list[str]) -> tuple[Learner, list[Learner]]:
 
 
 def test_a_prior_that_forgets_whom_it_counted_is_found(monkeypatch):
-    def guessed(state, arrays):
-        state.counted[:] = state.drawn > 0.0
+    load = RankOneThompson.load
 
-    monkeypatch.setattr(rank_one_thompson, "_load_counted", guessed)
+    def guessed(self, state, arrays):
+        return load(self, state, {**arrays, "state.counted": arrays["state.drawn"] > 0.0})
+
+    monkeypatch.setattr(RankOneThompson, "load", guessed)
     said, after, *script = _found(LEARNED)
     assert "from_bytes(to_bytes())" in said
     assert after == "  after these calls:"
@@ -65,7 +65,7 @@ def _loses_an_array(monkeypatch):
     load = RankOneThompson.load
 
     def forgetful(self, state, arrays):
-        return load(self, state, {**arrays, "credit": np.zeros_like(arrays["credit"])})
+        return load(self, state, {**arrays, "state.credit": np.zeros_like(arrays["state.credit"])})
 
     monkeypatch.setattr(RankOneThompson, "load", forgetful)
 
@@ -74,8 +74,9 @@ def _loses_a_last_bit(monkeypatch):
     load = RankOneThompson.load
 
     def rounding(self, state, arrays):
-        faded = {"unsure": np.nextafter(arrays["unsure"], 0)} if "unsure" in arrays else {}
-        return load(self, state, {**arrays, **faded})
+        return load(
+            self, state, {**arrays, "state.unsure": np.nextafter(arrays["state.unsure"], 0)}
+        )
 
     monkeypatch.setattr(RankOneThompson, "load", rounding)
 
@@ -112,15 +113,19 @@ def _ignores_exclusions(monkeypatch):
 @pytest.mark.parametrize(
     ("policy", "mutate", "part"),
     [
-        (RankOneThompson(), _loses_an_array, "to_bytes() of from_bytes(to_bytes()): other credit"),
-        (FADING, _loses_a_last_bit, "of from_bytes(to_bytes()): "),
+        (
+            RankOneThompson(),
+            _loses_an_array,
+            "to_bytes() of from_bytes(to_bytes()) differs in state.credit",
+        ),
+        (FADING, _loses_a_last_bit, "of from_bytes(to_bytes()) differs in state."),
         (Unimodal(), _forgets_nothing, "it knows players who are not present"),
         (Unimodal(), _learns_no_history, "estimates(): "),
         (EpsilonGreedy(), _is_changed_by_a_look, "propose() of a learner that nobody looks at: "),
         (
             Unimodal(),
             _counts_its_own_rounds_as_evidence,
-            "evidence() of a learner that was told of proposals: ",
+            "evidence() of a learner that was given the proposals: ",
         ),
         (Uniform(), _ignores_exclusions, "a couple who may not meet is proposed"),
     ],

@@ -1,15 +1,23 @@
-"""Comparisons: differences between policies, paired by replication, and the ranks they show."""
+"""Comparisons of policies, paired by replication: differences, the ranks they show, and ratios."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from pairup.analysis.means import final, mean_intervals, policies_of, samples
+from pairup.analysis.means import (
+    final,
+    mean_intervals,
+    policies_of,
+    problem_columns,
+    samples,
+)
 from pairup.errors import ResultsError, did_you_mean
-from pairup.intervals import LEVEL, Floats, student_interval
+from pairup.intervals import LEVEL, Floats, fieller_interval, student_interval
 
 _DIFFERENCE = {"policy": pl.String, "other": pl.String, "replications": pl.Int64} | dict.fromkeys(
     ("difference", "low", "high", "p_value"), pl.Float64
@@ -87,9 +95,12 @@ def ranking(
     -------
     polars.DataFrame
         ``rank`` (1 plus the number of policies shown to be better, so that policies without a
-        difference shown may share a rank), ``policy``, ``estimate``, ``low``, ``high``,
-        ``unresolved`` (the policies from which no difference is shown, Holm's correction included)
-        and a ``note`` that says the same in words.
+        difference shown may share a rank), ``policy``, ``estimate``, ``low``, ``high``; the mean
+        ``difference`` from the first policy, ``difference_low``, ``difference_high`` and
+        ``adjusted`` as in `paired_differences`, null for the first itself; ``unresolved`` (the
+        policies from which no difference is shown, Holm's correction included), ``reasons`` (why
+        not: the adjusted p-value, equal values, or a single replication) and a ``note`` that says
+        both in words.
 
     Examples
     --------
@@ -104,8 +115,8 @@ def ranking(
     ...     for r, value in enumerate(values)
     ... )  # fmt: skip
     >>> ranking(frame, "p").select("rank", "policy", "note").rows()
-    [(1, 'b', 'no difference shown from c'),
-     (1, 'c', 'no difference shown from b'),
+    [(1, 'b', 'no difference shown from c (p = 1.00)'),
+     (1, 'c', 'no difference shown from b (p = 1.00)'),
      (3, 'a', '')]
     """
     rows = _at(frame, problem, round)
@@ -125,12 +136,118 @@ def ranking(
         1 + sum(shown[frozenset((name, above))] for above in names[:place])
         for place, name in enumerate(names)
     ]
-    notes = [f"no difference shown from {', '.join(each)}" if each else "" for each in unresolved]
+    from_first = _from_first(differences, names)
+    why = {
+        frozenset((row["policy"], row["other"])): _reason(row)
+        for row in differences.iter_rows(named=True)
+    }
+    reasons = [
+        [why[frozenset((name, other))] for other in others]
+        for name, others in zip(names, unresolved, strict=True)
+    ]
+    notes = [_note(*each) for each in zip(unresolved, reasons, strict=True)]
     return means.select(
         pl.Series("rank", rank),
         pl.col("policy", "estimate", "low", "high"),
+        *from_first,
         pl.Series("unresolved", unresolved, dtype=pl.List(pl.String)),
+        pl.Series("reasons", reasons, dtype=pl.List(pl.String)),
         pl.Series("note", notes),
+    )
+
+
+def _reason(row: Mapping[str, Any]) -> str:
+    """Return why no difference is shown between two policies."""
+    if row["adjusted"] is None:
+        return "one replication" if row["replications"] else "no common replication"
+    if row["difference"] == row["low"] == row["high"] == 0:
+        return "equal in every replication"
+    return f"p = {row['adjusted']:.2f}"
+
+
+def _note(others: Sequence[str], reasons: Sequence[str]) -> str:
+    pairs = zip(others, reasons, strict=True)
+    said = ", ".join(f"{other} ({reason})" for other, reason in pairs)
+    return f"no difference shown from {said}" if said else ""
+
+
+def _from_first(differences: pl.DataFrame, names: Sequence[str]) -> list[pl.Series]:
+    """Return the differences of policies from the first of them, as columns."""
+    columns = ("difference", "low", "high", "adjusted")
+    known: dict[str, tuple[float | None, ...]] = {}
+    for policy, other, *found in differences.select("policy", "other", *columns).iter_rows():
+        mean, low, high, adjusted = found
+        if other == names[0]:
+            known[policy] = mean, low, high, adjusted
+        elif policy == names[0]:
+            known[other] = _negative(mean), _negative(high), _negative(low), adjusted
+    heads = ("difference", "difference_low", "difference_high", "adjusted")
+    rows = [known.get(name, (None,) * len(heads)) for name in names]
+    return [
+        pl.Series(head, [row[place] for row in rows], pl.Float64)
+        for place, head in enumerate(heads)
+    ]
+
+
+def _negative(value: float | None) -> float | None:
+    return None if value is None else -value
+
+
+def ratios(
+    frame: pl.DataFrame,
+    policy: str,
+    other: str,
+    measure: str = "regret",
+    level: float = LEVEL,
+    pooled: bool = False,
+) -> pl.DataFrame:
+    """Divide the mean of a policy by the mean of another, with Fieller's interval.
+
+    Fieller's interval holds every ratio r for which ``policy - r * other``, paired by replication,
+    does not differ from 0 by a t-test: exact for normal values, deterministic, and honest about a
+    denominator that may be 0 (an end is then infinite).
+
+    Parameters
+    ----------
+    frame
+        Results of one experiment, of which the last round of each problem is used.
+    policy, other
+        Numerator and denominator.
+    measure, level
+        As in `mean_intervals`.
+    pooled
+        Whether to return one ratio of the sums over all problems instead of one per problem. The
+        problems of a replication share its random numbers, so that the sums are formed inside it.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``problem`` and its other columns (none of them if pooled), ``ratio``, ``low``, ``high``.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = pl.DataFrame(
+    ...     dict(
+    ...         experiment="e", problem="p", policy=["a"] * 3 + ["b"] * 3, seed=0, round=9,
+    ...         replication=[0, 1, 2] * 2, regret=[22.0, 24.0, 26.5, 11.0, 12.0, 13.0],
+    ...     )
+    ... )  # fmt: skip
+    >>> ratios(frame, "a", "b").select("problem", pl.col("ratio", "low", "high").round(2)).row(0)
+    ('p', 2.01, 1.94, 2.06)
+    """
+    last = final(frame)
+    keys = [] if pooled else ["problem", *problem_columns(last)]
+    parts = [((), last)] if pooled else last.group_by(keys, maintain_order=True)
+    rows = []
+    for key, part in parts:
+        values = samples(part, (policy, other), measure)
+        if not len(values[policy]):
+            raise ResultsError("a ratio needs replications that both policies played, got none")
+        rows.append((*key, *fieller_interval(values[policy], values[other], level)))
+    schema = {name: last.schema[name] for name in keys}
+    return pl.DataFrame(
+        rows, schema=schema | dict.fromkeys(("ratio", "low", "high"), pl.Float64), orient="row"
     )
 
 

@@ -4,7 +4,7 @@ They are a sample of problems, and a mean over them describes the distribution t
 mean m_i of instance i over its R replications varies for two reasons: instances differ (variance
 B), and R replications are few (variance W / R). The means of I instances are independent with
 variance B + W / R, so the variance of their mean is (B + W / R) / I, and the sample variance of the
-m_i divided by I estimates just that, whatever B, W and R are. Student's interval of the m_i is
+m_i divided by I estimates just that, whatever B, W and R are. The interval of the m_i is
 therefore right, even for one replication each. Treating all I x R values as independent would give
 (B + W) / (I R): too narrow by a factor of up to the square root of R.
 
@@ -33,7 +33,7 @@ def average_instances(frame: pl.DataFrame, over: str | None) -> pl.DataFrame:
     """Average the replications of each instance, so that instances replace replications.
 
     All statistics and figures accept the frame that is returned, and treat instances as they treat
-    replications: means have Student intervals over instances, and policies are compared within an
+    replications: means have intervals over instances, and policies are compared within an
     instance.
 
     Parameters

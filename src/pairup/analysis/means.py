@@ -1,4 +1,4 @@
-"""Means: averages over replications with Student intervals, and what each replication lost.
+"""Means: averages over replications with intervals, and what each replication lost.
 
 Replications are independent, and in each of them policies meet the same players (common random
 numbers). So every comparison is paired by replication, and the players' luck cancels out. All
@@ -7,13 +7,18 @@ functions take the frame of `pairup.load_results`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 from pairup.errors import ResultsError, did_you_mean
-from pairup.experiments.results import parameter_column, parameters_of
-from pairup.intervals import LEVEL, Floats, student_quantile
+from pairup.experiments.results import (
+    option_column,
+    options_of,
+    parameter_column,
+    parameters_of,
+)
+from pairup.intervals import LEVEL, Floats, skewed_ends, skewness
 
 _CARRIED = ("family", "players", "pairs")  # with the parameters: the same in all rows of a problem
 
@@ -21,7 +26,7 @@ _CARRIED = ("family", "players", "pairs")  # with the parameters: the same in al
 def mean_intervals(
     frame: pl.DataFrame, measure: str = "regret", level: float = LEVEL
 ) -> pl.DataFrame:
-    """Average over replications, with a Student interval.
+    """Average over replications, with the interval of `pairup.intervals.skewed_ends`.
 
     Parameters
     ----------
@@ -46,10 +51,11 @@ def mean_intervals(
     >>> row = dict(experiment="e", problem="p", policy="SAM", round=9)
     >>> frame = pl.DataFrame([row | dict(replication=r, regret=10.0 + r) for r in range(3)])
     >>> mean_intervals(frame).select("estimate", pl.col("low", "high").round(2)).row(0)
-    (11.0, 8.52, 13.48)
+    (11.0, 9.0, 14.92)
     """
     _check(frame, ["experiment", "problem", "policy", "replication", "round", measure], level)
-    keys = ["experiment", "problem", *problem_columns(frame), "policy", "round"]
+    swept = map(option_column, options_of(frame))
+    keys = ["experiment", "problem", *problem_columns(frame), "policy", *swept, "round"]
     # Lists keep the order of the replications, so that the last bit does not depend on threads.
     values = pl.col(measure)
     summary = (
@@ -59,21 +65,39 @@ def mean_intervals(
         .select(
             *keys,
             estimate=values.list.mean(),
-            spread=values.list.std() / values.list.len().cast(pl.Float64).sqrt(),
+            error=values.list.std() / values.list.len().cast(pl.Float64).sqrt(),
+            second=values.list.eval((pl.element() - pl.element().mean()) ** 2).list.mean(),
+            third=values.list.eval((pl.element() - pl.element().mean()) ** 3).list.mean(),
             replications=values.list.len().cast(pl.Int64),
         )
     )
-    half = pl.Series(student_quantile(summary["replications"].to_numpy(), level), nan_to_null=True)
-    return summary.with_columns(
-        low=pl.col("estimate") - half * pl.col("spread"),
-        high=pl.col("estimate") + half * pl.col("spread"),
-    ).drop("spread")
+    mean, error, second, third, count = (
+        summary[name].to_numpy()
+        for name in ("estimate", "error", "second", "third", "replications")
+    )
+    low, high = skewed_ends(mean, error, skewness(second, third, count), count, level)
+    ends = {"low": pl.Series(low, nan_to_null=True), "high": pl.Series(high, nan_to_null=True)}
+    return summary.with_columns(**ends).drop("error", "second", "third")
 
 
 def problem_columns(frame: pl.DataFrame) -> list[str]:
     """List the columns that describe a problem beyond its name: family, size, parameters."""
     parameters = map(parameter_column, parameters_of(frame))
     return [*(name for name in _CARRIED if name in frame.columns), *parameters]
+
+
+def along_option(frame: pl.DataFrame, option: str, series: Mapping[str, str]) -> pl.DataFrame:
+    """Return the rows with the labels of their sweeps, for a figure with an option on its axis.
+
+    `series` has these labels by policy. A policy that is not swept over the option has the same
+    rows at each of its values.
+    """
+    column = option_column(option)
+    swept = frame.filter(pl.col(column).is_not_null())
+    swept = swept.with_columns(pl.col("policy").replace(series))
+    others = frame.filter(pl.col(column).is_null()).drop(column)
+    values = swept.select(pl.col(column).unique(maintain_order=True))
+    return pl.concat([swept, others.join(values, how="cross").select(frame.columns)])
 
 
 def final(frame: pl.DataFrame) -> pl.DataFrame:

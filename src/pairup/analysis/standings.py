@@ -10,16 +10,23 @@ import polars as pl
 
 from pairup.analysis.comparisons import ranking
 from pairup.analysis.instances import average_instances, group_names
-from pairup.analysis.limits import divide_by_limits
 from pairup.analysis.means import final, mean_intervals
 from pairup.analysis.tails import QUANTILES, tail_quantiles
+from pairup.bounds import lower
+from pairup.experiments.experiment import Experiment
 from pairup.experiments.results import Results
 from pairup.experiments.timings import Timing, Timings
+from pairup.html_table import html_table
+from pairup.problem import Problem
 
 TIMING_NOTE = (
     "ns per round: one replication on one thread, after a warm-up, on the machine that ran the "
     "race; from its first round on, for at most about 0.3 s per policy, so that a slow policy is "
     "timed over its early rounds alone, which may take longer than later ones."
+)
+BOTTOM_NOTE = (
+    "bottom: expected games of the tenth of the players with the lowest chances, as a share of what"
+    " random pairing gives them; in the second half of one replication."
 )
 _MIN_RUN = 3  # neighbours in a table that are named by the first and the last of them
 
@@ -30,9 +37,12 @@ class Standing:
 
     The rank is 1 plus the number of policies shown to be better. `estimate` is the mean regret
     after the last round, `low` and `high` the ends of its 95% interval (None for one replication),
-    `times_limit` the same in multiples of the limit c ln T; `q50` to `max` are those of
-    `tail_quantiles`. What was not asked for or not measured is None. `unresolved` are the policies
-    from which no difference is shown, in words in `note`.
+    `difference` to `adjusted` compare it with the first policy as in `ranking`, `times_limit` is
+    the estimate in multiples of the limit c ln T. `bottom_tenth` is what is left to the tenth of
+    the players with the lowest chances, as a share of what random pairing gives them. `q50` to
+    `max` are those of `tail_quantiles`. What was not asked for or not measured is None.
+    `unresolved` are the policies from which no difference is shown, and `reasons` why not; `note`
+    says both in words.
     """
 
     problem: str
@@ -41,24 +51,60 @@ class Standing:
     estimate: float
     low: float | None
     high: float | None
+    difference: float | None
+    difference_low: float | None
+    difference_high: float | None
+    adjusted: float | None
     times_limit: float | None
     nanoseconds: float | None
     rounds_timed: int | None
     games: float
-    q50: float
-    q90: float
-    q95: float
-    q99: float
-    q999: float
+    bottom_tenth: float | None
+    q50: float | None
+    q90: float | None
+    q95: float | None
+    q99: float | None
+    q999: float | None
     max: float
     unresolved: tuple[str, ...]
+    reasons: tuple[str, ...]
     note: str
 
 
+def compute_limits(experiment: Experiment) -> dict[str, float]:
+    """Compute the limit of each problem for which a figure of the experiment asks for it.
+
+    It is the constant of `pairup.bounds.lower`; problems where it is 0 are left out.
+    """
+    asked = [spec for spec in experiment.figures if spec.limit or spec.kind == "limit"]
+    shown = (posed for posed in experiment.problems if any(spec.shows(posed) for spec in asked))
+    return limits_of(posed.problem for posed in shown)
+
+
+def limits_of(problems: Iterable[Problem]) -> dict[str, float]:
+    """Compute the limits of problems, by their names; those without one are left out."""
+    constants = {problem.name: lower(problem).constant for problem in problems}
+    return {name: constant for name, constant in constants.items() if constant > 0}
+
+
+def divide_by_limits(frame: pl.DataFrame, limits: Mapping[str, float]) -> pl.DataFrame:
+    """Divide the regret in results by the limit c ln T of its problem.
+
+    The first round is left out (ln 1 = 0), and so are problems without a constant c, or of 0.
+    """
+    known = {name: constant for name, constant in limits.items() if constant > 0}  # NaN is not
+    frame = frame.filter(pl.col("problem").is_in(list(known)), pl.col("round") > 1)
+    unit = pl.Series([known[name] for name in frame["problem"]], dtype=pl.Float64)
+    return frame.with_columns(pl.col("regret") / (unit * frame["round"].cast(pl.Float64).log()))
+
+
 def compute_standings(
-    results: Results, limits: Mapping[str, float], timings: Timings
+    results: Results,
+    limits: Mapping[str, float],
+    timings: Timings,
+    bottoms: Mapping[tuple[str, str], float],
 ) -> dict[str, list[Standing]]:
-    """Order the policies on each problem that was played; limits and timings may be empty.
+    """Order the policies on each problem that was played; what was measured beside may be empty.
 
     If the experiment has instances, a group of them counts as one problem.
     """
@@ -71,14 +117,14 @@ def compute_standings(
     timings = _average_timings(timings, groups)
     names = [posed.problem.name for posed in results.experiment.problems]
     shown = dict.fromkeys(groups[name] for name in names if name in groups)
-    return {name: _on(name, rows, times, games, tails, timings) for name in shown}
+    measured = {"times_limit": times, "games": games, "bottom_tenth": _averaged(bottoms, groups)}
+    return {name: _on(name, rows, measured, tails, timings) for name in shown}
 
 
 def _on(
     problem: str,
     frame: pl.DataFrame,
-    times: dict[tuple[str, str], float],
-    games: dict[tuple[str, str], float],
+    measured: Mapping[str, Mapping[tuple[str, str], float]],
     tails: pl.DataFrame,
     timings: Timings,
 ) -> list[Standing]:
@@ -88,14 +134,15 @@ def _on(
     for row in ranking(frame, problem).to_dicts():
         key = problem, row["policy"]
         timing = timings.get(key)
-        row["unresolved"] = tuple(row["unresolved"])
+        row |= {name: tuple(row[name]) for name in ("unresolved", "reasons")}
         rows.append(
             Standing(
                 problem=problem,
-                times_limit=times.get(key),
+                times_limit=measured["times_limit"].get(key),
+                games=measured["games"][key],
+                bottom_tenth=measured["bottom_tenth"].get(key),
                 nanoseconds=None if timing is None else timing.nanoseconds,
                 rounds_timed=None if timing is None else timing.rounds,
-                games=games[key],
                 **quantiles[row["policy"]],
                 **row,
             )
@@ -114,6 +161,16 @@ def _average_timings(timings: Timings, groups: Mapping[str, str]) -> Timings:
     }
 
 
+def _averaged(
+    values: Mapping[tuple[str, str], float], groups: Mapping[str, str]
+) -> dict[tuple[str, str], float]:
+    """Average values over the problems of each group."""
+    members: dict[tuple[str, str], list[float]] = {}
+    for (problem, policy), value in values.items():
+        members.setdefault((groups.get(problem, problem), policy), []).append(value)
+    return {key: fmean(some) for key, some in members.items()}
+
+
 def _by_policy(means: pl.DataFrame) -> dict[tuple[str, str], float]:
     rows = means.select("problem", "policy", "estimate").iter_rows()
     return {(problem, policy): estimate for problem, policy, estimate in rows}
@@ -122,14 +179,16 @@ def _by_policy(means: pl.DataFrame) -> dict[tuple[str, str], float]:
 def ties(rows: Sequence[Standing]) -> dict[str, str]:
     """Return, for each policy, the policies below it without a shown difference from it.
 
-    Neighbours in the order of the table are named by the first and the last of them.
+    Neighbours in the order of the table are named by the first and the last of them; others with
+    the reason.
     """
     places = {row.policy: place for place, row in enumerate(rows)}
     said = {}
     for place, row in enumerate(rows):
-        after = sorted(places[other] for other in row.unresolved if places[other] > place)
+        why = {places[o]: each for o, each in zip(row.unresolved, row.reasons, strict=True)}
+        after = sorted(other for other in why if other > place)
         if after:
-            said[row.policy] = ", ".join(_named(run, rows) for run in _runs(after))
+            said[row.policy] = ", ".join(_named(run, rows, why) for run in _runs(after))
     return said
 
 
@@ -143,6 +202,30 @@ def _runs(places: Iterable[int]) -> list[list[int]]:
     return runs
 
 
-def _named(run: Sequence[int], rows: Sequence[Standing]) -> str:
+def _named(run: Sequence[int], rows: Sequence[Standing], why: Mapping[int, str]) -> str:
     names = [rows[place].policy for place in run]
-    return f"{names[0]} … {names[-1]}" if len(names) >= _MIN_RUN else ", ".join(names)
+    if len(names) >= _MIN_RUN:
+        return f"{names[0]} … {names[-1]}"
+    return ", ".join(f"{name} ({why[place]})" for place, name in zip(run, names, strict=True))
+
+
+def standings_html(problem: str, experiment: Experiment, rows: Sequence[Standing]) -> str:
+    """Return the standings on a problem as a notebook shows them."""
+    size = f"{experiment.replications} replications of {experiment.rounds:,} rounds"
+    cells = [
+        (row.rank, row.policy, f"{row.estimate:,.1f}", interval_text(row.low, row.high), row.note)
+        for row in rows
+    ]
+    return html_table(
+        f"{problem}\n{size}", ("rank", "policy", "mean regret", "95% interval", "note"), cells
+    )
+
+
+def interval_text(low: float | None, high: float | None) -> str:
+    """Return an interval in a table; a dash where there is none."""
+    return "–" if low is None else f"{low:,.1f} to {high:,.1f}"
+
+
+def number_text(value: float | None, digits: int = 1) -> str:
+    """Return a number in a table; a dash where there is none."""
+    return "–" if value is None else f"{value:,.{digits}f}"

@@ -7,6 +7,8 @@ means of instances.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import polars as pl
 
@@ -32,7 +34,7 @@ def tail_quantiles(frame: pl.DataFrame, measure: str = "regret") -> pl.DataFrame
         A row for each experiment, problem and policy, in the order of the frame, with the problem's
         columns: ``q50`` (the median), ``q90``, ``q95``, ``q99``, ``q999`` (99.9%) and ``max``. The
         quantile of a share is the least measured value that at least this share of the replications
-        do not exceed: with fewer than 100 replications, ``q99`` is the largest value.
+        do not exceed. It is null where they are too few to show it: `replications_needed`.
 
     Examples
     --------
@@ -40,7 +42,7 @@ def tail_quantiles(frame: pl.DataFrame, measure: str = "regret") -> pl.DataFrame
     >>> row = dict(experiment="e", problem="p", policy="SAM", round=9)
     >>> frame = pl.DataFrame([row | dict(replication=r, regret=1.0 + r) for r in range(20)])
     >>> tail_quantiles(frame).select("q50", "q90", "q95", "q99", "max").row(0)
-    (10.0, 18.0, 19.0, 20.0, 20.0)
+    (10.0, 18.0, 19.0, None, 20.0)
     """
     values = pl.col(measure)
     keys = ["experiment", "problem", *problem_columns(frame), "policy"]
@@ -48,10 +50,40 @@ def tail_quantiles(frame: pl.DataFrame, measure: str = "regret") -> pl.DataFrame
         final(frame)
         .group_by(keys, maintain_order=True)
         .agg(
-            *(values.sort().get(_place(share)).alias(name) for name, share in QUANTILES.items()),
+            *(_quantile(values, share).alias(name) for name, share in QUANTILES.items()),
             max=values.max(),
         )
     )
+
+
+def replications_needed(share: float) -> int:
+    """Return the number of replications from which a quantile can be told from the largest value.
+
+    Examples
+    --------
+    >>> [replications_needed(share) for share in (0.5, 0.95, 0.999)]
+    [2, 20, 1000]
+    """
+    return math.ceil(round(1 / (1 - share), 9))
+
+
+def missing_quantiles(count: int) -> str:
+    """Return which quantiles the replications are too few for, and the number needed; or "".
+
+    Examples
+    --------
+    >>> missing_quantiles(100)
+    'Quantiles of 99.9% need at least 1,000 replications, got 100.'
+    """
+    needed = {share: replications_needed(share) for share in QUANTILES.values()}
+    missing = [f"{share:.1%} need at least {n:,}" for share, n in needed.items() if n > count]
+    said = ", ".join(each.replace(".0%", "%") for each in missing)
+    return f"Quantiles of {said} replications, got {count:,}." if missing else ""
+
+
+def _quantile(values: pl.Expr, share: float) -> pl.Expr:
+    enough = pl.len() >= replications_needed(share)
+    return pl.when(enough).then(values.sort().get(_place(share)))
 
 
 def _place(share: float) -> pl.Expr:

@@ -4,7 +4,7 @@ The theorem is of Graves and Lai (1997): a policy whose regret grows slower than
 on *every* problem must, on the problem at hand, gather enough information to tell its rates from
 all confusing ones (`pairup.bounds.confusing_rates`), and that costs at least c ln T. c is the
 value of a linear program with infinitely many constraints, solved by cutting planes:
-`pairup.bounds.linear_program` finds the cheapest exploration against the confusing rates met so
+`pairup.bounds.exploration` finds the cheapest exploration against the confusing rates met so
 far, `ConfusingRates.hardest` those that it is least able to rule out.
 """
 
@@ -13,17 +13,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from pairup.bounds.confusing_rates import ConfusingRates, HardestRates
-from pairup.bounds.groups import Group, find_groups
-from pairup.bounds.linear_program import ExplorationProgram
+from pairup.bounds.exploration import ExplorationProgram
 from pairup.bounds.places import Places
 from pairup.errors import ProblemError
 from pairup.matching import Matching
 from pairup.problem import Problem
+from pairup.problem.meeting_graph import MeetingGraph
 from pairup.problem.rates import Floats
 
 _ACCURACY = 1e-7  # relative, of the constant; a tenth of what is promised
@@ -221,6 +224,42 @@ def _lower_of_groups(problem: Problem, groups: list[Group] | None) -> LowerBound
             exploration.append((_with_waiting([*couples, *others], problem.players), often))
     reason = "" if constant else _EQUAL
     return LowerBound(constant, certified, tuple(exploration), reason=reason)
+
+
+class Group(NamedTuple):
+    """Players who may all meet each other, for the same worth, and nobody else.
+
+    A graph of such groups, for example regions, is a problem for each group, played side by side:
+    what is explored in one of them costs the others nothing, and tells nothing about them.
+    """
+
+    players: NDArray[np.int64]
+    worth: float
+
+
+def find_groups(graph: MeetingGraph) -> list[Group] | None:
+    """List the groups of which a graph consists, None if it does not consist of groups.
+
+    Examples
+    --------
+    >>> [group.players.tolist() for group in find_groups(MeetingGraph(5, [(0, 2), (1, 4)]))]
+    [[0, 2], [1, 4], [3]]
+    >>> find_groups(MeetingGraph(3, [(0, 1), (1, 2)])) is None
+    True
+    """
+    edges = coo_array(
+        (np.ones(len(graph.low)), (graph.low, graph.high)), shape=(graph.players,) * 2
+    )
+    count, label = connected_components(edges, directed=False)
+    groups = []
+    for group in range(count):
+        players, inside = np.flatnonzero(label == group), label[graph.low] == group
+        worth = graph.worth[inside]
+        complete = len(worth) == len(players) * (len(players) - 1) // 2
+        if not complete or np.any(worth != worth[:1]):
+            return None
+        groups.append(Group(players, float(worth[0]) if len(worth) else 0.0))
+    return groups
 
 
 def _with_waiting(couples: list[tuple[int, ...]], players: int) -> Matching:

@@ -12,10 +12,21 @@ if TYPE_CHECKING:
 
 
 class Theorem(NamedTuple):
-    """A theorem on the regret of a policy, and its factor of ln T on a problem."""
+    """A theorem on the regret of a policy, and its factor of ln T on a problem.
+
+    `caveat` says how far it is proved, and for which policies.
+    """
 
     name: str
     constant: float
+    caveat: str
+
+
+_CAVEATS = {
+    "Theorem 1": "proved in the paper from lemmas whose proofs it defers; asymptotic",
+    "Theorem 2": "stated in the paper without a proof; asymptotic",
+    "SAM's theorem": "proved by SAM's authors, for a known horizon",
+}
 
 
 def theorem(problem: Problem, policy: Policy) -> Theorem:
@@ -41,9 +52,11 @@ def theorem(problem: Problem, policy: Policy) -> Theorem:
     Examples
     --------
     >>> from pairup import Problem, Unimodal, bounds
-    >>> name, constant = bounds.theorem(Problem.around(0.5, 2, 0.1), Unimodal("matchings"))
-    >>> name, round(constant)
+    >>> found = bounds.theorem(Problem.around(0.5, 2, 0.1), Unimodal("matchings", index="ucb"))
+    >>> found.name, round(found.constant)
     ('Theorem 1', 1600)
+    >>> print(found.caveat.partition("; ")[2])
+    asymptotic; for the KL index: nothing is proved for index="ucb"
     """
     if not problem.strict_order:
         raise ProblemError(
@@ -56,4 +69,7 @@ def theorem(problem: Problem, policy: Policy) -> Theorem:
             f"no theorem bounds the regret of {policy.name}: there is one for "
             'Unimodal("matchings"), Unimodal("players") and SAM()'
         )
-    return Theorem(*bound)
+    name, constant = bound
+    index = policy.options.get("index", "kl")
+    other = f'; for the KL index: nothing is proved for index="{index}"' if index != "kl" else ""
+    return Theorem(name, constant, _CAVEATS[name] + other)

@@ -22,6 +22,11 @@ settings = {"debug": False}
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Cuda = Annotated[bool, typer.Option("--cuda", help="Play on an NVIDIA GPU; results are identical.")]
 Seed = Annotated[int, typer.Option(help="Seed of all random numbers.")]
+Url = Annotated[str, typer.Option(help="Address of the service.")]
+Key = Annotated[
+    str | None, typer.Option(envvar="PAIRUP_KEY", help="API key, where the service needs one.")
+]
+LOCAL_URL = "http://localhost:8000"
 
 
 def main() -> None:

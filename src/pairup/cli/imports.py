@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from pairup.cli.app import AsJson, app
+from pairup.cli.app import LOCAL_URL, AsJson, Key, Url, app
 from pairup.cli.output import show
 from pairup.errors import ClientError
 
@@ -21,11 +19,6 @@ if TYPE_CHECKING:
     from pairup.client import Client
 
 Pool = Annotated[str, typer.Option(help="Name of the pool.")]
-Url = Annotated[str, typer.Option(help="Address of the service.")]
-Key = Annotated[
-    str | None, typer.Option(envvar="PAIRUP_KEY", help="API key, where the service needs one.")
-]
-_URL = "http://localhost:8000"
 _INTERRUPTED = 130
 
 learner_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -36,7 +29,7 @@ app.add_typer(learner_app, name="learner", help="Save the learner of a pool, or 
 def import_file(
     file: Annotated[Path, typer.Argument(help="History: .csv, .parquet, .jsonl or .ndjson.")],
     pool: Annotated[str, typer.Option(help="Name of the pool; it is created if it is missing.")],
-    url: Url = _URL,
+    url: Url = LOCAL_URL,
     key: Key = None,
     id: Annotated[
         str | None,
@@ -87,7 +80,7 @@ def import_file(
 def save_learner(
     file: Annotated[Path, typer.Argument(help="File to write, which must not exist yet.")],
     pool: Pool,
-    url: Url = _URL,
+    url: Url = LOCAL_URL,
     key: Key = None,
 ) -> None:
     """Save what a pool has learnt in a file that Learner.from_bytes reads.
@@ -110,7 +103,7 @@ def save_learner(
 def load_learner(
     file: Annotated[Path, typer.Argument(help="Learner, as Learner.to_bytes saved it.")],
     pool: Pool,
-    url: Url = _URL,
+    url: Url = LOCAL_URL,
     key: Key = None,
 ) -> None:
     """Load a saved learner into a pool with the same policy.
@@ -142,14 +135,11 @@ def _client(url: str, key: str | None) -> Iterator[Client]:
 @contextmanager
 def _bar(what: str, hidden: bool) -> Iterator[Callable[[int, int], None]]:
     """Show the progress of the block; Ctrl-C ends it with one line."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    console = Console(stderr=True)
-    hidden = hidden or not console.is_terminal
-    with Progress(*columns, TimeRemainingColumn(), console=console, disable=hidden) as bar:
-        task = bar.add_task(what, total=None)
-        try:
-            yield lambda done, total: bar.update(task, completed=done, total=total)
-        except KeyboardInterrupt:
-            bar.stop()
-            console.print("interrupted: the same command continues where it stopped")
-            raise typer.Exit(_INTERRUPTED) from None
+    from pairup.simulation.progress_bar import progress_bar
+
+    try:
+        with progress_bar(what, not hidden) as show_share:
+            yield lambda done, total: show_share(done / max(total, 1), f"{done:,}/{total:,}")
+    except KeyboardInterrupt:
+        typer.echo("interrupted: the same command continues where it stopped", err=True)
+        raise typer.Exit(_INTERRUPTED) from None

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import math
 import signal
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from pairup.cli.app import Seed, app
+from pairup.cli.app import LOCAL_URL, Key, Seed, Url, app
 from pairup.cli.output import show
 from pairup.errors import ClientError, ExperimentError
 
@@ -24,7 +26,7 @@ _PRINT_EVERY_S = 10.0  # where no terminal shows a line that changes
 
 @app.command("simulate-players")
 def simulate_players(  # noqa: PLR0913 - a parameter is an option
-    url: Annotated[str, typer.Option(help="Address of the service.")] = "http://localhost:8000",
+    url: Url = LOCAL_URL,
     pool: Annotated[
         str, typer.Option(help="Pool to play in; it is created if it does not exist.")
     ] = "demo",
@@ -46,6 +48,19 @@ def simulate_players(  # noqa: PLR0913 - a parameter is an option
     contradict: Annotated[
         float, typer.Option(help="Probability that a second report contradicts the first.")
     ] = 0.01,
+    rated: Annotated[
+        bool,
+        typer.Option(
+            "--rated",
+            help="Give players ratings and regions; a pool that is created has rules on them.",
+        ),
+    ] = False,
+    patience: Annotated[
+        float | None,
+        typer.Option(
+            help="Seconds without a game after which a player leaves.", show_default="without end"
+        ),
+    ] = None,
     outcomes: Annotated[
         bool, typer.Option("--outcomes", help="Report outcomes instead of each player's answer.")
     ] = False,
@@ -58,9 +73,7 @@ def simulate_players(  # noqa: PLR0913 - a parameter is an option
     ] = 0.0,
     lifetime: Annotated[float, typer.Option(help="Seconds until a proposal expires.")] = 5.0,
     wait: Annotated[float, typer.Option(help="Seconds to wait for the service to start.")] = 0.0,
-    key: Annotated[
-        str | None, typer.Option(envvar="PAIRUP_KEY", help="API key, where the service needs one.")
-    ] = None,
+    key: Key = None,
     among_others: Annotated[
         bool, typer.Option("--among-others", help="Play in a pool that has other players too.")
     ] = False,
@@ -78,16 +91,17 @@ def simulate_players(  # noqa: PLR0913 - a parameter is an option
     except ModuleNotFoundError as error:
         raise ClientError(str(error)) from None
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the same end as by Ctrl-C
+    signal.signal(signal.SIGTERM, _end)
     habits = Habits(
         churn=churn,
         late=late,
         twice=twice,
         contradict=contradict,
         away=away,
+        patience_s=patience,
         answers=not outcomes,
     )
-    crowd = _crowd(theta, players, distribution, seed)
+    crowd = _crowd(theta, players, distribution, seed, rated=rated)
     # As many tries as there is time for.
     waiting = Patience(tries=10**9, pause_s=1.0, max_pause_s=1.0, max_wait_s=wait)
     with Client(url, key, waiting) as first:
@@ -105,13 +119,21 @@ def simulate_players(  # noqa: PLR0913 - a parameter is an option
         simulation.end(last)
 
 
-def _crowd(theta: str, players: int | None, distribution: str, seed: int) -> Crowd:
-    from pairup.client.demo import Crowd, parse_distribution
+def _end(number: int, frame: FrameType | None) -> None:
+    """End as Ctrl-C does, at the first SIGTERM: a group's end may reach each process twice."""
+    signal.signal(number, signal.SIG_IGN)
+    signal.default_int_handler(number, frame)
+
+
+def _crowd(theta: str, players: int | None, distribution: str, seed: int, *, rated: bool) -> Crowd:
+    from pairup.client.demo import Crowd
     from pairup.problem import Problem
+    from pairup.problem.rates import parse_distribution
 
     if not theta:
         shape = parse_distribution(distribution)
-        return Crowd(Problem.random(players or 24, seed, shape).rates.tolist(), shape, seed)
+        rates = Problem.random(players or 24, seed, shape).rates.tolist()
+        return Crowd(rates, shape, seed, rated)
     if players is not None:
         raise ExperimentError(
             f"--theta says how many players there are: leave out --players {players}"
@@ -120,7 +142,7 @@ def _crowd(theta: str, players: int | None, distribution: str, seed: int) -> Cro
         rates = [float(rate) for rate in theta.split(",")]
     except ValueError:
         raise ExperimentError(f"rates are numbers such as 0.9,0.5,0.2, got {theta!r}") from None
-    return Crowd(rates, None, seed)
+    return Crowd(rates, None, seed, rated)
 
 
 def _watch(simulation: Iterable[PlayedRound], rounds: int | None) -> None:
@@ -132,10 +154,11 @@ def _watch(simulation: Iterable[PlayedRound], rounds: int | None) -> None:
             for each in itertools.islice(simulation, rounds):
                 games, played = games + each.games, played + each.played
                 random, best = random + each.random, best + each.best
-                line = (
-                    f"round {each.round + 1}: {played / games:.1%} of {games:,.0f} games played; "
-                    f"random pairing {random / games:.1%}, best possible {best / games:.1%}"
-                )
+                share = played / max(games, 1.0)
+                line = f"round {each.round + 1}: {share:.1%} of {games:,.0f} games played"
+                if not math.isnan(random):
+                    line += f"; random pairing {random / games:.1%}, "
+                    line += f"best possible {best / games:.1%}"
                 status.update(line)
                 if not console.is_terminal and time.monotonic() - printed >= _PRINT_EVERY_S:
                     console.print(line, soft_wrap=True, highlight=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,10 +15,7 @@ from pairup.cli.app import app
 from pairup.cli.output import show
 
 if TYPE_CHECKING:
-    from pairup.analysis.analysis import Analysis
-    from pairup.reporting.figures import Picture
-
-    Draw = Callable[[Analysis], Sequence[Picture]]
+    from pairup.experiments.results import Results
 
 
 @app.command()
@@ -40,12 +37,10 @@ def plot(
 
     Example: pairup plot results/experiment-1 --figure final --format pdf --format svg
     """
-    from pairup.analysis.analysis import Analysis
-    from pairup.experiments.storage import read_results
+    from pairup.experiments.storage import load_results
     from pairup.reporting.figures import draw_figures, write_pictures
 
-    analysis = Analysis(read_results(folder))
-    pictures = draw_figures(analysis, figure or (), format or ("png",))
+    pictures = draw_figures(load_results(folder), figure or (), format or ("png",))
     for path in write_pictures(pictures, out or _beside(folder)):
         show(path, soft_wrap=True)
 
@@ -64,36 +59,25 @@ def report(
 
     Example: pairup report results/experiment-1 results/experiment-2
     """
-    from pairup.analysis.analysis import Analysis
-    from pairup.experiments.storage import read_results
-    from pairup.experiments.timings import read_timings
+    from pairup.experiments.storage import load_results
 
-    analyses = []
-    for folder in folders:
-        results = read_results(folder)
-        analyses.append(Analysis(results, read_timings(folder, results.experiment)))
-    show_report(out, analyses, folders)
+    show_report(out, [load_results(folder) for folder in folders], folders)
 
 
-def show_report(
-    out: Path, analyses: Sequence[Analysis], folders: Sequence[Path], draw: Draw | None = None
-) -> None:
+def show_report(out: Path, results: Sequence[Results], folders: Sequence[Path]) -> None:
     """Write the page of some experiments and print its path."""
     started = time.perf_counter()
-    path = write_page(out, analyses, folders, draw)
+    path = write_page(out, results, folders)
     show(f"report: {path} (drawn in {time.perf_counter() - started:.1f} s)", soft_wrap=True)
 
 
-def write_page(
-    out: Path, analyses: Sequence[Analysis], folders: Sequence[Path], draw: Draw | None = None
-) -> Path:
+def write_page(out: Path, results: Sequence[Results], folders: Sequence[Path]) -> Path:
     """Write the page of the experiments whose results are in these folders."""
-    from pairup.reporting.figures import draw_figures
     from pairup.reporting.page import Provenance, write_report
 
     command = shlex.join(["pairup", *sys.argv[1:]])
     provenance = Provenance(command, _seconds(folders))
-    return write_report(out, analyses, provenance, draw=draw or draw_figures)
+    return write_report(out, results, provenance)
 
 
 def _seconds(folders: Sequence[Path]) -> float | None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -39,8 +38,6 @@ def reproduce(
 
     Example: pairup reproduce --quick --out results
     """
-    from pairup.analysis.analysis import Analysis
-    from pairup.cli.drawing import figures_drawn_aside
     from pairup.cli.reports import show_report
     from pairup.experiments.experiment_file import load_experiment
     from pairup.experiments.runner import run_experiment
@@ -48,13 +45,12 @@ def reproduce(
     experiments = [load_experiment(name) for name in _PAPER]
     if quick:
         experiments = [each.scaled(**_QUICK) for each in experiments]
-    folders, analyses = [out / each.name for each in experiments], []
-    with _executor(dask) as executor, figures_drawn_aside(experiments[0]) as aside:
+    folders, results = [out / each.name for each in experiments], []
+    with _executor(dask) as executor:
         for experiment, folder in zip(experiments, folders, strict=True):
-            summary = run_experiment(experiment, folder, executor, True, _engine(cuda))
-            analyses.append(Analysis(summary.results))
-            aside.add(analyses[-1], is_last=experiment is experiments[-1])
-        show_report(out, analyses, folders, aside.get)
+            engine: Engine = "cuda" if cuda else "cpu"
+            results.append(run_experiment(experiment, folder, executor, True, engine))
+    show_report(out, results, folders)
 
 
 @app.command()
@@ -82,25 +78,19 @@ def run(
 
     experiment = load_experiment(file).scaled(rounds, replications)
     with _executor(dask) as executor:
-        summary = run_experiment(experiment, out, executor, progress=True, engine=_engine(cuda))
-    show_finals(summary.results, as_json)
-    if not as_json:
+        results = run_experiment(
+            experiment, out, executor, progress=True, engine="cuda" if cuda else "cpu"
+        )
+    show_finals(results, as_json)
+    summary = results.run
+    if summary is not None and not as_json:
         show(
             f"{summary.computed} work units computed, {summary.reused} reused, "
             f"{summary.seconds:.1f} s; results in {out}"
         )
 
 
-def _engine(cuda: bool) -> Engine:
-    return "cuda" if cuda else "cpu"
+def _executor(address: str) -> AbstractContextManager[Executor | None]:
+    from pairup.experiments.scheduler import dask_executor
 
-
-@contextmanager
-def _executor(address: str) -> Iterator[Executor | None]:
-    if not address:
-        yield None
-        return
-    from pairup.experiments.executors import dask_executor
-
-    with dask_executor(address) as executor:
-        yield executor
+    return dask_executor(address) if address else nullcontext()

@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    TypeAlias,
+    TypeVar,
+    overload,
+)
 from urllib.parse import quote
 
 from pairup.client.requests import Listing, Request, Stream
 from pairup.service.api.schemas.events import EventPage, EventView
 from pairup.service.api.schemas.games import (
+    AllowedCouples,
     GameView,
     MatchingView,
     NewGameReport,
@@ -40,6 +58,8 @@ from pairup.service.domain.events import (
 if TYPE_CHECKING:
     from pairup.client.client import AsyncClient, Client
 
+# None removes an attribute.
+AttributeValue: TypeAlias = float | str | Sequence[str] | Mapping[str, float] | None
 P = ParamSpec("P")
 T = TypeVar("T")
 D_co = TypeVar("D_co", bound="Request[Any] | Listing[Any] | Stream[Any]", covariant=True)
@@ -124,14 +144,23 @@ class Operations:
     # Players
 
     @operation
-    def join(self, pool: str, player: str, status: PlayerWish = "waiting") -> Request[PlayerView]:
-        """Let a player join, wait again or be away."""
-        path = _path("pools", pool, "players", player)
-        return Request("PUT", path, PlayerView, {"status": status})
+    def join(
+        self,
+        pool: str,
+        player: str,
+        status: PlayerWish | None = "waiting",
+        attributes: Mapping[str, AttributeValue] | None = None,
+    ) -> Request[PlayerView]:
+        """Set whether a player waits or is away, and attributes; None removes one.
+
+        With attributes and the status None, a player who is in the pool keeps their status.
+        """
+        path, body = _path("pools", pool, "players", player), _wish(status, attributes)
+        return Request("PUT", path, PlayerView, body)
 
     @operation
     def leave(self, pool: str, player: str, forget: bool | None = None) -> Request[None]:
-        """Let a player leave; whether what was learnt is forgotten, the pool's rules say.
+        """Remove a player; the pool's rules say whether what was learnt is forgotten.
 
         With `forget` it is, also if the player left before and was kept; otherwise it is not.
         """
@@ -140,14 +169,27 @@ class Operations:
 
     @operation
     def erase(self, pool: str, player: str) -> Request[None]:
-        """Let a player leave, forget what was learnt about them, and erase their name."""
+        """Remove a player, forget what was learnt about them, and erase their name."""
         path, query = _path("pools", pool, "players", player), {"erase": "true"}
         return Request("DELETE", path, type(None), query=query)
 
     @operation
-    def put_players(self, pool: str, wishes: Mapping[str, BatchWish]) -> Request[PlayerResults]:
-        """Let several players join, wait, be away or leave; each has its result, in order."""
-        players = [{"player": player, "status": status} for player, status in wishes.items()]
+    def put_players(
+        self,
+        pool: str,
+        wishes: Mapping[str, BatchWish | None],
+        attributes: Mapping[str, Mapping[str, AttributeValue]] | None = None,
+    ) -> Request[PlayerResults]:
+        """Set whether several players wait, are away or leave; each has its result, in order.
+
+        `attributes` has those that are set, by player; with the status None, players who are in
+        the pool keep theirs.
+        """
+        given = attributes or {}
+        players = [
+            {"player": player, **_wish(status, given.get(player))}
+            for player, status in wishes.items()
+        ]
         return Request("POST", _path("pools", pool, "players"), PlayerResults, {"players": players})
 
     @operation
@@ -171,15 +213,20 @@ class Operations:
         available: Iterable[str] | None = None,
         apart: Iterable[Iterable[str]] = (),
         unknown: UnknownPlayers = "refuse",
+        allowed: AllowedCouples | Mapping[str, Any] | None = None,
     ) -> Request[ProposalView]:
         """Ask for the next games, of all players who wait or of those who are available.
 
-        Players who are gone are refused, or skipped: `skipped` of the answer names them.
+        Players who are gone are refused, or skipped: `skipped` of the answer names them. `allowed`
+        says who may meet, beside the rules of the pool; `unmatched` of the answer counts those who
+        stay waiting by the reason.
         """
         couples = [list(couple) for couple in apart]
         body: dict[str, object] = {"apart": couples, "unknown": unknown}
         if available is not None:
             body["available"] = list(available)
+        if allowed is not None:
+            body["allowed"] = AllowedCouples.model_validate(allowed).model_dump(exclude_none=True)
         return Request("POST", _path("pools", pool, "matchings"), ProposalView, body)
 
     @operation
@@ -217,7 +264,7 @@ class Operations:
     def import_rows(
         self, pool: str, id: str, first: int, rows: ImportedRows
     ) -> Request[ImportView]:
-        """Let a pool learn games of the past, the rows of a source from row `first` on, once.
+        """Import games of the past, the rows of a source from row `first` on, each once.
 
         `pairup.client.history.import_history` sends a whole file.
         """
@@ -236,7 +283,7 @@ class Operations:
 
     @operation
     def load_learner(self, pool: str, learner: bytes) -> Request[PoolView]:
-        """Let a learner that `Learner.to_bytes` saved take the place of the pool's."""
+        """Replace the pool's learner by one that `Learner.to_bytes` saved."""
         return Request("PUT", _path("pools", pool, "learner"), PoolView, learner)
 
     # Insight
@@ -275,6 +322,13 @@ class Operations:
     def ready(self) -> Request[HealthView]:
         """Ask whether requests can be served; a service that is not ready refuses."""
         return Request("GET", "/readyz", HealthView)
+
+
+def _wish(
+    status: BatchWish | None, attributes: Mapping[str, AttributeValue] | None
+) -> dict[str, object]:
+    wish: dict[str, object] = {} if status is None else {"status": status}
+    return wish if attributes is None else {**wish, "attributes": dict(attributes)}
 
 
 def _path(*parts: str) -> str:

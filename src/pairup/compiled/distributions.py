@@ -50,7 +50,7 @@ def uniform(bits):
 
 @kernel
 def normal(bits):
-    """The quantile of the standard normal law at (bits + 1/2) / 2**64.
+    """The quantile of the standard normal distribution at (bits + 1/2) / 2**64.
 
     Increasing in `bits`, and odd: the complement of a word gives the opposite number. The farthest
     are 9.2 from the middle.

@@ -4,14 +4,21 @@ import functools
 import sys
 
 import numpy as np
+from numba.extending import overload
 
 from pairup.compiled.kernel_cache import FOLDER
-from pairup.compiled.numba_internals import OPTIONS, new_kernel, tell_of_compilation
+from pairup.compiled.numba_internals import (
+    INNER,
+    OPTIONS,
+    class_of,
+    new_kernel,
+    tell_of_compilation,
+)
 
 
 @functools.cache  # once
-def say_compiling():
-    """Say on standard error, where that is a terminal, that kernels are being compiled."""
+def announce_compiling():
+    """Announce on standard error, if that is a terminal, that kernels are being compiled."""
     if sys.stderr.isatty():
         print(
             "pairup: compiling kernels, which takes up to a minute once on this machine "
@@ -20,7 +27,7 @@ def say_compiling():
         )
 
 
-tell_of_compilation(say_compiling)
+tell_of_compilation(announce_compiling)
 
 
 def kernel(function):
@@ -37,6 +44,21 @@ def outlined(function):
     A call costs tens of nanoseconds, but each place in which it is inlined seconds to compile.
     """
     return new_kernel(function, OPTIONS | {"forceinline": False})
+
+
+def bind(name, state_class, function):
+    """Make kernels that call `name` on a state of this class call `function`.
+
+    `name` is a function without a body, `function` a plain one or a kernel. Numba chooses by the
+    type of the first argument, at compile time. Unlike functions passed as arguments, kernels that
+    call it are found again in the cache on disk by the next process.
+    """
+    function = getattr(function, "py_func", function)
+
+    # Not strict: `choose` need not name the parameters as the function does.
+    @overload(name, jit_options=OPTIONS | INNER, strict=False)
+    def choose(state, *_):
+        return function if class_of(state) is state_class else None
 
 
 @kernel

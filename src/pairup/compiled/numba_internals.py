@@ -96,12 +96,6 @@ def keep_on_disk(compiled, cache_class):
     return compiled
 
 
-def is_on_disk(function):
-    """Whether machine code of a kernel is on disk, for arguments of some types."""
-    cache = function._cache
-    return isinstance(cache, KernelCache) and Path(cache._cache_file._index_path).exists()
-
-
 def cache_subpath(file):
     """The folder, below that of all kernels, of the machine code of functions in a file."""
     return UserProvidedCacheLocator.get_suitable_cache_subpath(file)

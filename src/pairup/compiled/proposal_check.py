@@ -28,7 +28,7 @@ def broken_row(couples, seen):
 
 
 def explain_broken_rule(status, couples, available):
-    """Say which rule a proposal breaks, of players in the slots `available`; empty if none.
+    """Explain which rule a proposal breaks, of players in the slots `available`; empty if none.
 
     The status is OK. Each couple is (i, j), i < j, of players who are available, nobody twice; so
     as many are coupled as can be, because `couples` has a row for each couple that fits.

@@ -94,7 +94,7 @@ def play_by_common_draw(replication, round, couples, played):
 
 @outlined
 def play_for_worth(replication, round, couples, played, accepted):
-    """Let couples play whose games differ in worth; returns the games, and the worth expected."""
+    """Play couples whose games differ in worth; returns the games, and the worth expected."""
     games, expected = 0, 0.0
     if len(replication.couple_rates):
         games, _ = play_by_couple_rates(replication, round, couples, played)
@@ -116,7 +116,7 @@ def play_for_worth(replication, round, couples, played, accepted):
 
 @kernel
 def play_couples(replication, round, couples, played, accepted):
-    """Let the couples of a round play or not; returns the games, and how many were expected."""
+    """Draw which couples of a round play; returns the games, and how many were expected."""
     if len(replication.worth):
         return play_for_worth(replication, round, couples, played, accepted)
     if len(replication.couple_rates):

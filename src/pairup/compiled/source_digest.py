@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 _PACKAGE = Path(__file__).parents[1]
 _PARSING = threading.Lock()
+# Declarations of fields, see `state_fields`.
+_FIELDS = {"Field", "Reals", "Integers", "Players", "Flags", "Keys"}
 
 
 def bytes_digest(root, *patterns):
@@ -116,9 +118,30 @@ def _file(package, module):
 
 
 class _WithoutProse(ast.NodeTransformer):
-    """Blanks docstrings and messages: no text with a space in it decides a number."""
+    """Blanks docstrings and messages: no text with a space in it decides a number.
+
+    Sizes of arrays do, which fields of states declare, such as "slots, slots // 2 + 1". They stay,
+    and so do constants that can be a part of them.
+    """
 
     def visit_Constant(self, node):
         """Blank a text with a space."""
         prose = isinstance(node.value, str) and " " in node.value
         return ast.copy_location(ast.Constant(""), node) if prose else node
+
+    def visit_Call(self, node):
+        """Leave the declaration of a field as it is."""
+        is_field = isinstance(node.func, ast.Name) and node.func.id in _FIELDS
+        return node if is_field else self.generic_visit(node)
+
+    def visit_Assign(self, node):
+        """Leave a text that is an expression as it is."""
+        return node if _is_expression(node.value) else self.generic_visit(node)
+
+
+def _is_expression(node):
+    try:
+        ast.parse(ast.literal_eval(node), mode="eval")
+    except (SyntaxError, TypeError, ValueError):  # not a text, or not an expression
+        return False
+    return True

@@ -2,7 +2,7 @@
 
 from pairup.compiled.kernels import kernel, outlined
 
-_FEW = 64  # up to so many players insertion is faster, and leaves an order that hardly changed
+_FEW = 64  # players up to which insertion is faster, which leaves an order that hardly changed
 
 
 @kernel

@@ -1,22 +1,18 @@
 """The steps of a policy, chosen at compile time by its state.
 
 A policy is a state (a NamedTuple of arrays) and three steps on it, or up to six. Loops call the
-names of this module. For a state of pairup's own Numba replaces each name by the step registered
-for the type: unlike functions passed as arguments, such loops are found again in the cache on disk
-by the next process. For a third-party state see `third_party.steps`.
+names of this module, which are bound to the steps of each state of pairup's own; see `bind` in
+`kernels`. For a third-party state see `third_party`.
 """
 
 from collections.abc import Callable
 from typing import NamedTuple
 
-from numba.extending import overload
-
 from pairup.compiled.kernel_cache import is_ours
-from pairup.compiled.kernels import kernel
-from pairup.compiled.numba_internals import INNER, OPTIONS, class_of
+from pairup.compiled.kernels import bind, kernel
 
 # FULL: a table of the state must grow. STALE: a plan in the state must be made again. The host does
-# so, see `pairup.policies.interruptions`: nothing was changed, call again.
+# so, see `pairup.policies.contract`: nothing was changed, call again.
 OK, FULL, STALE = 0, 1, 2
 
 
@@ -85,7 +81,7 @@ def provide(
     set_available_on_graph=ignore_graph,
     propose_on_graph=None,
 ):
-    """Give the states of type `state_class` their steps, plain functions or kernels.
+    """Register the steps of the states of type `state_class`, plain functions or kernels.
 
     The steps belong to the class itself: another class of the same name has steps of its own, and
     steps that are given again replace the earlier ones.
@@ -93,19 +89,13 @@ def provide(
     on_graph = (set_available_on_graph, propose_on_graph) if propose_on_graph else ()
     steps = Steps(set_available, propose, observe, observe_answers, *on_graph)
     state_class.__pairup_steps__ = steps
+    for step in steps:
+        if step is not None:  # two states of one module may have steps of the same name
+            vars(getattr(step, "py_func", step))["__pairup_provided__"] = True
     if is_ours(state_class):
         for name, step in steps._asdict().items():
             if step is not None:
-                _register(name, state_class, step)
-
-
-def _register(name, state_class, step):
-    step = getattr(step, "py_func", step)
-
-    # Not strict: `choose` need not name the parameters as the step does.
-    @overload(globals()[name], jit_options=OPTIONS | INNER, strict=False)
-    def choose(state, *_):
-        return step if class_of(state) is state_class else None
+                bind(globals()[name], state_class, step)
 
 
 @kernel

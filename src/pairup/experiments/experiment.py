@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,7 +17,7 @@ from pairup.experiments.families import PosedProblem
 from pairup.experiments.figure_spec import FILE_NAME, FigureSpec, check_figure
 from pairup.experiments.toml_table import fail_at
 from pairup.policies import Policy
-from pairup.policies.unknown import find_or_stand_in
+from pairup.policies.registry import find_or_stand_in
 from pairup.problem import Problem
 
 _STRIDE = 1_000_000  # from the first replication of an instance to that of the next
@@ -30,11 +30,49 @@ class Entry:
 
     label: str
     policy: Policy
+    series: str = ""  # label of the sweep that it belongs to
+    swept: tuple[str, ...] = ()  # options that the sweep varies
+
+    @property
+    def swept_options(self) -> dict[str, Any]:
+        """The options that are swept, with the values that this entry has."""
+        return {name: self.policy.options[name] for name in self.swept}
 
     @property
     def options(self) -> str:
         """The policy's name and options as canonical JSON, as in the results."""
         return canonical_json({"name": self.policy.known_as} | self.policy.options)
+
+
+def sweep_entries(label: str, policies: Sequence[Policy]) -> list[Entry]:
+    """Return the entries of a sweep: policies of one class, labelled by the options that differ.
+
+    Examples
+    --------
+    >>> from pairup import EpsilonGreedy
+    >>> policies = [EpsilonGreedy(epsilon=each) for each in (5, 30)]
+    >>> [entry.label for entry in sweep_entries("greedy", policies)]
+    ['greedy epsilon=5', 'greedy epsilon=30']
+    """
+    kinds = dict.fromkeys(policy.known_as for policy in policies)
+    if len(kinds) != 1:
+        some = ", ".join(kinds) or "none"
+        fail_at(f"policy {label!r}", f"a sweep varies the options of one policy, got {some}")
+    given = [policy.options for policy in policies]
+    swept = tuple(name for name in given[0] if any(each[name] != given[0][name] for each in given))
+    if len(policies) == 1:
+        return [Entry(label, policies[0])]
+    labels = (
+        " ".join([label, *(f"{name}={_shown(policy.options[name])}" for name in swept)])
+        for policy in policies
+    )
+    return [
+        Entry(each, policy, label, swept) for each, policy in zip(labels, policies, strict=True)
+    ]
+
+
+def _shown(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True)
@@ -99,7 +137,17 @@ class Experiment:
         figures = tuple(figure.averaged_over(self.over) for figure in self.figures)
         object.__setattr__(self, "figures", figures)
         for figure in self.figures:
-            check_figure(figure, labels, self.problems)
+            check_figure(figure, labels, self.problems, self.swept)
+
+    @property
+    def swept(self) -> dict[str, list[Any]]:
+        """The options that are swept, each with its values in the order of the policies."""
+        found: dict[str, list[Any]] = {}
+        for entry in self.entries:
+            for name, value in entry.swept_options.items():
+                known = found.setdefault(name, [])
+                known += [] if value in known else [value]
+        return found
 
     def scaled(self, rounds: int | None = None, replications: int | None = None) -> Experiment:
         """Return the same experiment with other numbers of rounds or replications."""
@@ -126,7 +174,12 @@ class Experiment:
 
     def definition(self) -> dict[str, Any]:
         """Return all of it as plain JSON values; `from_definition` turns them back."""
-        return {
+        sweeps = {
+            entry.label: {"series": entry.series, "swept": list(entry.swept)}
+            for entry in self.entries
+            if entry.swept
+        }
+        return ({"sweeps": sweeps} if sweeps else {}) | {
             "name": self.name,
             "title": self.title,
             "about": self.about,
@@ -157,6 +210,7 @@ class Experiment:
     def from_definition(cls, definition: Mapping[str, Any]) -> Experiment:
         """Make an experiment from what `definition` returned."""
         given = dict(definition)
+        sweeps = given.pop("sweeps", {})
         problems = tuple(
             PosedProblem(
                 Problem.from_definition(posed, posed["name"]), posed["family"], posed["parameters"]
@@ -164,8 +218,7 @@ class Experiment:
             for posed in given.pop("problems")
         )
         entries = tuple(
-            Entry(policy["label"], find_or_stand_in(policy["name"], _options(policy)))
-            for policy in given.pop("policies")
+            _entry(policy, **sweeps.get(policy["label"], {})) for policy in given.pop("policies")
         )
         figures = tuple(
             FigureSpec(**(figure | {"policies": tuple(figure["policies"])}))
@@ -175,8 +228,10 @@ class Experiment:
         return cls(problems=problems, entries=entries, figures=figures, **given)
 
 
-def _options(policy: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: policy[key] for key in policy if key not in ("label", "name")}
+def _entry(policy: Mapping[str, Any], series: str = "", swept: Sequence[str] = ()) -> Entry:
+    options = {key: policy[key] for key in policy if key not in ("label", "name")}
+    found = find_or_stand_in(policy["name"], options)
+    return Entry(policy["label"], found, series, tuple(swept))
 
 
 def canonical_json(value: Any) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
+from pairup.checks import is_number
 from pairup.errors import ExperimentError, did_you_mean
-from pairup.experiments.experiment import Entry, Experiment
+from pairup.experiments.experiment import Entry, Experiment, sweep_entries
 from pairup.experiments.families import sweep_problems
 from pairup.experiments.figure_spec import read_figure
 from pairup.experiments.toml_table import Table, parse_toml
-from pairup.policies.registry import import_policy, make_policy
+from pairup.policies import Policy
+from pairup.policies.registry import import_policy, make_policy, takes_sequence
 
 _SHIPPED = resources.files("pairup.experiments").joinpath("shipped")
 _MAX_BYTES = 1 << 24  # the largest problems have some thousands of rates
@@ -136,7 +140,7 @@ def _experiment(table: Table, folder: Path) -> Experiment:
         replications=table.values["replications"],
         seed=table.values.get("seed", 0),
         problems=tuple(sweep_problems(_problem_tables(table))),
-        entries=tuple(_entry(each, folder) for each in table.tables("policy")),
+        entries=tuple(entry for each in table.tables("policy") for entry in _entries(each, folder)),
         figures=tuple(read_figure(each) for each in table.tables("figure")),
         horizon_check=table.labels("horizon_check"),
         over=table.text("over") or None,
@@ -151,7 +155,8 @@ def _problem_tables(table: Table) -> list[Table]:
     return table.tables("problem")
 
 
-def _entry(table: Table, folder: Path) -> Entry:
+def _entries(table: Table, folder: Path) -> list[Entry]:
+    """Return the entry of a policy, or those of all combinations of the options to sweep."""
     options = dict(table.values)
     for key in ("label", "name"):
         if key not in options:
@@ -160,6 +165,27 @@ def _entry(table: Table, folder: Path) -> Entry:
         options.pop(key)
     try:
         policy_class = import_policy(table.text("name"), folder)
-        return Entry(table.text("label"), make_policy(policy_class, **options))
+        swept = [_swept(table, key, policy_class, value) for key, value in options.items()]
+        policies = [
+            make_policy(policy_class, **dict(zip(options, values, strict=True)))
+            for values in itertools.product(*swept)
+        ]
+        return sweep_entries(table.text("label"), policies)
+    except ExperimentError:
+        raise
     except (TypeError, ValueError) as error:  # a policy may meet a value of any kind
         table.fail(f'("{table.text("label")}")', str(error))
+
+
+def _swept(table: Table, key: str, policy_class: type[Policy], value: Any) -> list[Any]:
+    """Return the values of an option: one, or those of the list to sweep."""
+    if not isinstance(value, list):
+        return [value]
+    if takes_sequence(policy_class, key) and all(map(is_number, value)):
+        return [value]  # a list of lists would be swept
+    if not value:
+        table.fail(key, "must have at least one value, got []")
+    for place, each in enumerate(value):
+        if each in value[:place]:
+            table.fail(key, f"has {each!r} twice")
+    return value

@@ -22,39 +22,47 @@ class PosedProblem:
 
     @property
     def traits(self) -> dict[str, Any]:
-        """The family and the parameters, by which a figure chooses problems."""
-        return {"family": self.family} | dict(self.parameters)
+        """The name, the family and the parameters, by which a figure chooses problems."""
+        named = {"problem": self.problem.name, "family": self.family}
+        return named | dict(self.parameters)
+
+
+def pose_problems(problems: Iterable[Problem]) -> list[PosedProblem]:
+    """Pose problems as they are, in an experiment.
+
+    Those whose parameters are lists of rates are numbered: the number is their parameter, and their
+    name if they have none.
+    """
+    posed: list[PosedProblem] = []
+    for problem in problems:
+        family, parameters = problem.family, problem.parameters
+        if FAMILIES[family].is_numbered:
+            number = 1 + sum(each.family == family for each in posed)
+            problem = problem.renamed(problem.name or f"{family}({number})")
+            parameters = {family: number}
+        posed.append(PosedProblem(problem, family, parameters))
+    return posed
 
 
 def sweep_problems(tables: Iterable[Table]) -> list[PosedProblem]:
     """Make the problems of all combinations of the listed parameters, table by table."""
-    problems: list[PosedProblem] = []
-    for posed in itertools.chain.from_iterable(map(_swept_family, tables)):
-        if FAMILIES[posed.family].is_numbered:
-            number = 1 + sum(each.family == posed.family for each in problems)
-            problem = posed.problem.renamed(f"{posed.family}({number})")
-            posed = PosedProblem(problem, posed.family, {posed.family: number})
-        problems.append(posed)
-    return problems
+    return pose_problems(itertools.chain.from_iterable(map(_swept_family, tables)))
 
 
-def _swept_family(table: Table) -> list[PosedProblem]:
+def _swept_family(table: Table) -> list[Problem]:
     family = FAMILIES[table.choice("family", FAMILIES)]
     needed = [name for name, each in family.parameters.items() if each.is_required]
     table.check_keys(("family", *family.parameters), ("family", *needed))
     given = [key for key in table.values if key != "family"]
     swept = (_swept(table, key, family.parameters[key].kind) for key in given)
-    posed = []
+    problems = []
     for values in itertools.product(*swept):
-        # Defaults too, so that omitted parameters still appear in the results.
-        known = family.defaults | dict(zip(given, values, strict=True))
-        parameters = {key: known[key] for key in family.parameters if key in known}
         try:
-            problem = Problem.from_family(family.name, **parameters)
+            parameters = dict(zip(given, values, strict=True))
+            problems.append(Problem.from_family(family.name, **parameters))
         except ValueError as error:  # a ProblemError, or NumPy's error about a size
             table.fail("", str(error))
-        posed.append(PosedProblem(problem, family.name, parameters))
-    return posed
+    return problems
 
 
 def _swept(table: Table, key: str, kind: Kind) -> list[Any]:

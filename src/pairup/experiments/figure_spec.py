@@ -31,10 +31,11 @@ _AXES = {
 class FigureSpec:
     """A figure of an experiment; the documentation of experiment files has every key.
 
-    Its kind is "final" (regret after the last round against `x`, a parameter of the problems),
-    "curves" (regret against the round, on one problem; with `limit` also the least regret of any
-    policy that is good on every problem), "limit" (regret after the last round in multiples of
-    `pairup.bounds.lower`, a group of bars for each value of `x`, or for each problem) or "tail"
+    Its kind is "final" (regret after the last round against `x`, a parameter of the problems or an
+    option that is swept), "curves" (regret against the round, on one problem; with `limit` also the
+    least regret of any policy that is good on every problem), "limit" (regret after the last round
+    in multiples of `pairup.bounds.lower`, a group of bars for each value of `x`, or for each
+    problem) or "tail"
     (share of the replications that lost at least x against x, on one problem).
 
     `over` is a parameter of which the problems are instances: each point is then a mean over them.
@@ -83,7 +84,10 @@ def read_figure(table: Table) -> FigureSpec:
 
 
 def check_figure(
-    figure: FigureSpec, labels: Sequence[str], problems: Sequence[PosedProblem]
+    figure: FigureSpec,
+    labels: Sequence[str],
+    problems: Sequence[PosedProblem],
+    options: Mapping[str, Sequence[Any]],
 ) -> None:
     """Refuse a figure that does not fit the policies and problems of its experiment."""
     table = Table(f"figure {figure.name!r}", {})
@@ -104,11 +108,16 @@ def check_figure(
         table.fail("where", "no problem has all of these values: leave one out")
     if figure.normalise == "gap2" and not all("gap" in posed.parameters for posed in shown):
         table.fail("normalise", "gap2 needs a problem family with a gap")
-    _check_axis(table, figure, shown)
+    _check_axis(table, figure, shown, options)
     _check_points(table, figure, shown)
 
 
-def _check_axis(table: Table, figure: FigureSpec, shown: Sequence[PosedProblem]) -> None:
+def _check_axis(
+    table: Table,
+    figure: FigureSpec,
+    shown: Sequence[PosedProblem],
+    options: Mapping[str, Sequence[Any]],
+) -> None:
     """Refuse an axis, or a parameter to average over, that does not fit the kind of figure."""
     parameters = _distinct(key for posed in shown for key in posed.parameters)
     if figure.kind in _AXES and figure.x is not None:
@@ -121,26 +130,33 @@ def _check_axis(table: Table, figure: FigureSpec, shown: Sequence[PosedProblem])
         near = did_you_mean(figure.over, parameters)
         table.fail("over", f"must be a parameter of the problems, got {figure.over!r}{near}")
     if figure.kind == "final" or (figure.kind == "limit" and figure.x is not None):
-        if figure.x not in parameters:
-            near = did_you_mean(figure.x, parameters)
-            table.fail("x", f"must be a parameter, got {figure.x!r}{near}")
+        axes = [*parameters, *(options if figure.kind == "final" else ())]
+        if figure.x not in axes:
+            near = did_you_mean(figure.x, axes)
+            swept = ", or an option that is swept" if axes != parameters else ""
+            table.fail("x", f"must be a parameter{swept}, got {figure.x!r}{near}")
         if figure.x == figure.over:
             table.fail("over", f"{figure.x} is along the axis: average over another parameter")
-    values = (posed.parameters.get(figure.x or "", 0) for posed in shown)
+    values = [posed.parameters.get(figure.x or "", 0) for posed in shown]
+    if figure.x not in parameters:
+        values = list(options.get(figure.x or "", ()))
     if figure.kind == "final" and not all(map(is_number, values)):
-        table.fail("x", f"{figure.x} is a list, which has no place on an axis: choose one by where")
+        table.fail("x", f"{figure.x} is not a number, which has no place on an axis: leave it out")
 
 
 def _check_points(table: Table, figure: FigureSpec, shown: Sequence[PosedProblem]) -> None:
     """Refuse a figure with several problems for one of its points, or for its curves."""
     if figure.kind == "limit" and figure.x is None:
         return  # a group of bars for each problem, whatever its parameters
-    for key in _distinct(key for posed in shown for key in posed.traits):
+    keys = _distinct(key for posed in shown for key in posed.traits if key != "problem")
+    one_problem = figure.kind in _AXES and figure.over is None
+    for key in [*keys, *(["problem"] if one_problem else [])]:
         values = _distinct(posed.traits.get(key) for posed in shown)
         if key not in (figure.x, figure.over) and len(values) > 1:
             one = json.dumps(next(value for value in values if value is not None))
             other = f', or average over them, over = "{key}"'
-            may = figure.over is None and figure.kind != "tail" and key != "family"
+            swept = key not in ("family", "problem")
+            may = swept and figure.over is None and figure.kind != "tail"
             table.fail(
                 "where",
                 f"{key} has several values: choose one, {{ {key} = {one} }}{other if may else ''}",

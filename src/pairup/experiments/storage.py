@@ -23,20 +23,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pairup.errors import ResultsError
-from pairup.experiments.atomic_files import (
+from pairup.experiments.experiment import Experiment, canonical_json
+from pairup.experiments.result_files import (
+    SealedTable,
     delete_temporaries,
     explain_write_errors,
+    read_sealed,
+    seal_parquet,
     write_atomically,
 )
-from pairup.experiments.experiment import Experiment, canonical_json
 from pairup.experiments.results import (
     SCHEMA_VERSION,
     HorizonCheck,
     Results,
     join_results,
-    join_units,
 )
-from pairup.experiments.sealed_parquet import SealedTable, read_sealed, seal_parquet
+from pairup.experiments.timings import read_timings
 
 if TYPE_CHECKING:
     import polars as pl  # imported late here and below: it is a third of pairup's import time
@@ -49,21 +51,15 @@ _REWRITE = "delete it and run the experiment again into its folder, finished wor
 _PACKAGES = ("pairup", "numpy", "numba", "polars", "scipy", "matplotlib")
 
 
-def load_results(path: str | Path, partial: bool = False) -> pl.DataFrame:
-    """Read the results of an experiment.
+def load_results(path: str | Path, partial: bool = False) -> Results:
+    """Read the results of an experiment, and the experiment itself.
 
     Parameters
     ----------
     path
-        The folder that was given to `run_experiment`, or a ``results.parquet``.
+        The folder that was given to `run_experiment` or `compare`, or a ``results.parquet``.
     partial
         Whether to return the work units finished so far when some are missing.
-
-    Returns
-    -------
-    polars.DataFrame
-        One row for each policy, problem, replication and checkpoint, sorted in this order;
-        policies and problems come as the experiment lists them. See `docs/reference/results.md`.
 
     Raises
     ------
@@ -76,39 +72,24 @@ def load_results(path: str | Path, partial: bool = False) -> pl.DataFrame:
     >>> from pairup import load_experiment, load_results, run_experiment
     >>> small = load_experiment("experiment-2").scaled(rounds=100, replications=2)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     summary = run_experiment(small, folder)
-    ...     frame = load_results(folder)
-    >>> frame["policy"].unique(maintain_order=True).to_list()
+    ...     written = run_experiment(small, folder)
+    ...     results = load_results(folder)
+    >>> results.frame["policy"].unique(maintain_order=True).to_list()
     ['SAM', 'V1', 'V2', 'V1 KL', 'V2 KL', 'Rank one']
+    >>> results.experiment == small
+    True
     """
     path = Path(path)
     table = _read_compacted(path)
     if table is not None:
-        return table.frame
+        experiment = Experiment.from_definition(json.loads(table.metadata[_EXPERIMENT]))
+        checks = tuple(HorizonCheck(**check) for check in json.loads(table.metadata[_CHECKS]))
+        folder = path if path.is_dir() else path.parent
+        return Results(experiment, table.frame, checks, read_timings(folder, experiment))
     manifest = _read_manifest(path)
+    experiment = Experiment.from_definition(manifest["experiment"])
     with _named(path):
-        return join_units(manifest, functools.partial(read_part, path), partial)
-
-
-def read_results(path: str | Path) -> Results:
-    """Read the results of a finished experiment together with the experiment itself."""
-    path = Path(path)
-    table = _read_compacted(path)
-    if table is None:
-        return Results(read_experiment(path), load_results(path))
-    checks = json.loads(table.metadata[_CHECKS])
-    return Results(
-        _stored_experiment(table), table.frame, tuple(HorizonCheck(**check) for check in checks)
-    )
-
-
-def read_experiment(path: str | Path) -> Experiment:
-    """Rebuild the experiment from its results folder or its ``results.parquet``."""
-    path = Path(path)
-    table = _read_compacted(path)
-    if table is None:
-        return Experiment.from_definition(_read_manifest(path)["experiment"])
-    return _stored_experiment(table)
+        return join_results(experiment, manifest, functools.partial(read_part, path), partial)
 
 
 def compact(folder: Path, experiment: Experiment) -> Results:
@@ -271,10 +252,6 @@ def _read_compacted(path: Path) -> SealedTable | None:
         raise ResultsError(f"{file} holds a single work unit: give the folder that it lies in")
     _check_version(file, int(table.metadata[_SCHEMA]))
     return table
-
-
-def _stored_experiment(table: SealedTable) -> Experiment:
-    return Experiment.from_definition(json.loads(table.metadata[_EXPERIMENT]))
 
 
 def _check_version(path: Path, version: int) -> None:

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import json
 import platform
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from pairup.experiments.atomic_files import write_atomically
 from pairup.experiments.experiment import Experiment
-from pairup.simulation.round_timer import time_rounds
+from pairup.experiments.result_files import write_atomically
+from pairup.policies import Policy
+from pairup.problem import Problem
+from pairup.simulation.compilation import play_first_round
+from pairup.simulation.playthrough import Playthrough
 
 _SECONDS = 0.3  # for each policy, on all problems together
 _FILE = "timings.json"
@@ -54,6 +58,34 @@ def measure_timings(
         for entry in experiment.entries
         for posed in experiment.problems
     }
+
+
+def time_rounds(
+    problem: Problem, policy: Policy, rounds: int, seed: int = 0, seconds: float = 0.1
+) -> tuple[float, int]:
+    """Time the first replication; returns nanoseconds per round, and how many rounds were timed.
+
+    It plays in this thread from the first round on, for about `seconds` at most. Compilation and
+    the making of the policy's state are not timed. The clock is that of the thread, so that other
+    work on the machine counts little.
+
+    Examples
+    --------
+    >>> from pairup import Problem, Unimodal
+    >>> time_rounds(Problem.from_zero(4, 0.1), Unimodal(), rounds=50)[1]
+    50
+    """
+    play_first_round(problem, policy)
+    playthrough = Playthrough(problem, policy, rounds, seed, 0)
+    spent, played, step = 0, 0, 1
+    while played < rounds and spent < seconds * 1e9:
+        played = min(played + step, rounds)
+        before = time.thread_time_ns()
+        playthrough.play_to(played)
+        took = time.thread_time_ns() - before
+        spent += took
+        step *= 2 if took < seconds * 1e8 else 1  # so that the last step is not a long one
+    return spent / played, played
 
 
 def write_timings(folder: str | Path, experiment: Experiment, timings: Timings) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import secrets
-import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +24,7 @@ from pairup.experiments.results import SCHEMA_VERSION
 from pairup.policies import Policy
 from pairup.policies.plugins import code_digest, source_of
 from pairup.problem import Problem
-from pairup.simulation.playthrough import Measurements, play_replications
+from pairup.simulation.playthrough import play_replications
 from pairup.simulation.simulate import log_spaced
 
 _UNIT_SECONDS = 1.0
@@ -180,14 +179,6 @@ def _source_digest(policy_class: type[Policy]) -> str:
         return ""
     source = source_of(policy_class)
     return secrets.token_hex(16) if source is None else hashlib.sha256(source).hexdigest()
-
-
-def compute_unit(unit: WorkUnit, stop: threading.Event | None = None) -> Measurements:
-    """Play the replications of a work unit; called by workers."""
-    check_code(unit)
-    return play_replications(
-        unit.problem, unit.policy, unit.rounds, unit.replications, unit.seed, unit.checkpoints, stop
-    )
 
 
 def check_code(unit: WorkUnit) -> None:

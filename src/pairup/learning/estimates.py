@@ -70,6 +70,10 @@ def play_probabilities(
     of which g were played, (g + 1) / (p + 2), the mean under a uniform prior; None if the policy
     counts nothing. The result has the shape to which `one` and `other` broadcast.
     """
+    if min(np.size(one), np.size(other)) > running.capacity:  # each player is in several couples
+        everyone = running.player_rates(np.arange(running.capacity))
+        if everyone is not None:
+            return everyone[0][one] * everyone[0][other]
     ones, others = running.player_rates(one), running.player_rates(other)
     if ones is not None and others is not None:
         return ones[0] * others[0]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.best_matching import best_matching
-from pairup.learning.roster import SlotCouple
+from pairup.learning.roster import Couples, SlotCouple, Slots
 
 Worth = Callable[[NDArray[np.int64]], NDArray[np.float64]]  # of couples among some slots
 Barred = dict[int, set[int]]  # the players whom each player must not meet
@@ -64,6 +64,28 @@ def replace_forbidden(
             new += [couple for couple in made if couple not in set(opened)]
             return [couple for couple in kept if couple in still] + new
         broken = max(_FIRST_BREAKS, 2 * broken)
+
+
+def couple_the_rest(couples: Couples, players: Slots, forbidden: Couples) -> Couples:
+    """Couple players whom a matching leaves over, two by two, if they are not forbidden to meet.
+
+    `players` are the slots of all available players. Returns the same couples if none is added.
+
+    Examples
+    --------
+    >>> nobody = np.zeros((0, 2), np.int64)
+    >>> couple_the_rest(np.array([[1, 2]]), np.arange(5), nobody).tolist()
+    [[1, 2], [0, 3]]
+    """
+    left = np.setdiff1d(players, couples, assume_unique=True).tolist()
+    apart = {(i, j) for i, j in forbidden.tolist()} if len(left) > 1 else set()
+    added, coupled = list[SlotCouple](), set[int]()
+    for x, i in enumerate(left):
+        free = (j for j in left[x + 1 :] if j not in coupled and (i, j) not in apart)
+        if i not in coupled and (j := next(free, None)) is not None:
+            coupled |= {i, j}
+            added.append((i, j))
+    return np.concatenate([couples, np.array(added, np.int64)]) if added else couples
 
 
 def _barred(forbidden: Iterable[SlotCouple], players: Iterable[int]) -> Barred:

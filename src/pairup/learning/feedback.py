@@ -1,17 +1,27 @@
 """What is known of a proposed game: who accepted, whether it was played, and what follows.
 
-The one truth table of accept, decline and played. The live learner reads what it observes with
-it, and so does the service with the reports that it gets.
+The one truth table of accept, decline and played: `CoupleFeedback` for one couple, `decide` for the
+rows of arrays. The live learner reads what it observes with it, and so does the service with the
+reports that it gets.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pairup.errors import ObservationError
 
 Answer = bool | None  # True: accepted, False: declined, None: not known
 Answers = tuple[Answer, Answer]  # of the two players of a couple, in the order of the couple
+Codes = NDArray[np.int8]  # 1 yes, 0 no, -1 not known
+
+CODES: dict[Answer, int] = {True: 1, False: 0, None: -1}  # of the compiled steps
+_ANSWERS: tuple[Answer, ...] = (None, False, True)  # in the order of their codes
 
 
 @dataclass(frozen=True)
@@ -134,7 +144,96 @@ class CoupleFeedback:
 
 
 def _outcome_of(accepted: Answers) -> bool | None:
-    """Say whether a couple with these answers played, None if that does not follow."""
+    """Return whether a couple with these answers played, None if that does not follow."""
     if False in accepted:
         return False
     return None if None in accepted else True
+
+
+# --- many couples at once -------------------------------------------------------------------------
+
+
+class ObservedCouples(NamedTuple):
+    """Couples that were decided, a row each, in arrays that compiled steps take."""
+
+    couples: NDArray[np.int64]  # of shape (couples, 2), the slots of each ascending
+    played: NDArray[np.bool_]
+    answers: Codes  # of the players in the order of their slots, with those that follow
+    told: NDArray[np.bool_]  # whether an answer was given, and does not merely follow
+
+
+def decide(
+    couples: NDArray[np.int64],
+    answers: Codes,
+    played: Codes,
+    describe: Callable[[int], str],
+) -> ObservedCouples:
+    """Read what is known of each couple by the truth table of `CoupleFeedback`.
+
+    Parameters
+    ----------
+    couples
+        Slots of the players, a row of two for each couple.
+    answers, played
+        Codes of what they answered, of shape (couples, 2), and of whether they played.
+    describe
+        Names the couple of a row, for a message.
+
+    Returns
+    -------
+    ObservedCouples
+        The couples of which it is known whether they played.
+
+    Raises
+    ------
+    ObservationError
+        What is said of a couple contradicts itself.
+
+    Examples
+    --------
+    >>> couples, answers = np.array([[0, 1], [2, 3]]), np.array([[1, -1], [1, -1]])
+    >>> observed = decide(couples, answers, np.array([0, -1]), str)
+    >>> observed.couples.tolist(), observed.answers.tolist()
+    ([[0, 1]], [[1, 0]])
+    """
+    consistent, known = complete(answers, played)
+    if not consistent.all():
+        wrong = int(np.argmin(consistent))
+        _TABLE[_rows(answers, played)[wrong]].checked(describe(wrong))
+    decided = known[:, 2] >= 0
+    told = (answers[:, 0] >= 0) | (answers[:, 1] >= 0)
+    rows = slice(None) if decided.all() else decided  # a slice copies nothing
+    return ObservedCouples(couples[rows], known[rows, 2] == 1, known[rows, :2], told[rows])
+
+
+def complete(answers: Codes, played: Codes) -> tuple[NDArray[np.bool_], Codes]:
+    """Add what follows to what is known of couples, by the truth table of `CoupleFeedback`.
+
+    Returns whether what is said of each couple is consistent, and codes of the two answers and of
+    whether they played, all -1 where it is not.
+
+    Examples
+    --------
+    >>> consistent, known = complete(np.array([[1, -1], [1, 0]]), np.array([0, 1]))
+    >>> consistent.tolist(), known.tolist()
+    ([True, False], [[1, 0, 0], [-1, -1, -1]])
+    """
+    rows = _rows(answers, played)
+    return _CONSISTENT[rows], _COMPLETED[rows]
+
+
+def _rows(answers: Codes, played: Codes) -> NDArray[np.int64]:
+    """Return the rows of the truth table."""
+    return 9 * (answers[:, 0] + 1) + 3 * (answers[:, 1] + 1) + (played + 1)
+
+
+def _completed_codes(feedback: CoupleFeedback) -> tuple[int, int, int]:
+    if not feedback.consistent:
+        return -1, -1, -1
+    (one, other), played = feedback.completed.accepted, feedback.completed.played
+    return CODES[one], CODES[other], CODES[played]
+
+
+_TABLE = [CoupleFeedback((a, b), p) for a in _ANSWERS for b in _ANSWERS for p in _ANSWERS]
+_CONSISTENT = np.array([feedback.consistent for feedback in _TABLE])
+_COMPLETED = np.array([_completed_codes(feedback) for feedback in _TABLE], np.int8)

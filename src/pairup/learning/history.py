@@ -10,7 +10,7 @@ import numpy as np
 
 from pairup.checks import checked_list
 from pairup.errors import MatchingError, ObservationError, PairupError, PlayerError
-from pairup.learning.observed_couples import CODES, Codes, ObservedCouples, decide
+from pairup.learning.feedback import CODES, Codes, ObservedCouples, decide
 from pairup.learning.roster import Roster
 from pairup.matching import as_couple
 
@@ -46,8 +46,7 @@ class History(NamedTuple):
         slots = np.stack([roster.find_slots(self.one), roster.find_slots(self.other)], axis=1)
         ascending = slots[:, :1] < slots[:, 1:]
         answers = np.where(ascending, self.answers, self.answers[:, ::-1])
-        observed, _ = decide(np.sort(slots, axis=1), answers, self.played, self.describe)
-        return observed
+        return decide(np.sort(slots, axis=1), answers, self.played, self.describe)
 
     def describe(self, row: int) -> str:
         """Name the couple of a row, for a message."""

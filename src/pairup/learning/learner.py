@@ -14,21 +14,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.checks import check_choice, checked_list, is_number
-from pairup.errors import ObservationError, PlayerError, PolicyError
+from pairup.errors import MatchingError, ObservationError, PlayerError, PolicyError
 from pairup.learning import estimates, serialization
 from pairup.learning.estimates import Estimate, Rate
-from pairup.learning.exclusions import replace_forbidden
+from pairup.learning.exclusions import couple_the_rest, replace_forbidden
+from pairup.learning.fairness import (
+    Fairness,
+    check_floor,
+    checked_debts,
+    fair_graph,
+    matched_shares,
+)
 from pairup.learning.history import AcceptedGiven, CouplesGiven, History, PlayedGiven, read_history
 from pairup.learning.learner_html import learner_html
-from pairup.learning.meetings import AllowedMeetings, Worth, in_slots, read_meetings
+from pairup.learning.meetings import AllowedMeetings, Meetings, Rows, Worth, as_rows, read_meetings
 from pairup.learning.observation import Accepted, Played, read_observation
 from pairup.learning.pending_outcomes import PendingOutcomes
-from pairup.learning.roster import Couples, Roster, SlotCouple
+from pairup.learning.roster import Couples, Roster
 from pairup.learning.running_policy import RunningPolicy
 from pairup.matching import Couple, Matching
 from pairup.policies.contract import Policy, Slots
 from pairup.policies.couple_counts import CoupleCounts
-from pairup.problem.meeting_graph import MeetingGraph
+from pairup.problem.meeting_graph import MeetingGraph, checked_rows
 
 GivenRate: TypeAlias = float | Literal["estimated"] | None
 
@@ -49,6 +56,9 @@ class Learner:
         Names of the players present, in any number.
     seed : int
         Seed of the policy's own random draws, at least 0.
+    floor : float
+        Share of what random pairing would give that each player gets at least, from 0 to 1; see
+        `Fairness`. By default there is no floor.
 
     Examples
     --------
@@ -69,7 +79,11 @@ class Learner:
 
     wanted: Matching | None  # what the policy last proposed, before couples apart were replaced
 
-    def __init__(self, policy: Policy, players: Iterable[Hashable], seed: int = 0) -> None:
+    def __init__(
+        self, policy: Policy, players: Iterable[Hashable], seed: int = 0, *, floor: float = 0.0
+    ) -> None:
+        self._fairness = Fairness(floor)  # by slot
+        check_floor(policy, self._fairness.floor)
         self._roster = Roster(players)
         self._pending = PendingOutcomes()
         self.wanted = None
@@ -77,10 +91,13 @@ class Learner:
         self._running.set_present(self._roster.slots)
 
     @classmethod
-    def _of(cls, roster: Roster, pending: PendingOutcomes, running: RunningPolicy) -> Learner:
+    def _of(
+        cls, roster: Roster, pending: PendingOutcomes, running: RunningPolicy, fairness: Fairness
+    ) -> Learner:
         learner = cls.__new__(cls)
         learner.wanted = None
         learner._roster, learner._pending, learner._running = roster, pending, running
+        learner._fairness = fairness
         return learner
 
     @property
@@ -97,6 +114,16 @@ class Learner:
     def kept(self) -> tuple[Hashable, ...]:
         """The players who left and are kept, in the order of their slots; see `leave`."""
         return self._roster.kept
+
+    @property
+    def floor(self) -> float:
+        """Share of what random pairing would give that each player gets at least; 0: no floor."""
+        return self._fairness.floor
+
+    @property
+    def debts(self) -> dict[Hashable, float]:
+        """What players are owed below the floor, of those who are present or kept."""
+        return {self._roster.names[slot]: debt for slot, debt in self._fairness.debts.items()}
 
     def propose(
         self,
@@ -118,12 +145,14 @@ class Learner:
             Couples that must not meet now. Without `allowed` and `worth` they are replaced in what
             the policy proposes, `wanted`: other couples are kept as far as possible.
         allowed
-            The couples who may meet, as a list or as a symmetric NumPy array of Booleans with a row
-            and a column for each player in the order of `available`; all by default.
+            The couples who may meet, by default all: a list of couples; or, by the players' places
+            in `available`, a NumPy array of integers of shape (couples, 2), a tuple of two such
+            arrays, one for each player, or a symmetric array of Booleans.
         worth
-            What a game of each couple is worth, as a mapping from couples, 1 for those not in it,
-            or as a symmetric matrix in the order of `available`; 1 by default. The policy aims at
-            the most worth, and lets players wait where that is worth more.
+            What a game of each couple is worth, 1 by default: a mapping from couples, 1 for those
+            not in it; a symmetric matrix in the order of `available`; or, where `allowed` has
+            places in its rows, an array with a number for each row. The policy aims at the most
+            worth, and lets players wait where that is worth more.
 
         Raises
         ------
@@ -141,8 +170,9 @@ class Learner:
         >>> learner.propose(allowed=[("ann", "bob"), ("bob", "cyd"), ("cyd", "dan")])
         Matching(ann-bob, cyd-dan)
         """
-        matching, couples = self._suggest(available, apart, allowed, worth)
-        self._record(matching, couples)
+        meetings = self._meetings(available, apart, allowed, worth)
+        matching, couples = self._suggest(meetings, self._debts(meetings))
+        self._record(matching, couples, meetings)
         return matching
 
     def suggest(
@@ -152,10 +182,19 @@ class Learner:
         *,
         allowed: AllowedMeetings = None,
         worth: Worth = None,
+        debts: NDArray[np.float64] | None = None,
     ) -> Matching:
         """Ask the policy for a matching that is not proposed yet; see `propose` and `record`.
 
         No outcome of it is pending. The policy's random draws go on all the same.
+
+        Parameters
+        ----------
+        available, apart, allowed, worth
+            As for `propose`.
+        debts
+            What each player is owed, in the order of `available`, by a `Fairness` that is kept
+            elsewhere; by default, what the learner's own floor says.
 
         Examples
         --------
@@ -165,27 +204,44 @@ class Learner:
         >>> learner.pending
         {}
         """
-        return self._suggest(available, apart, allowed, worth)[0]
+        meetings = self._meetings(available, apart, allowed, worth)
+        owed = self._debts(meetings) if debts is None else checked_debts(debts, meetings.order)
+        return self._suggest(meetings, owed)[0]
 
-    def _suggest(
+    def _meetings(
         self,
         available: Iterable[Hashable] | None,
         apart: Iterable[Iterable[Hashable]],
         allowed: AllowedMeetings,
         worth: Worth,
+    ) -> Meetings:
+        order, capacity = self._slots_in_order(available), self._running.capacity
+        return read_meetings(
+            self._roster, order, capacity, apart=apart, allowed=allowed, worth=worth
+        )
+
+    def _debts(self, meetings: Meetings) -> NDArray[np.float64] | None:
+        """Return what the players available are owed, None without a floor."""
+        if self.floor == 0.0:
+            return None
+        return self._fairness.debts_of(meetings.order.tolist())
+
+    def _suggest(
+        self, meetings: Meetings, debts: NDArray[np.float64] | None
     ) -> tuple[Matching, Couples]:
         """Ask the policy for a matching, and return its couples by their slots too."""
-        order = self._slots_in_order(available)
-        slots = np.sort(order)
-        excluded = set(self._roster.slot_couples("apart", apart))
-        graph = self._graph(order, excluded, allowed, worth)
+        slots, graph, standing = meetings.slots, meetings.graph, None
+        if debts is not None and debts.any():
+            graph, standing = fair_graph(self._running, meetings, debts)
         if len(slots) < 2:
             return self._matching(_NOBODY, slots), _NOBODY
         if graph is not None:
-            couples = wanted = self._running.propose_on_graph(slots, graph)
+            couples = wanted = self._running.propose_on_graph(slots, graph, standing)
+            if meetings.graph is None:  # all may meet, but some are not in the graph
+                couples = couple_the_rest(couples, slots, meetings.apart)
         else:
             wanted = self._running.propose(slots)
-            couples = self._without(excluded, wanted, slots)
+            couples = self._without(meetings.apart, wanted, slots)
         matching = self._matching(couples, slots)
         self.wanted = matching if couples is wanted else self._matching(wanted, slots)
         return matching, couples
@@ -194,7 +250,8 @@ class Learner:
         """Note that a matching was proposed, whoever made it; its outcomes are pending.
 
         A learner that is told of the proposals of another one, and observes what became of them,
-        knows the same, although its policy was never asked; see `evidence`.
+        knows the same, although its policy was never asked; see `evidence`. With a floor the
+        players are taken for those who could have met each other.
 
         Examples
         --------
@@ -205,24 +262,18 @@ class Learner:
         {('ann', 'cyd'): 1}
         """
         couples = self._roster.couples("a matching", matching)
-        self._roster.slots_of(matching.waiting)  # refuses players who are not present
-        self._record(matching, couples)
+        waiting = self._roster.slots_of(matching.waiting)  # refuses players who are not present
+        order = np.concatenate([couples.ravel(), waiting])
+        self._record(matching, couples, Meetings(order, _NOBODY, None))
 
-    def _record(self, matching: Matching, couples: Couples) -> None:
+    def _record(self, matching: Matching, couples: Couples, meetings: Meetings) -> None:
         self._pending.add(couples)
+        if self.floor > 0.0:
+            shares = matched_shares(self._running, meetings, couples)
+            if shares is not None:
+                self._fairness.note(meetings.order.tolist(), shares)
         if 2 * len(couples) + len(matching.waiting) > 1:
             self._running.record_round()
-
-    def _graph(
-        self, order: Slots, excluded: set[SlotCouple], allowed: AllowedMeetings, worth: Worth
-    ) -> MeetingGraph | None:
-        """Read the rules of a proposal; None if all couples may meet for the same worth."""
-        if allowed is None and worth is None:
-            return None
-        graph = read_meetings(self._roster, order, allowed, worth)
-        if graph.is_complete:
-            return None
-        return in_slots(graph, order, self._running.capacity, excluded)
 
     @property
     def leader(self) -> Matching | None:
@@ -258,16 +309,14 @@ class Learner:
         >>> learner.leader_among(["bob", "dan"])
         Matching(bob-dan)
         """
-        order = self._slots_in_order(available)
-        slots = np.sort(order)
-        excluded = set(self._roster.slot_couples("apart", apart))
-        graph = self._graph(order, excluded, allowed, worth)
-        if graph is not None:
-            return self._leader_on_graph(graph, slots)
+        meetings = self._meetings(available, apart, allowed, worth)
+        slots = meetings.slots
+        if meetings.graph is not None:
+            return self._leader_on_graph(meetings.graph, slots)
         couples = self._running.leader(slots)
         if couples is None:
             return None
-        return self._matching(self._without(excluded, couples, slots), slots)
+        return self._matching(self._without(meetings.apart, couples, slots), slots)
 
     def _leader_on_graph(self, graph: MeetingGraph, slots: Slots) -> Matching | None:
         chances = estimates.play_probabilities(self._running, graph.low, graph.high)
@@ -392,7 +441,7 @@ class Learner:
 
     @contextmanager
     def _admitted(self, history: History, unknown: str) -> Iterator[None]:
-        """Let in, or keep, the players of a history who are not known, unless an error comes."""
+        """Admit, or keep, the unknown players of a history, unless an error follows."""
         new = [name for name in history.players if not self._roster.knows(name)]
         if new and unknown == "refuse":
             raise PlayerError(
@@ -415,7 +464,7 @@ class Learner:
                 raise
 
     def join(self, player: Hashable) -> None:
-        """Let a player in; one who left and was kept finds its record again.
+        """Admit a player; one who left and was kept finds its record again.
 
         Parameters
         ----------
@@ -441,15 +490,15 @@ class Learner:
     def leave(
         self, player: Hashable, *, forget: bool = True, rate: GivenRate = "estimated"
     ) -> None:
-        """Let a player go; outcomes pending for the player lapse.
+        """Remove a player; outcomes pending for the player lapse.
 
         Parameters
         ----------
         player
             Name of a player who is present.
         forget
-            Whether the player's own record is erased; otherwise it is kept until the player joins
-            again, or `forget` erases it.
+            Whether the player's own record is erased, and what it is owed below a floor; otherwise
+            both are kept until the player joins again, or `forget` erases them.
         rate
             Acceptance rate of the player who is forgotten, against which partners keep what they
             learnt in common games: by default what the policy estimates now. With None, or if the
@@ -467,6 +516,7 @@ class Learner:
         slot = self._roster.slot(player)
         if forget:
             self._running.forget(slot, self._rate(slot, rate))
+            self._fairness.forget(slot)
         self._roster.leave(player, keep=not forget)
         self._pending.drop(slot)
         self._running.leave(slot)
@@ -492,6 +542,7 @@ class Learner:
         """
         slot = self._roster.kept_slot(player)
         self._running.forget(slot, self._rate(slot, rate))
+        self._fairness.forget(slot)
         self._roster.drop(player)
 
     def _rate(self, slot: int, rate: GivenRate) -> float | None:
@@ -507,7 +558,7 @@ class Learner:
         )
 
     def rename(self, names: Mapping[Hashable, Hashable]) -> None:
-        """Give players other names, all or none; what is known of them stays, and goes on.
+        """Rename players, all or none; what is known of them stays.
 
         Parameters
         ----------
@@ -533,7 +584,7 @@ class Learner:
         self.wanted = None  # it has the names of before, of players who are gone too
 
     def fade(self, half_lives: float) -> None:
-        """Let what was observed fade: it weighs half as much after each half-life.
+        """Fade what was observed: it weighs half as much after each half-life.
 
         For policies that can, such as `RankOneThompson`; others refuse it.
 
@@ -575,6 +626,35 @@ class Learner:
         counts = self._present_counts()
         return 0 if counts is None else len(counts.tries)
 
+    def outcome_counts(
+        self, players: Iterable[Hashable] | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Count the games of each player with a known outcome, and those of them that were played.
+
+        Games with players who are not present are not counted.
+
+        Parameters
+        ----------
+        players
+            Players who are present or kept; all who are present by default.
+
+        Examples
+        --------
+        >>> from pairup import RankOneThompson
+        >>> learner = RankOneThompson().learner(["ann", "bob", "cyd"])
+        >>> learner.learn([("ann", "bob"), ("bob", "cyd")], [True, False])
+        2
+        >>> [counts.tolist() for counts in learner.outcome_counts(["ann", "bob", "cyd"])]
+        [[1, 2, 1], [1, 1, 0]]
+        """
+        slots, counts = self._known_slots(players), self._present_counts()
+        found = np.zeros((2, self._running.capacity), np.int64)
+        if counts is not None:
+            for side in (counts.low, counts.high):
+                np.add.at(found[0], side, counts.tries)
+                np.add.at(found[1], side, counts.games)
+        return found[0, slots], found[1, slots]
+
     def rates(self, players: Iterable[Hashable] | None = None) -> list[Rate]:
         """List each player's estimated rate, the best first; empty if only couples have one.
 
@@ -591,11 +671,103 @@ class Learner:
         >>> [rate.player for rate in learner.rates()]
         ['ann', 'bob']
         """
-        slots = self._running.present
-        if players is not None:
-            names = checked_list("players", players, PlayerError, items="players")
-            slots = np.array([self._roster.known_slot(name) for name in names], np.int64)
+        slots = self._known_slots(players)
         return estimates.player_estimates(self._running, slots, self._roster.names)
+
+    def _known_slots(self, players: Iterable[Hashable] | None) -> Slots:
+        """Return the slots of players who are present or kept, by default of all present."""
+        if players is None:
+            return self._running.present
+        return self._roster.known_slots(
+            checked_list("players", players, PlayerError, items="players")
+        )
+
+    def rate_array(
+        self, players: Iterable[Hashable] | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Return the estimated rates of players and their deviations; None if only couples have.
+
+        As `rates`, in the order of the players, and in a fraction of the time where they are many.
+
+        Examples
+        --------
+        >>> from pairup import RankOneThompson
+        >>> learner = RankOneThompson().learner(["ann", "bob"])
+        >>> learner.observe(learner.propose(), accepted={"ann": True, "bob": False})
+        >>> rates, deviations = learner.rate_array(["bob", "ann"])
+        >>> rates.round(2)
+        array([0.33, 0.67])
+        """
+        return self._running.player_rates(self._known_slots(players))
+
+    def chance_array(
+        self,
+        couples: Rows | Iterable[Iterable[Hashable]],
+        players: Iterable[Hashable] | None = None,
+    ) -> NDArray[np.float64] | None:
+        """Estimate how likely each couple is to play, as `play_probabilities`, in an array.
+
+        Parameters
+        ----------
+        couples
+            Names of two players per row; or places in `players`, as an array of integers of shape
+            (couples, 2) or a tuple of two arrays.
+        players
+            Players who are present or kept; all who are present by default.
+
+        Examples
+        --------
+        >>> from pairup import RankOneThompson
+        >>> learner = RankOneThompson().learner(["ann", "bob", "cyd"])
+        >>> learner.observe(learner.propose(["ann", "bob"]), [True])
+        >>> bool(np.diff(learner.chance_array(np.array([[0, 1], [2, 0]])))[0] < 0)
+        True
+        """
+        rows = as_rows(couples)
+        if rows is None:
+            one, other = self._roster.couples("couples", couples).T
+        else:
+            slots = self._known_slots(players)
+            places = checked_rows("couples", len(slots), rows, MatchingError)
+            one, other = (slots[each] for each in places)
+        return estimates.play_probabilities(self._running, one, other)
+
+    def shares(
+        self,
+        matching: Iterable[Iterable[Hashable]],
+        available: Iterable[Hashable] | None = None,
+        apart: Iterable[Iterable[Hashable]] = (),
+        *,
+        allowed: AllowedMeetings = None,
+    ) -> NDArray[np.float64] | None:
+        """Estimate the share of random pairing's chance of a game that each player gets.
+
+        A share is the player's chance of a game in `matching`, divided by its chance if those who
+        may meet were paired at random. See `Fairness`, which turns shares into debts.
+
+        Parameters
+        ----------
+        matching
+            Couples of players who are available.
+        available, apart, allowed
+            As for `propose`, which was asked for the matching.
+
+        Returns
+        -------
+        array or None
+            A share for each player, in the order of `available`: 0 for players who wait, NaN for
+            those who could not have had a game. None if the policy estimates nothing.
+
+        Examples
+        --------
+        >>> from pairup import RankOneThompson
+        >>> learner = RankOneThompson().learner(["ann", "bob", "cyd", "dan"])
+        >>> learner.shares([("ann", "bob")])
+        array([1., 1., 0., 0.])
+        """
+        meetings = self._meetings(available, apart, allowed, None)
+        couples = self._roster.couples("a matching", matching)
+        return matched_shares(self._running, meetings, couples)
 
     def play_probabilities(self, couples: Iterable[Iterable[Hashable]]) -> list[float | None]:
         """Estimate how likely each couple is to play.
@@ -619,7 +791,8 @@ class Learner:
     def with_policy(self, policy: Policy, seed: int = 0) -> Learner:
         """Go on under another policy, which is told how often each couple was proposed and played.
 
-        Pending outcomes stay pending. Answers are not passed on: they are not counted by couple.
+        Pending outcomes stay pending, and a floor with its debts stays. Answers are not passed on:
+        they are not counted by couple.
 
         Examples
         --------
@@ -629,12 +802,13 @@ class Learner:
         >>> learner.with_policy(EpsilonGreedy()).estimates()[0].rate
         1.0
         """
+        check_floor(policy, self.floor)
         running = RunningPolicy(policy, seed, self._running.capacity)
         running.set_present(self._roster.slots)
         counts = self._running.statistics
         if counts is not None:
             running.observe_counts(counts)
-        return self._of(self._roster.copy(), self._pending.copy(), running)
+        return self._of(self._roster.copy(), self._pending.copy(), running, self._fairness.copy())
 
     def to_bytes(self) -> bytes:
         """Save the learner in a portable, versioned form; see `from_bytes`.
@@ -648,7 +822,7 @@ class Learner:
         >>> Learner.from_bytes(learner.to_bytes()).players
         ('ann', 'bob', 'cyd', 'dan')
         """
-        return serialization.save(self._roster, self._pending, self._running)
+        return serialization.save(self._roster, self._pending, self._running, self._fairness)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Learner:
@@ -656,7 +830,7 @@ class Learner:
 
         Raises
         ------
-        ArchiveError
+        SavingError
             The bytes are not a saved learner, are damaged, or of another version.
         """
         return cls._of(*serialization.load(data))
@@ -678,11 +852,13 @@ class Learner:
         >>> told.evidence() == asked.evidence()
         True
         """
-        return serialization.save_evidence(self._roster, self._pending, self._running)
+        return serialization.save_evidence(
+            self._roster, self._pending, self._running, self._fairness
+        )
 
     def cache(self) -> bytes:
         """Save what `evidence` leaves out; see `from_evidence`."""
-        return serialization.save_cache(self._running)
+        return serialization.save_cache(self._running, self._fairness)
 
     @classmethod
     def from_evidence(cls, evidence: bytes, cache: bytes | None = None) -> Learner:
@@ -698,7 +874,7 @@ class Learner:
 
         Raises
         ------
-        ArchiveError
+        SavingError
             The bytes are not evidence, or are damaged.
 
         Examples
@@ -714,18 +890,18 @@ class Learner:
     def _slots_in_order(self, available: Iterable[Hashable] | None) -> Slots:
         return self._running.present if available is None else self._roster.slots_of(available)
 
-    def _worth(self, slots: Slots) -> NDArray[np.float64]:
+    def _without(self, apart: Couples, couples: Couples, slots: Slots) -> Couples:
+        """Replace couples that are apart; returns the same couples if there are none."""
+        if not len(apart):
+            return couples
+        proposed, excluded = ([(i, j) for i, j in each.tolist()] for each in (couples, apart))
+        repaired = replace_forbidden(proposed, slots.tolist(), set(excluded), self._chances)
+        return np.array(repaired, np.int64).reshape(-1, 2)
+
+    def _chances(self, slots: Slots) -> NDArray[np.float64]:
         """Return how likely each couple among `slots` is to play, 0 if that is not known."""
         estimated = estimates.play_probabilities(self._running, slots[:, None], slots[None, :])
         return np.zeros((len(slots),) * 2) if estimated is None else estimated
-
-    def _without(self, excluded: set[SlotCouple], couples: Couples, slots: Slots) -> Couples:
-        """Replace couples that are excluded; returns the same couples if there are none."""
-        if not excluded:
-            return couples
-        proposed = [(i, j) for i, j in couples.tolist()]
-        repaired = replace_forbidden(proposed, slots.tolist(), excluded, self._worth)
-        return np.array(repaired, np.int64).reshape(-1, 2)
 
     def _matching(self, couples: Couples, slots: Slots) -> Matching:
         """Name the players of `couples`; the other players of `slots` wait."""

@@ -1,63 +1,144 @@
-"""Meetings: who may meet whom in a proposal, and what a game is worth, by the names of players."""
+"""Meetings: who may meet whom in a proposal, and what a game is worth, as callers say it."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairup.checks import is_number
 from pairup.errors import MatchingError
-from pairup.learning.roster import Roster, SlotCouple
+from pairup.learning.roster import Couples, Roster, Slots
 from pairup.matching import Couple
-from pairup.problem.meeting_graph import MAX_WORTH, MeetingGraph
+from pairup.problem.meeting_graph import MAX_WORTH, MeetingGraph, is_rows
 
-AllowedMeetings: TypeAlias = NDArray[np.bool_] | Iterable[Iterable[Hashable]] | None
+Rows: TypeAlias = (
+    NDArray[np.integer[Any]] | tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]
+)
+AllowedMeetings: TypeAlias = Rows | NDArray[np.bool_] | Iterable[Iterable[Hashable]] | None
 Worth: TypeAlias = ArrayLike | Mapping[Couple, float] | None
 
 
-def read_meetings(
-    roster: Roster, slots: NDArray[np.int64], allowed: AllowedMeetings, worth: Worth
-) -> MeetingGraph:
-    """Read the rules for the players in `slots`, in whose order matrices have their rows.
+class Meetings(NamedTuple):
+    """The rules of one proposal, by slots.
 
-    Couples of players who are present but not in `slots` are left out. The players of the graph are
-    the places in `slots`.
+    With a graph the couples `apart` are not in it. Without one all other couples may meet, for the
+    same worth.
     """
-    place = {int(slot): x for x, slot in enumerate(slots)}
-    if allowed is None or (isinstance(allowed, np.ndarray) and allowed.dtype == np.bool_):
-        graph = MeetingGraph(len(slots), allowed)
+
+    order: Slots  # the players available, as they were given
+    apart: Couples
+    graph: MeetingGraph | None
+
+    @property
+    def slots(self) -> Slots:
+        """The players available, ascending."""
+        return np.sort(self.order)
+
+
+def read_meetings(
+    roster: Roster,
+    order: Slots,
+    capacity: int,
+    *,
+    apart: Iterable[Iterable[Hashable]] = (),
+    allowed: AllowedMeetings = None,
+    worth: Worth = None,
+) -> Meetings:
+    """Read the rules for the players in the slots `order`, in whose order arrays are.
+
+    Couples of players who are present but not available are left out. There are `capacity` slots.
+    """
+    excluded = roster.couples("apart", apart)
+    if allowed is None and worth is None:
+        return Meetings(order, excluded, None)
+    graph = _read_graph(roster, order, allowed, worth)
+    if graph.is_complete:
+        return Meetings(order, excluded, None)
+    low, high = order[graph.low], order[graph.high]
+    kept = ~are_among(low, high, excluded, capacity)
+    graph = MeetingGraph.of_couples(capacity, low[kept], high[kept], graph.worth[kept])
+    return Meetings(order, excluded, graph)
+
+
+def as_rows(couples: object) -> NDArray[np.integer[Any]] | None:
+    """Return couples of places that were given as arrays in rows; None if they were not.
+
+    Examples
+    --------
+    >>> as_rows((np.array([0, 1]), np.array([2, 3]))).tolist()
+    [[0, 2], [1, 3]]
+    """
+    if isinstance(couples, tuple) and len(couples) == 2:
+        is_columns = all(isinstance(each, np.ndarray) and each.ndim == 1 for each in couples)
+        if is_columns and len(couples[0]) == len(couples[1]):
+            couples = np.stack(couples, axis=1)
+    return couples if is_rows(couples) else None
+
+
+def _read_graph(
+    roster: Roster, order: Slots, allowed: AllowedMeetings, worth: Worth
+) -> MeetingGraph:
+    """Read couples and their worth; the players of the graph are the places in `order`."""
+    rows = as_rows(allowed)
+    if rows is not None:
+        values = np.asarray(worth) if worth is not None and not isinstance(worth, Mapping) else None
+        if values is not None and values.ndim == 1:
+            return MeetingGraph.of_rows(len(order), rows, values)
+        graph = MeetingGraph.of_rows(len(order), rows)
+    elif allowed is None or (isinstance(allowed, np.ndarray) and allowed.dtype == np.bool_):
+        graph = MeetingGraph(len(order), allowed)
     else:
-        listed = roster.slot_couples("allowed", allowed)
-        known = [(place[i], place[j]) for i, j in listed if i in place and j in place]
-        low, high = np.sort(np.array(known, np.int64).reshape(-1, 2), axis=1).T
-        low, high = np.divmod(np.unique(low * len(slots) + high), max(len(slots), 1))
-        graph = MeetingGraph.of_couples(len(slots), low, high, np.ones(len(low)))
+        graph = _read_names(roster, order, allowed)
     if worth is None:
         return graph
-    if not isinstance(worth, Mapping):
-        return MeetingGraph(len(slots), np.stack([graph.low, graph.high], axis=1).tolist(), worth)
-    given = {roster.slot_couple(couple): _checked(couple, each) for couple, each in worth.items()}
-    pairs = zip(slots[graph.low].tolist(), slots[graph.high].tolist(), strict=True)
-    values = [given.get((min(pair), max(pair)), 1.0) for pair in pairs]
-    return MeetingGraph.of_couples(len(slots), graph.low, graph.high, np.array(values, np.float64))
+    if isinstance(worth, Mapping):
+        return _with_worth_of_names(graph, roster, order, worth)
+    return graph.with_worth(worth)
 
 
-def in_slots(
-    graph: MeetingGraph,
-    slots: NDArray[np.int64],
-    capacity: int,
-    excluded: set[SlotCouple],
+def _read_names(
+    roster: Roster, order: Slots, allowed: Iterable[Iterable[Hashable]]
 ) -> MeetingGraph:
-    """Return the graph between slots, without the couples in `excluded`."""
-    low, high = slots[graph.low], slots[graph.high]
-    kept = np.ones(len(low), np.bool_)
-    if excluded:
-        pairs = zip(np.minimum(low, high).tolist(), np.maximum(low, high).tolist(), strict=True)
-        kept[:] = [pair not in excluded for pair in pairs]
-    return MeetingGraph.of_couples(capacity, low[kept], high[kept], graph.worth[kept])
+    place = np.full(len(roster.names), -1)
+    place[order] = np.arange(len(order))
+    places = place[roster.couples("allowed", allowed)]
+    return MeetingGraph.of_rows(len(order), places[(places >= 0).all(axis=1)])
+
+
+def _with_worth_of_names(
+    graph: MeetingGraph, roster: Roster, order: Slots, worth: Mapping[Couple, float]
+) -> MeetingGraph:
+    couples = roster.couples("worth", list(worth))
+    values = np.array([_checked(couple, each) for couple, each in worth.items()], np.float64)
+    size = len(roster.names)
+    numbers = couples[:, 0] * size + couples[:, 1]
+    known, last = np.unique(numbers[::-1], return_index=True)  # of a couple given twice the last
+    low, high = np.sort(order[np.stack([graph.low, graph.high])], axis=0)
+    place, found = _find(low * size + high, known)
+    given = np.ones(len(graph.low))
+    given[found] = values[::-1][last][place[found]]
+    return graph.times(given)
+
+
+def are_among(low: Slots, high: Slots, couples: Couples, size: int) -> NDArray[np.bool_]:
+    """Return which of the couples (low[k], high[k]), in either order, are in rows of `couples`."""
+    if not len(couples):
+        return np.zeros(len(low), np.bool_)
+    known = np.unique(couples[:, 0] * size + couples[:, 1])
+    return _find(np.minimum(low, high) * size + np.maximum(low, high), known)[1]
+
+
+def _find(
+    wanted: NDArray[np.int64], known: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the place of each number in `known`, ascending, and whether it is there."""
+    if not len(known):
+        return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), np.bool_)
+    place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    return place, known[place] == wanted
 
 
 def _checked(couple: Any, worth: object) -> float:

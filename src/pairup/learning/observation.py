@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 import numpy as np
 
 from pairup.errors import ObservationError
-from pairup.learning.observed_couples import CODES, ObservedCouples, decide
+from pairup.learning.feedback import CODES, ObservedCouples, decide
 from pairup.learning.roster import Couples, Roster, SlotCouple
 
 Played = Iterable[bool] | Mapping[tuple[Hashable, Hashable], bool] | None
@@ -32,8 +32,7 @@ def read_observation(
     if answers:
         by_player = [CODES[answers.get(slot)] for slot in slots.ravel().tolist()]
         known[:] = np.array(by_player, np.int8).reshape(-1, 2)
-    observed, _ = decide(slots, known, codes, lambda row: roster.describe(slots[row].tolist()))
-    return observed
+    return decide(slots, known, codes, lambda row: roster.describe(slots[row].tolist()))
 
 
 def _answers(roster: Roster, couples: Couples, accepted: Accepted) -> dict[int, bool]:

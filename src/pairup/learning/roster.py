@@ -92,7 +92,7 @@ class Roster:
         return [self.names[slot] for slot in slots.tolist()]
 
     def join(self, player: Hashable) -> int:
-        """Let a player in, and return its slot: the one it had, or the first that is free."""
+        """Admit a player, and return its slot: the one it had, or the first that is free."""
         if self.is_kept(player):
             self._slot[player] = self._kept.pop(player)
         else:
@@ -101,7 +101,7 @@ class Roster:
         return self._slot[player]
 
     def leave(self, player: Hashable, *, keep: bool = False) -> int:
-        """Let a player go, and return the slot it had, which is free unless it is kept."""
+        """Remove a player, and return the slot it had, which is free unless it is kept."""
         slot = self.slot(player)
         del self._slot[player]
         if keep:
@@ -111,20 +111,20 @@ class Roster:
         return slot
 
     def keep(self, player: Hashable) -> int:
-        """Give a player who is not known a slot, without letting it in."""
+        """Assign a slot to an unknown player, without admitting it."""
         self._check_new(player)
         self._kept[player] = self._take_slot(player)
         return self._kept[player]
 
     def drop(self, player: Hashable) -> int:
-        """Give the slot of a kept player free, and return it."""
+        """Free the slot of a kept player, and return it."""
         slot = self.kept_slot(player)
         del self._kept[player]
         self._release(slot)
         return slot
 
     def rename(self, names: Mapping[Hashable, Hashable]) -> None:
-        """Give players who are present or kept other names; all keep their slots.
+        """Rename players who are present or kept; all keep their slots.
 
         Nothing changes if a name is refused.
         """
@@ -205,6 +205,13 @@ class Roster:
         """Return the slot of a player who is present or kept, or refuse another one."""
         return self._kept[player] if self.is_kept(player) else self.slot(player)
 
+    def known_slots(self, players: Sequence[Hashable]) -> Slots:
+        """Return the slots of players who are present or kept, or refuse another one."""
+        slots = self.find_slots(players)
+        for x in np.flatnonzero(slots < 0).tolist():
+            self.slot(players[x])  # refuses the player
+        return slots
+
     def find_slots(self, players: Sequence[Hashable]) -> Slots:
         """Return the slots of players who are present or kept, -1 for others."""
         try:
@@ -233,10 +240,6 @@ class Roster:
         """Return the slots of the two players of a couple, the lower first."""
         one, other = (self.slot(player) for player in as_couple(couple))
         return (one, other) if one < other else (other, one)
-
-    def slot_couples(self, what: str, couples: Iterable[Iterable[Hashable]]) -> list[SlotCouple]:
-        """Return the slots of the players of some couples, which messages call `what`."""
-        return [(i, j) for i, j in self.couples(what, couples).tolist()]
 
     def couples(self, what: str, couples: Iterable[Iterable[Hashable]]) -> Couples:
         """Return the slots of the players of some couples in the rows of an array."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pairup.checks import checked_seed
 from pairup.compiled.kernel_cache import is_ours
-from pairup.compiled.matchings.graph_matcher import NOBODY, new_graph_matcher
+from pairup.compiled.matchings.graph_matcher import NOBODY, GraphMatcher, new_graph_matcher
 from pairup.compiled.proposal_check import explain_broken_rule
 from pairup.compiled.randomness import POLICY, stream_key
 from pairup.compiled.steps import (
@@ -20,13 +20,12 @@ from pairup.compiled.steps import (
     propose_step,
     set_available_step,
 )
-from pairup.compiled.third_party.steps import for_state
+from pairup.compiled.third_party import for_state
 from pairup.errors import PolicyError
-from pairup.learning.observed_couples import ObservedCouples
+from pairup.learning.feedback import ObservedCouples
 from pairup.learning.roster import Couples
-from pairup.policies.contract import Policy, Slots, StartContext
+from pairup.policies.contract import Interruptions, Policy, Slots, StartContext
 from pairup.policies.couple_counts import CoupleCounts, Integers, observe_counts
-from pairup.policies.interruptions import Interruptions
 from pairup.problem.meeting_graph import MeetingGraph
 
 _MIN_CAPACITY = 4
@@ -72,7 +71,7 @@ class RunningPolicy:
         return self._present
 
     def enter(self, slot: int) -> None:
-        """Let the player in a slot in; an error leaves everything as it was.
+        """Admit the player in a slot; an error leaves everything as it was.
 
         The policy is told when its state is used next, once for all who came and went.
         """
@@ -82,7 +81,7 @@ class RunningPolicy:
         self._note_present(self._count + 1)
 
     def leave(self, slot: int) -> None:
-        """Let the player in a slot go, who may come back; see `forget`."""
+        """Remove the player in a slot, who may come back; see `forget`."""
         self._is_present[slot] = False
         self._note_present(self._count - 1)
 
@@ -95,7 +94,7 @@ class RunningPolicy:
         self._available = None
 
     def set_present(self, present: Slots) -> None:
-        """Let all players in some slots in, and all others go."""
+        """Admit all players in some slots, and remove all others."""
         self.policy.check_players(len(present))
         self.provide_for(int(present.max(initial=-1)))
         self._is_present[:] = False
@@ -149,12 +148,20 @@ class RunningPolicy:
         self.rounds_seen = self.rounds + 1
         return couples
 
-    def propose_on_graph(self, available: Slots, graph: MeetingGraph) -> Couples:
-        """Couple players in the slots `available` who may meet; others wait."""
+    def propose_on_graph(
+        self, available: Slots, graph: MeetingGraph, standing: NDArray[np.float64] | None = None
+    ) -> Couples:
+        """Couple players in the slots `available` who may meet; others wait.
+
+        `standing` has a number for each slot, if the weights of couples are near products of two:
+        the search for the best matching then starts near its end. It finds the same one.
+        """
         self.policy.check_graph()
         self._catch_up()
         context = self._context(self.capacity)
         matcher = new_graph_matcher(*graph.compiled())
+        if standing is not None:
+            _start_near(matcher, standing[available] * np.sqrt(_scale(matcher, graph)), available)
         state = self.policy.on_graph(self.state, matcher, context)
         self._available = None  # the policy may note it in its own state too
         set_available_step(state, available)
@@ -218,7 +225,7 @@ class RunningPolicy:
             self.fade(self.policy.half_lives_per_round)
 
     def fade(self, half_lives: float) -> None:
-        """Let what was observed fade; a policy may refuse."""
+        """Fade what was observed; a policy may refuse."""
         self.policy.fade(self.state, half_lives)
         # Players of whom nothing is left become equals, whatever their order was.
         self._available = None
@@ -252,3 +259,21 @@ class RunningPolicy:
         if self._available is None or not np.array_equal(available, self._available):
             self._available = available
             for_state(set_available_step, self.state)(self.state, available)
+
+
+def _start_near(matcher: GraphMatcher, standing: NDArray[np.float64], slots: Slots) -> None:
+    """Start the search from neighbours in the order of their standing, and half its square.
+
+    These duals fit: a product is at most half the sum of the squares.
+    """
+    order = slots[np.argsort(-standing, kind="stable")]
+    even = len(order) // 2 * 2
+    one, other = order[:even:2], order[1:even:2]
+    matcher.workspace.mate[one], matcher.workspace.mate[other] = other, one
+    matcher.workspace.dual[slots] = 0.5 * standing**2
+
+
+def _scale(matcher: GraphMatcher, graph: MeetingGraph) -> float:
+    """Return by how much the worth of games is scaled."""
+    greatest = graph.worth.max(initial=0.0)
+    return float(matcher.worth.max(initial=0.0) / greatest) if greatest > 0.0 else 1.0

@@ -21,51 +21,57 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.checks import is_integer
-from pairup.errors import ArchiveError
+from pairup.compiled.state_fields import MAX_COUNT
+from pairup.errors import SavingError
+from pairup.learning.fairness import Fairness, check_floor
 from pairup.learning.pending_outcomes import PendingOutcomes
 from pairup.learning.roster import Roster
 from pairup.learning.running_policy import RunningPolicy
 from pairup.policies.registry import get_known_policy
 from pairup.saved_arrays import Arrays, numbers, reading, require
 
-VERSION = 1
+VERSION = 2
 _MAGIC = b"pairup learner\n"
 _EVIDENCE = b"pairup evidence 1\n"
 _PREFIX = struct.Struct("<HQQ")  # version, bytes of the header, bytes of the whole body
 _DIGEST = 32
 
-Parts = tuple[Roster, PendingOutcomes, RunningPolicy]
+Parts = tuple[Roster, PendingOutcomes, RunningPolicy, Fairness]
 
 
-def save(roster: Roster, pending: PendingOutcomes, running: RunningPolicy) -> bytes:
-    """Make the bytes of a learner from its players, the outcomes pending and its policy."""
-    header = _header(roster, pending, running) | {"rounds_seen": running.rounds_seen}
+def save(
+    roster: Roster, pending: PendingOutcomes, running: RunningPolicy, fairness: Fairness
+) -> bytes:
+    """Make the bytes of a learner from its players, pending outcomes, policy and debts."""
+    header = _header(roster, pending, running, fairness) | _estimated(running, fairness)
     return pack(header, running.policy.saved(running.state))
 
 
-def save_evidence(roster: Roster, pending: PendingOutcomes, running: RunningPolicy) -> bytes:
+def save_evidence(
+    roster: Roster, pending: PendingOutcomes, running: RunningPolicy, fairness: Fairness
+) -> bytes:
     """Make the bytes of what a learner was told: the same for the same facts, on every machine."""
-    body = _body(_header(roster, pending, running), running.policy.evidence(running.state))
-    return _EVIDENCE + body
+    header = _header(roster, pending, running, fairness)
+    return _EVIDENCE + _body(header, running.policy.evidence(running.state))
 
 
-def save_cache(running: RunningPolicy) -> bytes:
-    """Make the bytes of what the policy's state has besides its evidence."""
+def save_cache(running: RunningPolicy, fairness: Fairness) -> bytes:
+    """Make the bytes of what the policy's state has besides its evidence, and of debts."""
     evidence = running.policy.evidence(running.state)
     saved = running.policy.saved(running.state)
     rest = {name: array for name, array in saved.items() if not _same(array, evidence.get(name))}
-    return pack({"rounds_seen": running.rounds_seen}, rest)
+    return pack(_estimated(running, fairness), rest)
 
 
 def load(data: bytes) -> Parts:
-    """Read the parts of a learner back, or refuse the bytes with an `ArchiveError`."""
+    """Read the parts of a learner back, or refuse the bytes with an `SavingError`."""
     header, arrays = unpack(data)
     with reading():
         roster, pending, running = _started(header)
         running.state = running.policy.load(running.state, arrays)
         running.rounds_seen = _count(header, "rounds_seen")
         _check_players(roster, pending, running)
-        return roster, pending, running
+        return roster, pending, running, _fairness(header, header, roster, running)
 
 
 def load_evidence(data: bytes, cache: bytes | None) -> Parts:
@@ -74,6 +80,7 @@ def load_evidence(data: bytes, cache: bytes | None) -> Parts:
     with reading():
         header, arrays = _parsed(data[len(_EVIDENCE) :])
         roster, pending, running = _started(header)
+        saved: dict[str, Any] = {}
         if cache is None:
             _check_slots(arrays, running.capacity)
             running.state = running.policy.load_evidence(running.state, arrays)
@@ -82,10 +89,33 @@ def load_evidence(data: bytes, cache: bytes | None) -> Parts:
             running.state = running.policy.load(running.state, arrays | rest)
             running.rounds_seen = _count(saved, "rounds_seen")
         _check_players(roster, pending, running)
-        return roster, pending, running
+        return roster, pending, running, _fairness(header, saved, roster, running)
 
 
-def _header(roster: Roster, pending: PendingOutcomes, running: RunningPolicy) -> dict[str, Any]:
+def _estimated(running: RunningPolicy, fairness: Fairness) -> dict[str, Any]:
+    """Return what depends on what the policy estimated, beside its state."""
+    debts = sorted(fairness.debts.items())
+    return {"rounds_seen": running.rounds_seen} | ({"debts": debts} if debts else {})
+
+
+def _fairness(
+    header: dict[str, Any], saved: dict[str, Any], roster: Roster, running: RunningPolicy
+) -> Fairness:
+    listed = saved.get("debts", [])
+    debts, known = dict(listed), {*roster.slots.tolist(), *roster.kept_slots.tolist()}
+    require(
+        all(is_integer(slot) for slot in debts), "it owes something to slots that are not integers"
+    )
+    require(debts.keys() <= known, "it owes something to players who are not known")
+    require(len(debts) == len(listed), "it has two debts of a player")
+    fairness = Fairness(header.get("floor", 0.0), debts=debts)
+    check_floor(running.policy, fairness.floor)
+    return fairness
+
+
+def _header(
+    roster: Roster, pending: PendingOutcomes, running: RunningPolicy, fairness: Fairness
+) -> dict[str, Any]:
     header = {
         "policy": running.policy.known_as,
         "options": running.policy.options,
@@ -95,9 +125,10 @@ def _header(roster: Roster, pending: PendingOutcomes, running: RunningPolicy) ->
         "awaited": [[*couple, count] for couple, count in sorted(pending.counts.items())],
         "rounds": running.rounds,
     }
-    # As in versions that kept nobody: the same facts have the same bytes.
+    # As in versions that kept nobody and had no floor: the same facts have the same bytes.
     kept = _listed(roster, roster.kept_slots)
-    return header | {"kept": kept} if kept else header
+    floor = {"floor": fairness.floor} if fairness.floor > 0.0 else {}
+    return header | floor | ({"kept": kept} if kept else {})
 
 
 def _listed(roster: Roster, slots: NDArray[np.int64]) -> list[tuple[int, Any]]:
@@ -106,7 +137,7 @@ def _listed(roster: Roster, slots: NDArray[np.int64]) -> list[tuple[int, Any]]:
     return [(i, name if type(name) is str else _pack_name(name)) for i, name in names]
 
 
-def _started(header: dict[str, Any]) -> Parts:
+def _started(header: dict[str, Any]) -> tuple[Roster, PendingOutcomes, RunningPolicy]:
     """Start the policy of a saved learner with the same players present."""
     # Bytes that are not trusted never decide what is imported.
     policy = get_known_policy(header["policy"], **header["options"])
@@ -121,7 +152,7 @@ def _started(header: dict[str, Any]) -> Parts:
 def _count(header: dict[str, Any], name: str) -> int:
     """Read a count, which learners saved by the first version do not have."""
     value = header.get(name, 0)
-    require(is_integer(value) and 0 <= value < 2**53, f"{name} is {value!r}")
+    require(is_integer(value) and 0 <= value < MAX_COUNT, f"{name} is {value!r}")
     return int(value)
 
 
@@ -145,7 +176,8 @@ def _check_players(roster: Roster, pending: PendingOutcomes, running: RunningPol
     is_known = np.zeros(running.capacity, np.bool_)
     is_known[running.present] = True
     for (i, j), count in pending.counts.items():
-        fits = 0 <= i < j < running.capacity and is_known[i] and is_known[j] and count > 0
+        fits = 0 <= i < j < running.capacity and is_known[i] and is_known[j]
+        fits = fits and is_integer(count) and 0 < count < MAX_COUNT
         require(fits, f"it has {count} outcomes pending for slots {i} and {j}")
     is_known[roster.kept_slots] = True
     counts = running.statistics
@@ -185,23 +217,23 @@ def _parsed(body: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read the bytes back, or refuse them."""
     if not isinstance(data, bytes | bytearray | memoryview):
-        raise ArchiveError(
+        raise SavingError(
             f"a saved learner is bytes, got {type(data).__name__}: give what to_bytes() returned"
         )
     data = bytes(data)
     start = len(_MAGIC) + _PREFIX.size
     if not data.startswith(_MAGIC) or len(data) < start + _DIGEST:
-        raise ArchiveError(
+        raise SavingError(
             f"these {len(data)} bytes are not a saved learner: give what to_bytes() returned"
         )
     version, header_size, size = _PREFIX.unpack(data[len(_MAGIC) : start])
     if version != VERSION:
-        raise ArchiveError(
+        raise SavingError(
             f"the learner was saved in version {version} of the format, this pairup reads "
             f"version {VERSION}: load it with the pairup that wrote it"
         )
     if hashlib.sha256(data[:-_DIGEST]).digest() != data[-_DIGEST:]:
-        raise ArchiveError(
+        raise SavingError(
             "the saved learner is damaged: its digest does not match, take an older copy"
         )
     with reading():
@@ -220,7 +252,7 @@ def check_size(data: bytes, max_bytes: int, max_slots: int) -> None:
         return
     _, header_size, size = _PREFIX.unpack(data[len(_MAGIC) : start])
     if size > max_bytes:
-        raise ArchiveError(
+        raise SavingError(
             f"the saved learner has {size} bytes when it is unpacked, at most {max_bytes} are "
             "taken: save one with fewer players"
         )
@@ -262,7 +294,7 @@ def _pack_name(name: Hashable) -> Any:
         return int(name)
     if isinstance(name, tuple):
         return [_pack_name(part) for part in name]
-    raise ArchiveError(
+    raise SavingError(
         f"player {name!r} cannot be saved: a saved player's name is a string, an integer or a "
         f"tuple of those, not a {type(name).__name__}"
     )

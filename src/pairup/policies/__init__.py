@@ -4,12 +4,13 @@ from pairup.policies.baselines.epsilon_greedy import EpsilonGreedy
 from pairup.policies.baselines.explore_then_commit import ExploreThenCommit
 from pairup.policies.baselines.oracle import Oracle
 from pairup.policies.baselines.uniform import Uniform
-from pairup.policies.comb.comb_thompson import CombThompson
-from pairup.policies.comb.comb_ucb import CombUCB
+from pairup.policies.comb_thompson import CombThompson
+from pairup.policies.comb_ucb import CombUCB
 from pairup.policies.contract import Policy
 from pairup.policies.escb.escb import ESCB
 from pairup.policies.osub import OSUB
 from pairup.policies.pmed.pmed import PMED
+from pairup.policies.python_policy import PythonPolicy
 from pairup.policies.rank_one.rank_one_thompson import RankOneThompson
 from pairup.policies.rankings.grab import GRAB
 from pairup.policies.rankings.unirank import UniRank
@@ -37,6 +38,7 @@ __all__ = [
     "ExploreThenCommit",
     "Oracle",
     "Policy",
+    "PythonPolicy",
     "RankOneThompson",
     "UniRank",
     "Uniform",

@@ -16,23 +16,25 @@ from pairup.compiled.couples import leader_counts
 from pairup.compiled.kernel_cache import is_ours
 from pairup.compiled.matchings.graph_matcher import GraphMatcher, GraphState, new_graph_matcher
 from pairup.compiled.randomness import word
+from pairup.compiled.steps import FULL, STALE
 from pairup.errors import PolicyError
 from pairup.policies.couple_counts import CoupleCounts, Integers, checked_counts, observe_counts
-from pairup.policies.plugins import reference_of
-from pairup.policies.portable_class import portable_class, restored_class
+from pairup.policies.plugins import portable_class, reference_of, restored_class
 from pairup.problem import Problem
 from pairup.problem.meeting_graph import MeetingGraph
-from pairup.saved_arrays import Arrays
+from pairup.saved_arrays import Arrays, forget_slot, is_declared, load_arrays, saved_arrays
 
 if TYPE_CHECKING:
     from pairup.learning.learner import Learner
 
 Slots = NDArray[np.int64]
 
+_MAX_TIMES = 16  # interruptions in a row; a table that doubles is then 65,536 times as large
+
 
 @dataclasses.dataclass(frozen=True)
 class StartContext:
-    """What a policy is told before it starts.
+    """What a policy knows before it starts.
 
     Players have the slots 0 to capacity - 1. One slot more, the last, belongs to the phantom, who
     takes the odd player out.
@@ -44,7 +46,7 @@ class StartContext:
     rates: NDArray[np.float64] | None = None  # of each slot, if those are known (to an oracle)
     couple_rates: NDArray[np.float64] | None = None  # where couples have rates of their own
     columns: NDArray[np.bool_] | None = None  # which slots are columns; None: all on one side
-    column_order: NDArray[np.int64] | None = None  # slots of the columns, best first, if told
+    column_order: NDArray[np.int64] | None = None  # slots of the columns, best first, if known
     precision: type[np.floating[Any]] = np.float64  # of workspaces where seven digits would do
 
     @property
@@ -64,7 +66,7 @@ class Policy(ABC):
     A policy is a frozen set of options. What it learns lies in a *state*, a NamedTuple of arrays
     on which the compiled steps of `pairup.compiled.steps` work; the simulator and the
     live `Learner` call the very same steps. The methods below make and reshape that state. All that
-    is to be known of a policy is declared in its class: nothing is listed elsewhere.
+    is to be known of a policy is declared in its class.
 
     Attributes
     ----------
@@ -76,12 +78,12 @@ class Policy(ABC):
     draws_at_random
         Whether its proposals depend on the seed.
     draws_go_on
-        Whether its draws go on from its last draws, as those of a Markov chain do: what outcomes
-        with a player who left have shaped then fades, instead of vanishing at once.
+        Whether its draws continue from its last draws, as those of a Markov chain do. The effect of
+        outcomes with a player who left then fades, instead of vanishing at once.
     serves_pools
         Whether it can serve live pools, whose players come and go.
     is_told_rates
-        Whether it knows the rates. It is started again when they change, and told the new ones.
+        Whether it knows the rates. It is started again, with the new ones, when they change.
     is_told_column_order
         Whether it knows the order of the columns by their rates, as `StartContext.column_order`.
     plays_on_graphs
@@ -136,25 +138,29 @@ class Policy(ABC):
         """
         return  # who is available is enough for most policies
 
-    @abstractmethod
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        """Pick the arrays from which the whole state can be made again."""
+        """Pick the arrays from which the whole state can be made again.
 
-    @abstractmethod
+        By default these are the evidence, and what the fields of the state declare as saved.
+        """
+        return self.evidence(state) | saved_arrays(state)
+
     def load(self, state: Any, arrays: Arrays) -> Any:
         """Fill a state from saved arrays.
 
         The state was started with at least the same capacity, and the same players are present.
         The arrays cannot be trusted: whatever could lead a compiled step astray is refused with an
-        `ArchiveError`.
+        `SavingError`. Ranges of values that fields declare are checked by default; a policy whose
+        arrays have to fit each other overrides this, and checks that too.
         """
+        return load_arrays(self.load_evidence(state, arrays), arrays)
 
     def evidence(self, state: Any) -> dict[str, NDArray[Any]]:
         """Pick the arrays that follow from what was observed and forgotten alone.
 
-        Learners that were told the same have the same evidence, whoever proposed what they were
-        told of: it is what must be kept for good. Everything else in a state, such as the position
-        of a sampler, can be made again from it; see `load_evidence`. By default it is what
+        Learners that observed the same have the same evidence, whoever proposed it: it is what must
+        be kept permanently. Everything else in a state, such as the position of a sampler, can be
+        made again from it; see `load_evidence`. By default it is what
         `statistics` counts.
         """
         counts = self.statistics(state)
@@ -174,7 +180,7 @@ class Policy(ABC):
         return state
 
     def catch_up(self, state: Any, rounds: int) -> Any:
-        """Return the state after `rounds` matchings in all, some of which others proposed.
+        """Return the state after a total of `rounds` matchings, some of which others proposed.
 
         Called before the policy is asked, after matchings that it was not asked for: those of
         another process, or of the time before the state was made from evidence.
@@ -186,15 +192,22 @@ class Policy(ABC):
 
         Called once they were observed. A history may come in several parts.
         """
-        return  # most policies know at once what they were told
+        return  # most policies are ready at once
 
     def on_graph(self, state: Any, matcher: GraphMatcher, context: StartContext) -> Any:
         """Put a state on a graph: on the couples who may meet, and the worth of their games.
 
         The result has `state` as its `inner` part, which learns, and the `matcher`, from which
         matchings are taken. A policy that `plays_on_graphs` may override it, to tell the state or
-        the matcher more. A policy for complete graphs is refused elsewhere, by `check_graph`.
+        the matcher more. `check_graph` refuses other graphs for a policy that is for complete ones.
+        Only states of pairup's own have steps on graphs.
         """
+        if not is_ours(type(state)):
+            raise PolicyError(
+                f"{self.name} is for complete graphs, because the state {type(state).__name__} is "
+                "not one of pairup's own: leave out plays_on_graphs, or derive it from a policy "
+                "that plays on graphs, for example rank_one_thompson"
+            )
         return GraphState(state, matcher)
 
     def check_graph(self) -> None:
@@ -236,7 +249,7 @@ class Policy(ABC):
             self.check_graph()
 
     def needs(self) -> tuple[str, ...]:
-        """Name the options that it must still be told before it starts: "horizon", "rates".
+        """Name the options that must still be given before it starts: "horizon", "rates".
 
         A simulation supplies its own; a live learner is refused until the option is given.
         """
@@ -264,20 +277,24 @@ class Policy(ABC):
     def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
         """Erase what was learnt of the player in `slot`, who left, in place.
 
-        A policy that lets partners keep what they learnt in common games does so against `rate`,
-        the player's acceptance rate. Without it, or if the policy does not, those outcomes are
-        forgotten too. A policy that learns nothing of players says so:
+        By default a slot is erased in the arrays that fields declare as by couple, and in those
+        that they declare as saved. A policy that lets partners keep what they learnt in common
+        games does so against `rate`, the player's acceptance rate. Without it, or if the policy
+        does not, those outcomes are forgotten too. If a field of the state declares nothing, or the
+        policy overrides `saved`, a newcomer could inherit the record of the player who left, so the
+        policy must say what to erase, or that nothing is learnt of players:
         ``def forget(self, state, slot, rate=None): pass``.
-        Without an answer a newcomer would inherit the record of the player who left.
         """
-        raise PolicyError(
-            f"{self.name} does not say how to forget a player who leaves: override "
-            "forget(state, slot, rate=None) to erase the slot in each array, or to do nothing if "
-            "nothing is learnt of players"
-        )
+        if not is_declared(state) or type(self).saved is not Policy.saved:
+            raise PolicyError(
+                f"{self.name} does not say how to forget a player who leaves: override "
+                "forget(state, slot, rate=None) to erase the slot in each array, or to do nothing "
+                "if nothing is learnt of players"
+            )
+        forget_slot(state, slot)
 
     def fade(self, state: Any, half_lives: float) -> None:
-        """Let all evidence fade to the share 2**-half_lives of its weight, in place."""
+        """Fade all evidence to the share 2**-half_lives of its weight, in place."""
         raise PolicyError(
             f"{self.name} has no memory that fades: take a policy that follows rates which change, "
             "for example rank_one_thompson with the option memory"
@@ -356,7 +373,7 @@ class Policy(ABC):
         """The options by name."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
-    def learner(self, players: Iterable[Hashable], seed: int = 0) -> Learner:
+    def learner(self, players: Iterable[Hashable], seed: int = 0, *, floor: float = 0.0) -> Learner:
         """Start to learn live about some players.
 
         Parameters
@@ -365,6 +382,9 @@ class Policy(ABC):
             Names of the players present: anything hashable.
         seed
             Seed of the policy's own random draws, at least 0.
+        floor
+            Share of what random pairing would give that each player gets at least, from 0 to 1;
+            for policies that play on graphs.
 
         Examples
         --------
@@ -375,7 +395,7 @@ class Policy(ABC):
         """
         from pairup.learning.learner import Learner  # Learner needs this module
 
-        return Learner(self, players, seed)
+        return Learner(self, players, seed, floor=floor)
 
     def __reduce__(self) -> Any:
         return _restored, (portable_class(type(self)), dict(vars(self)))
@@ -386,12 +406,64 @@ class Policy(ABC):
         return f"{type(self).__name__}({', '.join(given)})"
 
 
+class Interruptions:
+    """The interruptions of a policy's steps, after each of which the step is called again.
+
+    A proposal that is interrupted too often in a row is refused: it would never end.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy, self._round, self._times = policy, -1, 0
+
+    @staticmethod
+    def is_one(status: int) -> bool:
+        """Whether a step returned with an interruption."""
+        return status in (FULL, STALE)
+
+    def resolved(self, state: Any, status: int, round: int) -> Any:
+        """Return the state with which the proposal of this round can continue."""
+        self._times = self._times + 1 if round == self._round else 1
+        self._round = round
+        if self._times > _MAX_TIMES:
+            self._give_up(status, round)
+        return self._policy.grow(state) if status == FULL else self._policy.replan(state)
+
+    def _give_up(self, status: int, round: int) -> None:
+        cause, way_out = {
+            FULL: (
+                f"returns FULL in round {round + 1} even after its tables grew {_MAX_TIMES} times",
+                "grow(state) must return a state with room, and propose must return OK when there "
+                "is room",
+            ),
+            STALE: (
+                f"returns STALE in round {round + 1} even after {_MAX_TIMES} new plans",
+                "replan(state) must return a state with a plan for the players available, and "
+                "propose must return OK when it has one",
+            ),
+        }[status]
+        raise PolicyError(f"the step propose of {self._policy.name} {cause}: {way_out}")
+
+
 def check_fit(policy: Policy, problem: Problem) -> None:
     """Refuse, with a `PolicyError`, a policy that cannot play a problem."""
     policy.check_players(problem.players)
     policy.check_sides(problem.sides)
     if problem.sides is None and not problem.is_complete:
         policy.check_graph()
+
+
+def split_by_fit(
+    policies: Mapping[str, Policy], problem: Problem
+) -> tuple[dict[str, Policy], dict[str, str]]:
+    """Return the policies that can play a problem, and why the others cannot, by label."""
+    able, refused = dict(policies), {}
+    for label, policy in policies.items():
+        try:
+            check_fit(policy, problem)
+        except PolicyError as error:
+            refused[label] = str(error)
+            del able[label]
+    return able, refused
 
 
 def _restored(portable: type | bytes, values: dict[str, Any]) -> Policy:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.compiled.steps import observe_step
-from pairup.compiled.third_party.steps import for_state
+from pairup.compiled.third_party import for_state
 from pairup.saved_arrays import Arrays, numbers, require
 
 Integers = NDArray[np.int64]
@@ -49,11 +49,11 @@ class CoupleCounts(NamedTuple):
         """Look up tries and games of couples in any order; 0 for couples that have not met."""
         low, high = np.broadcast_arrays(np.minimum(one, other), np.maximum(one, other))
         width = 1 + max(self.high.max(initial=0), high.max(initial=0))
-        keys, wanted = self.low * width + self.high, low * width + high
-        if not len(keys):
+        known, wanted = self.low * width + self.high, low * width + high
+        if not len(known):
             return np.zeros(wanted.shape, np.int64), np.zeros(wanted.shape, np.int64)
-        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        met = keys[place] == wanted
+        place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        met = known[place] == wanted
         return np.where(met, self.tries[place], 0), np.where(met, self.games[place], 0)
 
 
@@ -64,7 +64,7 @@ def pick_counts(tries: Integers, games: Integers) -> CoupleCounts:
 
 
 def checked_counts(arrays: Arrays, slots: int = MAX_SLOTS) -> CoupleCounts:
-    """Read saved counts of couples among so many slots, or refuse them with an `ArchiveError`."""
+    """Read saved counts of couples of `slots` slots, or refuse them with an `SavingError`."""
     low, high = numbers(arrays, "low"), numbers(arrays, "high")
     tries, games = numbers(arrays, "tries", minimum=1), numbers(arrays, "games")
     require(len(low) == len(high) == len(tries) == len(games), "its couples are incomplete")
@@ -75,7 +75,7 @@ def checked_counts(arrays: Arrays, slots: int = MAX_SLOTS) -> CoupleCounts:
 
 
 def observe_counts(state: Any, counts: CoupleCounts) -> None:
-    """Let a policy's state observe counted outcomes one by one, of each couple its games first."""
+    """Observe counted outcomes one by one, in place; of each couple its games come first."""
     repeated = np.repeat(counts.couples, counts.tries, axis=0)
     first = np.repeat(np.cumsum(counts.tries) - counts.tries, counts.tries)
     played = np.arange(len(repeated)) - first < np.repeat(counts.games, counts.tries)

@@ -1,7 +1,6 @@
 """Policies that keep statistics of couples: what those of one kind share."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,24 +8,23 @@ from numpy.typing import NDArray
 from pairup.compiled.couples import greedy_leader, leader_counts, neighbours
 from pairup.compiled.couples.greedy_leader import Leader
 from pairup.compiled.matchings.max_matching import new_matching_workspace, reset, solve
-from pairup.compiled.state_layout import MEMBERS, PRESENT, ROUND
+from pairup.compiled.state_fields import MAX_COUNT, MEMBERS, PRESENT, ROUND
+from pairup.compiled.steps import observe_step
+from pairup.compiled.third_party import for_state
 from pairup.policies.contract import Policy, Slots
 from pairup.policies.couple_counts import CoupleCounts, Integers, checked_counts, pick_counts
-from pairup.saved_arrays import Arrays, numbers, require
+from pairup.saved_arrays import Arrays, forget_slot, numbers, require
 
 
 class CouplePolicy(Policy):
     """A policy whose state has `stats`, the statistics of couples, and its `counters`.
 
-    Saved are the couples seen with their counts, and the counters that `saved_counters` names.
+    Saved are the couples seen with their counts, the number of rounds, and what the other fields of
+    the state declare as saved.
     """
 
-    saved_counters: ClassVar[Mapping[str, int]] = {"round": ROUND}
-
     def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
-        for table in state.stats:  # the phantom's entries stay
-            table[slot, :-1] = 0
-            table[:-1, slot] = 0
+        forget_slot(state, slot)
 
     def statistics(self, state: Any) -> CoupleCounts:
         return pick_counts(state.stats.tries, state.stats.games)
@@ -38,26 +36,28 @@ class CouplePolicy(Policy):
         return state.stats.tries[low, high], state.stats.games[low, high]
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        counters = {name: state.counters[[place]] for name, place in self.saved_counters.items()}
-        return self.evidence(state) | counters
+        return super().saved(state) | {"round": state.counters[[ROUND]]}
 
     def load(self, state: Any, arrays: Arrays) -> Any:
-        state = self.load_evidence(state, arrays)
-        for name, place in self.saved_counters.items():
-            (state.counters[place],) = numbers(arrays, name)
+        state = super().load(state, arrays)
+        (round,) = numbers(arrays, "round")
+        require(round < MAX_COUNT, "it has more rounds than anyone could play")
+        state.counters[ROUND] = round
         return state
 
     def load_evidence(self, state: Any, arrays: Arrays) -> Any:
-        stats = state.stats
-        low, high, tries, games = checked_counts(arrays, len(stats.tries) - 1)
-        stats.tries[low, high] = tries
-        stats.games[low, high] = games
-        stats.mean[low, high] = stats.mean[high, low] = games / tries
+        # All outcomes but the last of each couple are counted, and that is observed: whatever the
+        # policy derives from the counts follows.
+        low, high, tries, games = counts = checked_counts(arrays, len(state.stats.tries) - 1)
+        played = games > 0
+        state.stats.tries[low, high] = tries - 1
+        state.stats.games[low, high] = games - played
+        if len(tries):
+            for_state(observe_step, state)(state, counts.couples, played)
         return state
 
     def catch_up(self, state: Any, rounds: int) -> Any:
-        if ROUND in self.saved_counters.values():
-            state.counters[ROUND] = max(state.counters[ROUND], rounds)
+        state.counters[ROUND] = max(state.counters[ROUND], rounds)
         return state
 
 
@@ -84,21 +84,14 @@ class LeaderCountingPolicy(CouplePolicy):
     def grow(self, state: Any) -> Any:
         return state._replace(counts=leader_counts.grown(state.counts))
 
-    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        counts = {"leaders": state.counts.keys, "leader_counts": state.counts.counts}
-        return super().saved(state) | counts
-
     def load(self, state: Any, arrays: Arrays) -> Any:
-        super().load(state, arrays)
-        leaders, counts = arrays["leaders"], numbers(arrays, "leader_counts")
-        used = np.count_nonzero(leaders)
-        require(leaders.dtype == np.uint64, "its leaders are not fingerprints")
-        require(leaders.shape == counts.shape, "its leaders have no counts")
-        require(np.all(counts < 2**62), "some of its leaders have led too often")
-        sized = len(leaders).bit_count() == 1 and 2 * used <= len(leaders)
+        state = super().load(state, arrays)
+        keys, counts, used = state.counts
+        used[0] = np.count_nonzero(keys)
+        require(keys.shape == counts.shape, "its leaders have no counts")
+        sized = len(keys).bit_count() == 1 and 2 * used[0] <= len(keys)
         require(sized, "its table of leaders has a wrong size")
-        table = leader_counts.LeaderCounts(leaders.copy(), counts.copy(), np.array([used]))
-        return state._replace(counts=table)
+        return state
 
 
 class GreedyNeighbourPolicy(LeaderCountingPolicy, GreedyLeaderPolicy):
@@ -118,27 +111,11 @@ class ExactMatchingPolicy(CouplePolicy):
         super().forget(state, slot, rate)
         reset(state.workspace)
 
-    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        kept = {"duals": state.workspace.kept_dual, "mates": state.workspace.kept_mate}
-        return super().saved(state) | kept
-
     def load(self, state: Any, arrays: Arrays) -> Any:
-        duals = arrays["duals"]
-        mates = numbers(arrays, "mates", minimum=-1)
-        slots = len(mates)
-        workspace = state.workspace
-        phantom = len(workspace.kept_mate) - 1
-        complete = duals.dtype == np.float64 and duals.shape == mates.shape
-        require(complete, "its duals are incomplete")
-        require(np.all(np.isfinite(duals)), "some of its duals are not finite")
-        require(1 <= slots <= phantom + 1 and np.all(mates < slots), "it has mates out of range")
-        require(np.all(mates != np.arange(slots)), "a player is its own mate")
-        mates = np.where(mates == slots - 1, phantom, mates)
-        workspace.kept_mate[: slots - 1] = mates[:-1]
-        workspace.kept_mate[phantom] = mates[-1]
-        workspace.kept_dual[: slots - 1] = duals[:-1]
-        workspace.kept_dual[phantom] = duals[-1]
-        return super().load(state, arrays)
+        state = super().load(state, arrays)
+        mates = state.workspace.kept_mate
+        require(np.all(mates != np.arange(len(mates))), "a player is its own mate")
+        return state
 
     def leader(self, state: Any) -> NDArray[np.int64]:
         # Found from the statistics alone, so that a look at it changes nothing.

@@ -17,18 +17,27 @@ from numpy.typing import NDArray
 from pairup.compiled.couples import greedy_leader, leader_counts
 from pairup.compiled.couples.greedy_leader import Leader, beats, note_mean
 from pairup.compiled.couples.kl_index import exploration_level, kl, kl_index
-from pairup.compiled.couples.leader_counts import LeaderCounts
 from pairup.compiled.couples.neighbours import cross_pair, write
 from pairup.compiled.couples.statistics import CoupleStatistics, record
 from pairup.compiled.kernels import kernel, slot
 from pairup.compiled.randomness import below, word
-from pairup.compiled.state_fields import Integers, Keys, Reals, new_state
-from pairup.compiled.state_layout import AVAILABLE, OWN, PRESENT, ROUND, new_counters
+from pairup.compiled.state_fields import (
+    AVAILABLE,
+    OWN,
+    PRESENT,
+    ROUND,
+    Integers,
+    Keys,
+    Players,
+    Reals,
+    new_counters,
+    new_state,
+)
 from pairup.compiled.steps import OK, provide
 from pairup.policies.contract import Slots, StartContext
 from pairup.policies.couple_policies import CouplePolicy, couples_of
 from pairup.policies.registry import register
-from pairup.saved_arrays import Arrays, numbers, require
+from pairup.saved_arrays import Arrays, require
 
 # Places of counters.
 (
@@ -44,7 +53,6 @@ _NONE = -1
 _MARGIN = 1e-12  # indices closer than this are left to be solved, which is good to 1e-15
 _EMPTY, _LAST_BIT = np.uint64(0), np.uint64(1)
 _ALL_OF_EIGHT = 105  # matchings of eight players
-_SAVED = ("tries", "games", "led", "used")  # of each arm
 _MEMORY = 8  # arms kept of more players, in neighbourhoods of 2L - 1 arms
 
 
@@ -94,34 +102,26 @@ class OSUB(CouplePolicy):
         state.counters[MAX_ARMS] = _max_arms(len(present))
         state.counters[ARMS], state.counters[TOP] = 0, UNKNOWN
         leader_counts.clear(state.arms.table)
+        arms = state.arms
+        for saved in (arms.order, arms.tries, arms.games, arms.led, arms.used):
+            saved[:] = 0
         state.present[: len(present)] = present
 
     def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        arms, count = state.arms, state.counters[ARMS]
-        couples = (state.counters[PRESENT] + 1) // 2
-        order = arms.order[:count, : 2 * couples].astype(np.int64)
-        # The phantom's slot moves when the capacity grows, so it is saved as -1.
-        order = np.where(order == len(state.greedy.place) - 1, -1, order)
-        saved = {f"arm_{name}": getattr(arms, name)[:count] for name in _SAVED}
-        return super().saved(state) | {"arms": order.ravel()} | saved
+        # Of the arms those that were entered: there is room for many more.
+        saved, count = super().saved(state), state.counters[ARMS]
+        return {
+            name: array[:count] if name.startswith("state.arms.") else array
+            for name, array in saved.items()
+        }
 
     def load(self, state: Any, arrays: Arrays) -> OsubState:
-        super().load(state, arrays)
-        saved = {name: numbers(arrays, f"arm_{name}") for name in _SAVED}
-        tries, games = saved["tries"], saved["games"]
-        count, present = len(tries), state.counters[PRESENT]
-        complete = all(len(array) == count for array in saved.values())
-        require(complete, "its arms are incomplete")
+        state = super().load(state, arrays)
+        arms, count, present = state.arms, state.counters[ARMS], state.counters[PRESENT]
         require(count <= state.counters[MAX_ARMS], "it has more arms than it keeps")
-        require(np.all(games <= tries * (present // 2)), "its arms have more games than proposals")
-        arms = state.arms
-        order = numbers(arrays, "arms", minimum=-1).reshape(count, -1) if count else arms.order[:0]
-        order = np.where(order < 0, len(state.greedy.place) - 1, order)
-        self._check_matchings(state, order)
-        state.counters[ARMS] = count
-        arms.order[:count, : order.shape[1]] = order
-        for name, array in saved.items():
-            getattr(arms, name)[:count] = array
+        most = arms.tries[:count] * (present // 2)
+        require(np.all(arms.games[:count] <= most), "its arms have more games than proposals")
+        self._check_matchings(state, arms.order[:count, : present + present % 2])
         require(enter_all(state), "two of its arms are the same")
         return state
 
@@ -131,10 +131,8 @@ class OSUB(CouplePolicy):
         players = state.present[: state.counters[PRESENT]]
         if len(players) % 2:
             players = np.append(players, len(state.greedy.place) - 1)
-        if len(order):
-            require(order.shape[1] == len(players), "its arms are of other players")
-            require(np.all(np.sort(order, axis=1) == players), "its arms are of other players")
-            require(np.all(order[:, ::2] < order[:, 1::2]), "its arms have couples out of order")
+        require(np.all(np.sort(order, axis=1) == players), "its arms are of other players")
+        require(np.all(order[:, ::2] < order[:, 1::2]), "its arms have couples out of order")
 
     def leader(self, state: Any) -> NDArray[np.int64]:
         # For some of the players, who have no arms, the greedy one.
@@ -149,17 +147,27 @@ def _max_arms(players: int) -> int:
     return _ALL_OF_EIGHT if players <= 8 else _MEMORY * (2 * ((players + 1) // 2) - 1)
 
 
+class ArmNumbers(NamedTuple):
+    """The numbers of arms, by their fingerprints: a table as `LeaderCounts` is one."""
+
+    keys: np.ndarray = Keys("leaders")
+    counts: np.ndarray = Integers("leaders")
+    used: np.ndarray = Integers(1)
+
+
 class Arms(NamedTuple):
     """The arms entered, the first `counters[ARMS]` of each array."""
 
-    table: LeaderCounts  # from fingerprints to numbers of arms
-    key: np.ndarray = Keys("arms")  # fingerprint: the sum of what its couples add
-    order: np.ndarray = Integers("arms, slots + 1", dtype=np.int32)  # couples side by side
-    tries: np.ndarray = Integers("arms")
-    games: np.ndarray = Integers("arms")
+    table: ArmNumbers
+    fingerprint: np.ndarray = Keys("arms")  # the sum of what its couples add
+    # Couples side by side.
+    order: np.ndarray = Players("arms, slots + 1", dtype=np.int32, saved=True)
+    tries: np.ndarray = Integers("arms", saved=True)
+    games: np.ndarray = Integers("arms", saved=True)
     mean: np.ndarray = Reals("arms")  # games / (tries * couples)
-    led: np.ndarray = Integers("arms")  # how often it was the leader
-    used: np.ndarray = Integers("arms")  # when it was last played or leader, by a clock
+    led: np.ndarray = Integers("arms", saved=True)  # how often it was the leader
+    # When it was last played or leader, by a clock.
+    used: np.ndarray = Integers("arms", saved=True, most=2**55)
 
 
 class OsubState(NamedTuple):
@@ -170,7 +178,7 @@ class OsubState(NamedTuple):
     front: Leader  # the leader among arms, its couples in the order of their means
     arms: Arms
     keys: np.ndarray = Keys(3)  # of ties between pairs, between neighbours, and between arms
-    counters: np.ndarray = Integers(_COUNTERS)
+    counters: np.ndarray = Integers(_COUNTERS, saved=(ARMS,))
     # The players of every arm, the first `counters[PRESENT]`.
     present: np.ndarray = Integers("slots")
 
@@ -202,14 +210,14 @@ def _propose(state, couples):
 
 
 def _observe(state, couples, played):
-    key, games = _EMPTY, 0
+    fingerprint, games = _EMPTY, 0
     for c in range(len(played)):
         i, j = slot(couples[c, 0]), slot(couples[c, 1])
         mean = record(state.stats, i, j, played[c])
         note_mean(state.greedy, state.keys[0], i, j, mean)
-        key += _pair_key(state, couples[c, 0], couples[c, 1])
+        fingerprint += _pair_fingerprint(state, couples[c, 0], couples[c, 1])
         games += played[c]
-    arm = _arm_of(state, key)
+    arm = _arm_of(state, fingerprint)
     if arm != _NONE:
         _reward(state, arm, games, len(played))
 
@@ -227,7 +235,7 @@ def _random_neighbour(state):
 
 
 @kernel
-def _pair_key(state, i, j):
+def _pair_fingerprint(state, i, j):
     """What a couple adds to the fingerprint of a matching; the phantom's adds nothing."""
     if j == len(state.greedy.place) - 1:
         return _EMPTY
@@ -235,10 +243,10 @@ def _pair_key(state, i, j):
 
 
 @kernel
-def _arm_of(state, key):
+def _arm_of(state, fingerprint):
     """The number of the arm with a fingerprint."""
     table = state.arms.table
-    cell = leader_counts.seek(table, key | _LAST_BIT)
+    cell = leader_counts.seek(table, fingerprint | _LAST_BIT)
     return table.counts[cell] if table.keys[cell] != _EMPTY else _NONE
 
 
@@ -262,8 +270,8 @@ def _is_better(state, arm, rival):
     mean, rival_mean = state.arms.mean[arm], state.arms.mean[rival]
     if mean != rival_mean:
         return mean > rival_mean
-    key, rival_key = state.arms.key[arm], state.arms.key[rival]
-    return word(state.keys[2], key) > word(state.keys[2], rival_key)
+    one, other = state.arms.fingerprint[arm], state.arms.fingerprint[rival]
+    return word(state.keys[2], one) > word(state.keys[2], other)
 
 
 @kernel
@@ -308,8 +316,8 @@ def _most_promising(state, clock):
     top = state.counters[TOP]
     best, best_neighbour = _index(state, top, level, 0.0), -1
     for neighbour in range(2 * state.front.couples[0] - 2):
-        key = _neighbour_key(state, state.arms.key[top], neighbour)
-        value = _index(state, _arm_of(state, key), level, best)
+        fingerprint = _neighbour_fingerprint(state, state.arms.fingerprint[top], neighbour)
+        value = _index(state, _arm_of(state, fingerprint), level, best)
         tied = value == best and best_neighbour >= 0
         if value > best or (tied and word(luck, neighbour) > word(luck, best_neighbour)):
             best, best_neighbour = value, neighbour
@@ -329,37 +337,39 @@ def _index(state, arm, level, needed):
 
 
 @kernel
-def _neighbour_key(state, key, neighbour):
-    """The fingerprint of a neighbour of the leader, whose own is `key`."""
+def _neighbour_fingerprint(state, fingerprint, neighbour):
+    """The fingerprint of a neighbour of the leader, whose own is `fingerprint`."""
     if neighbour >= 0:
         k, swap, order = neighbour >> 1, neighbour & 1, state.front.order
         pair, other = cross_pair(state.front, k, swap), cross_pair(state.front, k, 3 - swap)
-        key -= _pair_key(state, order[2 * k], order[2 * k + 1])
-        key -= _pair_key(state, order[2 * k + 2], order[2 * k + 3])
-        key += _pair_key(state, pair[0], pair[1])
-        key += _pair_key(state, other[0], other[1])
-    return key
+        fingerprint -= _pair_fingerprint(state, order[2 * k], order[2 * k + 1])
+        fingerprint -= _pair_fingerprint(state, order[2 * k + 2], order[2 * k + 3])
+        fingerprint += _pair_fingerprint(state, pair[0], pair[1])
+        fingerprint += _pair_fingerprint(state, other[0], other[1])
+    return fingerprint
 
 
 @kernel
-def _matching_key(state, order):
+def _matching_fingerprint(state, order):
     """The fingerprint of the matching with these couples."""
-    key = _EMPTY
+    fingerprint = _EMPTY
     for k in range((state.counters[PRESENT] + 1) // 2):
-        key += _pair_key(state, order[2 * k], order[2 * k + 1])
-    return key
+        fingerprint += _pair_fingerprint(state, order[2 * k], order[2 * k + 1])
+    return fingerprint
 
 
 @kernel
 def _enter(state, neighbour):
     """The arm of a neighbour of the leader, or of the leader; it is made if it is new."""
     arms, counters = state.arms, state.counters
-    key = _neighbour_key(state, _matching_key(state, state.front.order), neighbour)
-    arm = _arm_of(state, key)
+    fingerprint = _neighbour_fingerprint(
+        state, _matching_fingerprint(state, state.front.order), neighbour
+    )
+    arm = _arm_of(state, fingerprint)
     if arm == _NONE:
         arm = _new_number(state)
-        arms.table.counts[leader_counts.find(arms.table, key | _LAST_BIT)] = arm
-        arms.key[arm], arms.mean[arm] = key, UNTRIED
+        arms.table.counts[leader_counts.find(arms.table, fingerprint | _LAST_BIT)] = arm
+        arms.fingerprint[arm], arms.mean[arm] = fingerprint, UNTRIED
         arms.tries[arm] = arms.games[arm] = arms.led[arm] = 0
         order, front = arms.order[arm], state.front
         for x in range(2 * front.couples[0]):
@@ -384,7 +394,7 @@ def _new_number(state):
     for arm in range(1, counters[ARMS]):
         if arms.used[arm] < arms.used[oldest]:
             oldest = arm
-    leader_counts.remove(arms.table, arms.key[oldest] | _LAST_BIT)
+    leader_counts.remove(arms.table, arms.fingerprint[oldest] | _LAST_BIT)
     return oldest
 
 
@@ -396,10 +406,10 @@ def enter_all(state):
     leader_counts.clear(arms.table)
     counters[TOP] = UNKNOWN
     for arm in range(counters[ARMS]):
-        arms.key[arm] = _matching_key(state, arms.order[arm])
-        if _arm_of(state, arms.key[arm]) != _NONE:
+        arms.fingerprint[arm] = _matching_fingerprint(state, arms.order[arm])
+        if _arm_of(state, arms.fingerprint[arm]) != _NONE:
             return False
-        arms.table.counts[leader_counts.find(arms.table, arms.key[arm] | _LAST_BIT)] = arm
+        arms.table.counts[leader_counts.find(arms.table, arms.fingerprint[arm] | _LAST_BIT)] = arm
         tries = arms.tries[arm]
         arms.mean[arm] = arms.games[arm] / (tries * couples) if tries > 0 else UNTRIED
     return True

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import typing
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 from pairup.compiled.kernel_cache import is_ours
 from pairup.errors import PolicyError, did_you_mean
-from pairup.policies.contract import Policy
+from pairup.policies.contract import Policy, StartContext
 from pairup.policies.plugins import (
     find_imported,
     import_reference,
@@ -132,6 +134,22 @@ def make_policy(policy_class: type[Policy], **options: Any) -> Policy:
     return policy_class(**options)
 
 
+def takes_sequence(policy_class: type[Policy], option: str) -> bool:
+    """Whether one value of an option may be several numbers, by the annotation of the option.
+
+    Examples
+    --------
+    >>> from pairup import RankOneThompson
+    >>> [takes_sequence(RankOneThompson, option) for option in ("prior", "period")]
+    [True, False]
+    """
+    with suppress(Exception):  # annotations of third-party policies may be anything
+        hint = typing.get_type_hints(policy_class).get(option)
+        kinds = [typing.get_origin(each) for each in (hint, *typing.get_args(hint))]
+        return any(kind in (tuple, list, Sequence) for kind in kinds)
+    return False
+
+
 def _checked_class(name: str, found: object) -> type[Policy]:
     if isinstance(found, type) and issubclass(found, Policy):
         return found
@@ -156,3 +174,39 @@ def describe_policies() -> list[dict[str, str]]:
         about = (_REGISTRY[name].__doc__ or "").partition("\n")[0]
         rows.append({"name": name, "options": options, "about": about})
     return rows
+
+
+@dataclasses.dataclass(frozen=True)
+class UnknownPolicy(Policy):
+    """Stands for a policy that is not imported, with its options.
+
+    It can be shown, not played: results of a policy can be read where its code is not.
+    """
+
+    known: tuple[str, tuple[tuple[str, Any], ...]] = ("", ())
+
+    name: ClassVar[str] = "unknown"
+
+    @property
+    def known_as(self) -> str:
+        return self.known[0]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return dict(self.known[1])
+
+    def start(self, context: StartContext) -> NoReturn:
+        raise PolicyError(f"the policy {self.known_as!r} is not imported: import it first")
+
+    def __str__(self) -> str:
+        return self.known_as
+
+
+def find_or_stand_in(name: str, options: Mapping[str, Any]) -> Policy:
+    """Make a policy by its name, or one that stands for it where its code is not imported."""
+    try:
+        return get_known_policy(name, **options)
+    except PolicyError:
+        if ":" not in name:
+            raise
+        return UnknownPolicy((name, tuple(options.items())))

@@ -8,7 +8,6 @@ and at the first even cut where all above are surely better than all below, it s
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -18,15 +17,14 @@ from numpy.typing import NDArray
 from pairup.compiled.couples.rows import mark_available, write_couple
 from pairup.compiled.couples.statistics import CoupleStatistics
 from pairup.compiled.kernels import kernel, slot
-from pairup.compiled.state_fields import Flags, Integers, Reals, new_state
-from pairup.compiled.state_layout import MEMBERS, OWN
+from pairup.compiled.state_fields import MEMBERS, OWN, Flags, Integers, Players, Reals, new_state
 from pairup.compiled.steps import OK, provide
 from pairup.errors import PolicyError
 from pairup.policies.contract import Slots, StartContext, check_integer_option
 from pairup.policies.couple_policies import CouplePolicy, couples_in_order
 from pairup.policies.registry import register
 from pairup.problem import Problem
-from pairup.saved_arrays import Arrays, numbers, require
+from pairup.saved_arrays import Arrays, require
 
 # Places of counters.
 (
@@ -73,7 +71,6 @@ class SAM(CouplePolicy):
     name: ClassVar[str] = "sam"
     draws_at_random: ClassVar[bool] = False
     nominal_ns: ClassVar[int] = 10
-    saved_counters: ClassVar[Mapping[str, int]] = {}
 
     def __post_init__(self) -> None:
         if self.horizon is not None:
@@ -100,11 +97,11 @@ class SAM(CouplePolicy):
         # All meet in one cluster.
         phantom = len(state.cluster) - 1
         members = np.append(present, phantom) if len(present) % 2 else present
+        state.members[:] = state.start[:] = state.turn[:] = 0
         state.members[: len(members)] = members
         state.counters[CLUSTERS] = 1
         state.counters[MEMBERS] = len(members)
-        state.start[:2] = 0, len(members)
-        state.turn[:] = 0
+        state.start[1] = len(members)
         state.cluster[:] = len(state.cluster)  # below all: outcomes with others do not count
         state.cluster[members] = 0
         for sums in _SUMS:
@@ -112,16 +109,6 @@ class SAM(CouplePolicy):
         among = np.ix_(members, members)
         for sums, counts in ((state.tries, state.stats.tries), (state.games, state.stats.games)):
             sums[members] = counts[among].sum(axis=0) + counts[among].sum(axis=1)
-
-    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        clusters = state.counters[CLUSTERS]
-        phantom = len(state.cluster) - 1
-        slots = state.members[: state.counters[MEMBERS]]
-        sums = {f"player_{name}": getattr(state, name)[:phantom] for name in _SUMS}
-        # The phantom's slot moves when the capacity grows, so it is saved as -1.
-        places = {"members": np.where(slots == phantom, -1, slots)}
-        cycles = {"start": state.start[: clusters + 1], "turn": state.turn[:clusters]}
-        return super().saved(state) | sums | places | cycles
 
     def load_evidence(self, state: Any, arrays: Arrays) -> SamState:
         super().load_evidence(state, arrays)
@@ -131,27 +118,17 @@ class SAM(CouplePolicy):
         return state
 
     def load(self, state: Any, arrays: Arrays) -> SamState:
-        super().load(state, arrays)
-        for name in _SUMS:
-            sums = numbers(arrays, f"player_{name}")
-            getattr(state, name)[: len(sums)] = sums
-        slots = numbers(arrays, "members", minimum=-1)
-        start = numbers(arrays, "start")
-        turn = numbers(arrays, "turn")
-        sizes = np.diff(start)
-        members = np.where(slots < 0, len(state.cluster) - 1, slots)
-        present = state.members[: state.counters[MEMBERS]]
+        present = state.members[: state.counters[MEMBERS]].copy()
+        state = super().load(state, arrays)
+        clusters = state.counters[CLUSTERS]
+        require(1 <= clusters < len(state.start), "it has a wrong number of clusters")
+        members, start = state.members[: len(present)], state.start[: clusters + 1]
         require(np.array_equal(np.sort(members), present), "its clusters are of other players")
         require(start[0] == 0 and start[-1] == len(members), "its clusters leave players out")
-        least = 2 if len(members) else 0
+        sizes, least = np.diff(start), 2 if len(members) else 0
         require(np.all((sizes >= least) & (sizes % 2 == 0)), "it has clusters of odd sizes")
-        require(len(turn) == len(sizes), "its clusters have no turns")
-        require(np.all(turn < np.maximum(sizes, 1)), "it has turns beyond a tournament's end")
-        clusters = len(turn)
-        state.counters[CLUSTERS] = clusters
-        state.members[: len(members)] = members
-        state.start[: clusters + 1] = start
-        state.turn[:clusters] = turn
+        late = state.turn[:clusters] >= np.maximum(sizes, 1)
+        require(not np.any(late), "it has turns beyond a tournament's end")
         state.cluster[members] = np.repeat(np.arange(clusters), sizes)
         return state
 
@@ -173,16 +150,17 @@ class SamState(NamedTuple):
     """
 
     stats: CoupleStatistics
-    counters: np.ndarray = Integers(_COUNTERS)
+    counters: np.ndarray = Integers(_COUNTERS, saved=(CLUSTERS,))
     log_horizon: np.ndarray = Reals(1)
-    members: np.ndarray = Integers("slots + 1")
-    start: np.ndarray = Integers("slots + 1")
-    turn: np.ndarray = Integers("slots + 1")  # turns played of each cluster's cycle
+    members: np.ndarray = Players("slots + 1", saved=True)
+    start: np.ndarray = Integers("slots + 1", saved=True)
+    turn: np.ndarray = Integers("slots + 1", saved=True)  # turns played of each cluster's cycle
     cluster: np.ndarray = Integers("slots")  # of each player
-    tries: np.ndarray = Integers("slots + 1")  # of each player, at the end of the last cycle
-    games: np.ndarray = Integers("slots + 1")
-    new_tries: np.ndarray = Integers("slots + 1")
-    new_games: np.ndarray = Integers("slots + 1")
+    # Of each player, at the end of the last cycle.
+    tries: np.ndarray = Integers("slots + 1", saved=True)
+    games: np.ndarray = Integers("slots + 1", saved=True)
+    new_tries: np.ndarray = Integers("slots + 1", saved=True)
+    new_games: np.ndarray = Integers("slots + 1", saved=True)
     available: np.ndarray = Flags("slots")
     ranked: np.ndarray = Integers("slots + 1")  # workspace to sort a cluster
     upper: np.ndarray = Reals("slots")

@@ -14,8 +14,7 @@ import numpy as np
 
 from pairup.compiled.couples import neighbours
 from pairup.compiled.couples.greedy_leader import Leader, learn
-from pairup.compiled.couples.leader_counts import LeaderCounts
-from pairup.compiled.couples.leader_turns import times_led
+from pairup.compiled.couples.leader_counts import LeaderCounts, times_led
 from pairup.compiled.couples.neighbours import (
     BY_PLAYERS,
     NEIGHBOUR_PLACES,
@@ -27,8 +26,7 @@ from pairup.compiled.couples.statistics import PHANTOM_MEAN, CoupleStatistics
 from pairup.compiled.distributions import fill_beta
 from pairup.compiled.kernels import kernel, slot
 from pairup.compiled.randomness import word
-from pairup.compiled.state_fields import Integers, Keys, Reals, new_state
-from pairup.compiled.state_layout import ROUND, new_counters
+from pairup.compiled.state_fields import ROUND, Integers, Keys, Reals, new_counters, new_state
 from pairup.compiled.steps import FULL, OK, provide
 from pairup.policies.contract import StartContext, check_integer_option
 from pairup.policies.couple_policies import GreedyNeighbourPolicy

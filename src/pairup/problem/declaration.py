@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, ParamSpec, get_type_hints
 
@@ -31,6 +31,8 @@ class ProblemParts(NamedTuple):
     starts: tuple[int, ...] = (0,)  # number of rounds before each piece
     draws: Draws = "independent"
     name: str = ""
+    family: str = ""
+    parameters: Mapping[str, Any] = {}  # as results record them; of numbered families none
 
 
 class Kind(NamedTuple):
@@ -152,14 +154,14 @@ class Family:
         """Whether its problems are named by their place in a file, as lists have no short name."""
         return any(each.is_required and each.kind.depth for each in self.parameters.values())
 
-    @property
-    def defaults(self) -> dict[str, Any]:
-        """Values of the parameters that may be left out, as a file would give them."""
-        given = {name: each.default for name, each in self.parameters.items()}
+    def recorded(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return parameters as a file would give them; none of a numbered family."""
         return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in given.items()
-            if value is not None and not self.parameters[name].is_required
+            name: list(value)
+            if isinstance(value, tuple)
+            else self.parameters[name].kind.plain(value)
+            for name, value in values.items()
+            if value is not None and not self.is_numbered
         }
 
     def problem_name(self, values: dict[str, Any]) -> str:
@@ -194,10 +196,13 @@ def family(
     def build(*args: _Parameters.args, **given: _Parameters.kwargs) -> ProblemParts:
         values = signature.bind(*args, **given)
         values.apply_defaults()
+        as_given = dict(values.arguments)
         for name, parameter in made.parameters.items():
             values.arguments[name] = parameter.kind.checked(name, values.arguments[name])
         parts = declared(*values.args, **values.kwargs)
-        return parts._replace(name=made.problem_name(values.arguments))
+        name = made.problem_name(values.arguments)
+        recorded = made.recorded(as_given)  # when all is checked
+        return parts._replace(name=name, family=made.name, parameters=recorded)
 
     parameters = {}
     for name, each in signature.parameters.items():

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairup.checks import checked_list, checked_symmetric, is_integer
-from pairup.compiled.matchings.couple_graph import CoupleGraph, new_couple_graph
-from pairup.compiled.matchings.sparse_matching import NOBODY, new_sparse_workspace, solve_graph
+from pairup.compiled.matchings.sparse_matching import (
+    NOBODY,
+    CoupleGraph,
+    new_couple_graph,
+    new_sparse_workspace,
+    solve_graph,
+)
 from pairup.errors import MatchingError, PairupError
 from pairup.matching import Couple, Matching, as_couple
 
@@ -96,8 +101,8 @@ class MeetingGraph:
         mate = workspace.mate
         matched = np.flatnonzero(mate[self.low] == self.high)
         order = matched[np.argsort(-(worth * values)[matched], kind="stable")]
-        couples = np.stack([self.low[order], self.high[order]], axis=1)
-        return Matching(couples.tolist(), np.flatnonzero(mate == NOBODY).tolist())
+        couples = zip(self.low[order].tolist(), self.high[order].tolist(), strict=True)
+        return Matching.of_distinct(couples, np.flatnonzero(mate == NOBODY).tolist())
 
     def relabelled(self, labels: NDArray[np.int64]) -> MeetingGraph:
         """Return the graph in which player i is player ``labels[i]`` of this one."""
@@ -122,13 +127,79 @@ class MeetingGraph:
         other: NDArray[np.int64],
         worth: NDArray[np.float64],
     ) -> MeetingGraph:
-        """Make a graph of couples that were checked, in any order."""
+        """Make a graph of couples that were checked, and are distinct, in any order."""
         low, high = np.minimum(one, other), np.maximum(one, other)
-        order = np.lexsort((high, low))
+        numbers = low * players + high
+        if np.any(numbers[1:] < numbers[:-1]):
+            order = np.argsort(numbers)
+            low, high, worth = low[order], high[order], worth[order]
         graph = cls.__new__(cls)
         graph.players = players
-        graph.low, graph.high, graph.worth = low[order], high[order], worth[order]
+        graph.low, graph.high, graph.worth = low, high, worth
         return graph
+
+    @classmethod
+    def of_rows(
+        cls,
+        players: int,
+        couples: NDArray[np.integer[Any]],
+        worth: NDArray[np.float64] | None = None,
+        error: type[PairupError] = MatchingError,
+    ) -> MeetingGraph:
+        """Make a graph of the couples in the rows of an array, in any order, which are checked.
+
+        Parameters
+        ----------
+        couples
+            Integers of shape (couples, 2), two players per row.
+        worth
+            What a game of each couple is worth, a number for each row; 1 by default. A couple may
+            then have one row only.
+
+        Examples
+        --------
+        >>> graph = MeetingGraph.of_rows(4, np.array([[3, 2], [0, 1]]), np.array([0.5, 2.0]))
+        >>> graph.low, graph.high, graph.worth
+        (array([0, 2]), array([1, 3]), array([2. , 0.5]))
+        """
+        one, other = checked_rows("allowed couples", players, couples, error)
+        if worth is None:
+            numbers = np.unique(np.minimum(one, other) * players + np.maximum(one, other))
+            one, other = np.divmod(numbers, max(players, 1))
+            return cls.of_couples(players, one, other, np.ones(len(one)))
+        values = _checked_worth_of_rows(one, other, worth, error)
+        graph = cls.of_couples(players, one, other, values)
+        twice = (graph.low[1:] == graph.low[:-1]) & (graph.high[1:] == graph.high[:-1])
+        for k in np.flatnonzero(twice):
+            raise error(
+                f"the couple of players {graph.low[k]} and {graph.high[k]} has two rows, and a "
+                "worth in each: give each couple once"
+            )
+        return graph
+
+    def with_worth(
+        self, worth: ArrayLike, error: type[PairupError] = MatchingError
+    ) -> MeetingGraph:
+        """Return the same couples with the worth in a symmetric matrix, which is checked."""
+        table = _checked_worth(self.players, worth, error)
+        return self.of_couples(self.players, self.low, self.high, table[self.low, self.high])
+
+    def times(self, factors: NDArray[np.float64]) -> MeetingGraph:
+        """Return the same couples, each worth as many times as much as `factors` has beside it."""
+        return self.of_couples(self.players, self.low, self.high, self.worth * factors)
+
+    def plus(self, added: NDArray[np.float64]) -> MeetingGraph:
+        """Return the same couples, worth more by what both players add, in units of the mean worth.
+
+        Examples
+        --------
+        >>> graph = MeetingGraph(3, [(0, 1), (1, 2)], worth=[[0, 1, 0], [1, 0, 3], [0, 3, 0]])
+        >>> graph.plus(np.array([0.0, 0.0, 0.5])).worth
+        array([1., 4.])
+        """
+        mean = self.worth.mean() if self.worth.any() else 1.0
+        worth = self.worth + mean * (added[self.low] + added[self.high])
+        return self.of_couples(self.players, self.low, self.high, worth)
 
     @classmethod
     def between_sides(cls, columns: NDArray[np.bool_]) -> MeetingGraph:
@@ -175,6 +246,9 @@ def _checked_couples(
         return low.astype(np.int64), high.astype(np.int64)
     if _is_matrix(allowed):
         return _couples_of_matrix(players, np.asarray(allowed), error)
+    if is_rows(allowed):
+        graph = MeetingGraph.of_rows(players, allowed, error=error)
+        return graph.low, graph.high
     advice = "write [(0, 1), (1, 2)], or a symmetric matrix of Booleans"
     given = checked_list("allowed", allowed, error, items="couples", advice=advice)
     couples = set()
@@ -189,6 +263,54 @@ def _checked_couples(
         couples.add((min(one, other), max(one, other)))
     table = np.array(sorted(couples), np.int64).reshape(-1, 2)
     return table[:, 0].copy(), table[:, 1].copy()
+
+
+def is_rows(allowed: object) -> TypeGuard[NDArray[np.integer[Any]]]:
+    """Whether it is an array of integers with two columns, a couple in each row."""
+    if not isinstance(allowed, np.ndarray) or allowed.dtype.kind not in "iu":
+        return False
+    return allowed.ndim == 2 and allowed.shape[1] == 2
+
+
+def checked_rows(
+    what: str, players: int, couples: NDArray[np.integer[Any]], error: type[PairupError]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the players of the couples in the rows of an array, or refuse them.
+
+    Messages call the couples `what`. There are players 0 to `players` - 1.
+    """
+    outside = (couples < 0) | (couples >= players)
+    for row, column in np.argwhere(outside)[:1]:
+        raise error(
+            f"{what} are of the players 0 to {players - 1}, got "
+            f"{couples[row, column]} in row {row}: leave the couple out"
+        )
+    one, other = couples.astype(np.int64).T
+    for row in np.flatnonzero(one == other)[:1]:
+        raise error(
+            f"a couple is exactly two distinct players, got {one[row]} with itself in row {row}: "
+            "give it another partner"
+        )
+    return one, other
+
+
+def _checked_worth_of_rows(
+    one: NDArray[np.int64], other: NDArray[np.int64], worth: ArrayLike, error: type[PairupError]
+) -> NDArray[np.float64]:
+    values = np.asarray(worth)
+    if values.shape != one.shape or values.dtype.kind not in "biuf":
+        raise error(
+            f"worth must be a number of at least 0 for each of {len(one)} couples, got an array of "
+            f"{values.dtype} of shape {values.shape}: give one number for each row of allowed"
+        )
+    values = values.astype(np.float64)
+    for row in np.flatnonzero(~((values >= 0) & (values <= MAX_WORTH)))[:1]:
+        raise error(
+            f"worth must be a number of at least 0 for each couple, got {values[row]} for players "
+            f"{one[row]} and {other[row]}: give 0 for a game that is worth nothing, and at most "
+            f"{MAX_WORTH:g}"
+        )
+    return values + 0.0  # -0.0 becomes 0.0, as in a matrix
 
 
 def _checked_couple(couple: Any, error: type[PairupError]) -> Couple:

@@ -79,6 +79,11 @@ class Problem:
     draws : {"independent", "common"}
         Whether each couple plays by draws of its own, or all couples of a round by one number; see
         `two_sided`.
+    family : str
+        Name of the family that it belongs to: "rates", "around" and so on.
+    parameters : mapping
+        Parameters of the family by name, as results record them; none where these are lists of
+        rates.
 
     Raises
     ------
@@ -101,6 +106,8 @@ class Problem:
     name: str
     starts: tuple[int, ...]
     draws: Draws
+    family: str
+    parameters: Mapping[str, Any]
     _weights: tuple[CoupleWeights, ...]  # of the couples, in each piece
     _graph: MeetingGraph | None  # as `graph`, but for two sides
 
@@ -115,9 +122,10 @@ class Problem:
         self._set(families.rates(rates, allowed, worth), name)
 
     def _set(self, parts: ProblemParts, name: str) -> Self:
-        fields = {"name": name, "starts": parts.starts, "draws": parts.draws}
-        for field, value in (fields | {"_weights": parts.weights, "_graph": parts.graph}).items():
-            object.__setattr__(self, field, value)
+        for field, value in parts._asdict().items():
+            hidden = field in ("weights", "graph")
+            object.__setattr__(self, f"_{field}" if hidden else field, value)
+        object.__setattr__(self, "name", name)
         return self
 
     @classmethod
@@ -197,7 +205,8 @@ class Problem:
                 "give all pieces the same"
             )
         weights = tuple(piece._only_weights for piece in pieces)
-        return cls._made(ProblemParts(weights, pieces[0]._graph, first, pieces[0].draws), name)
+        parts = pieces[0]._parts._replace(weights=weights, starts=first, family="piecewise")
+        return cls._made(parts._replace(parameters={}), name)
 
     @classmethod
     def two_sided(
@@ -274,7 +283,9 @@ class Problem:
 
     @property
     def _parts(self) -> ProblemParts:
-        return ProblemParts(self._weights, self._graph, self.starts, self.draws)
+        graph, starts, draws = self._graph, self.starts, self.draws
+        origin = self.family, self.parameters
+        return ProblemParts(self._weights, graph, starts, draws, self.name, *origin)
 
     def renamed(self, name: str) -> Problem:
         """Return the same problem under another name.

@@ -15,6 +15,9 @@ from pairup.errors import ProblemError
 Floats = NDArray[np.float64]
 
 
+BetaParameters = tuple[float, float]  # of the distribution of rates
+
+
 def checked_rates(rates: ArrayLike, what: str = "acceptance rates", minimum: int = 2) -> Floats:
     """Return a read-only copy of rates, or refuse rates that are not numbers in [0, 1].
 
@@ -99,3 +102,23 @@ def _as_numbers(
         shown = text if len(text) <= 60 else f"{text[:57]}..."
         raise ProblemError(f"{rule}, got {shown}: give {example}")
     return np.array(array, dtype=np.float64)
+
+
+def parse_distribution(text: str) -> BetaParameters:
+    """Read a distribution of rates, such as ``beta:2,3``.
+
+    Examples
+    --------
+    >>> parse_distribution("beta:2,3")
+    (2.0, 3.0)
+    """
+    name, _, numbers = text.partition(":")
+    try:
+        first, second = map(float, numbers.split(","))
+    except ValueError:
+        first = second = 0.0
+    if name != "beta" or not (0 < first < np.inf and 0 < second < np.inf):
+        raise ProblemError(
+            f"a distribution is beta:A,B with positive numbers, got {text!r}: try beta:2,3"
+        )
+    return first, second

@@ -9,7 +9,7 @@ assumes products).
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,31 +20,6 @@ from pairup.matching import Matching
 from pairup.problem.rates import Floats, checked_couple_rates, checked_rates
 
 Couples = NDArray[np.intp]  # a row of two players for each couple
-
-
-class CoupleWeights(Protocol):
-    """The weights of couples as a problem uses them, whatever they depend on."""
-
-    @property
-    def players(self) -> int:
-        """Number of players."""
-
-    @property
-    def matrix(self) -> Floats:
-        """Weight of each couple, in a row and a column for each player; 0 on the diagonal."""
-
-    @property
-    def given(self) -> Floats:
-        """The rates from which the weights follow; read-only."""
-
-    def of(self, couples: Couples) -> Floats:
-        """Return the weight of each couple."""
-
-    def best_matching(self) -> Matching:
-        """Return the full matching of greatest weight, the best couple first."""
-
-    def definition(self) -> dict[str, Any]:
-        """Return them as plain JSON values."""
 
 
 class ProductWeights:
@@ -58,7 +33,7 @@ class ProductWeights:
     """
 
     def __init__(self, rates: ArrayLike) -> None:
-        self.given = checked_rates(rates)
+        self.given = checked_rates(rates)  # from which the weights follow; read-only
 
     @property
     def players(self) -> int:
@@ -186,3 +161,6 @@ class MatrixWeights:
 
     def __reduce__(self) -> tuple[type[MatrixWeights], tuple[Floats]]:
         return type(self), (self.given,)  # an unpickled array would be writable
+
+
+CoupleWeights = ProductWeights | MatrixWeights

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import polars as pl
 
 from pairup.analysis.instances import average_instances
@@ -61,8 +64,7 @@ def describe_in_words(spec: FigureSpec, rows: pl.DataFrame) -> str:
     """
     if spec.kind == "tail":
         said = "; ".join(
-            f"{row['policy']} median {row['q50']:,.0f}, 99% {row['q99']:,.0f}, "
-            f"largest {row['max']:,.0f}"
+            f"{row['policy']} {_quantiles(row)}largest {row['max']:,.0f}"
             for row in tail_quantiles(rows).iter_rows(named=True)
         )
         return f"{spec.title}. Steps of the share of replications against the regret; {said}."
@@ -79,3 +81,9 @@ def describe_in_words(spec: FigureSpec, rows: pl.DataFrame) -> str:
         "limit": "Bars of final regret in multiples of the limit",
     }[spec.kind]
     return f"{spec.title}. {what}; at the last round {'; '.join(parts)}."
+
+
+def _quantiles(row: Mapping[str, Any]) -> str:
+    known = {"median": row["q50"], "99%": row["q99"]}
+    shown = (f"{name} {value:,.0f}, " for name, value in known.items() if value is not None)
+    return "".join(shown)

@@ -11,20 +11,18 @@ from pathlib import Path
 
 import matplotlib
 import polars as pl
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pairup.analysis.analysis import Analysis
 from pairup.analysis.instances import average_values, group_names
-from pairup.analysis.limits import divide_by_limits
-from pairup.analysis.means import policies_of
+from pairup.analysis.means import along_option, policies_of
+from pairup.analysis.standings import divide_by_limits
 from pairup.bounds import theorem
 from pairup.checks import check_choice
 from pairup.errors import PairupError, ResultsError, did_you_mean
+from pairup.experiments.experiment import Entry, Experiment
 from pairup.experiments.families import PosedProblem
 from pairup.experiments.figure_spec import FigureSpec
-from pairup.policies import Policy
-from pairup.problem import Problem
+from pairup.experiments.results import Results, options_of, parameters_of
 from pairup.problem.declaration import parameter_label
 from pairup.reporting.captions import describe_in_words, write_caption
 from pairup.reporting.limit_bars import plot_limit_bars
@@ -65,20 +63,20 @@ class Picture:
 
 
 def draw_figures(
-    analysis: Analysis, names: Sequence[str] = (), formats: Sequence[str] = FORMATS
+    results: Results, names: Sequence[str] = (), formats: Sequence[str] = FORMATS
 ) -> list[Picture]:
     """Draw the figures that an experiment asks for, in its order.
 
     Parameters
     ----------
-    analysis
+    results
         Results of the experiment.
     names
         Names of the figures to draw; by default all.
     formats
         Kinds of files to make: "png", "svg" and "pdf".
     """
-    experiment = analysis.results.experiment
+    experiment = results.experiment
     known = [spec.name for spec in experiment.figures]
     for name in names:
         if name not in known:
@@ -88,7 +86,7 @@ def draw_figures(
         check_choice("format", ending, FORMATS, ResultsError)
     styles = assign_styles(entry.label for entry in experiment.entries)
     return [
-        _picture(spec, analysis, styles, formats)
+        _picture(spec, results, styles, formats)
         for spec in experiment.figures
         if not names or spec.name in names
     ]
@@ -117,11 +115,11 @@ def render(figure: Figure, formats: Sequence[str] = FORMATS) -> dict[str, bytes]
 
 
 def _picture(
-    spec: FigureSpec, analysis: Analysis, styles: Mapping[str, Style], formats: Sequence[str]
+    spec: FigureSpec, results: Results, styles: Mapping[str, Style], formats: Sequence[str]
 ) -> Picture:
-    experiment = analysis.results.experiment
+    experiment = results.experiment
     posed = [each for each in experiment.problems if spec.shows(each)]
-    rows = analysis.results.frame.filter(
+    rows = results.frame.filter(
         pl.col("experiment") == experiment.name,
         pl.col("problem").is_in([each.problem.name for each in posed]),
     )
@@ -129,72 +127,61 @@ def _picture(
         rows = rows.filter(pl.col("policy").is_in(list(spec.policies)))
     if rows.is_empty():
         raise ResultsError(f"figure {spec.name} of {experiment.name} has no results to draw")
-    shown = divide_by_limits(rows, analysis.limits) if spec.kind == "limit" else rows
+    shown = divide_by_limits(rows, results.limits) if spec.kind == "limit" else rows
     return Picture(
         name=f"{experiment.name}-{spec.name}",
         title=spec.title or spec.name,
         caption=write_caption(spec, experiment),
         alt=describe_in_words(spec, shown),
-        files=render(_figure(spec, analysis, posed, rows, styles), formats),
+        files=render(_figure(spec, results, posed, rows, styles), formats),
     )
 
 
 def _figure(
     spec: FigureSpec,
-    analysis: Analysis,
+    results: Results,
     posed: Sequence[PosedProblem],
     rows: pl.DataFrame,
     styles: Mapping[str, Style],
 ) -> Figure:
-    present = policies_of(rows)
+    present, entries = policies_of(rows), results.experiment.entries
+    x, scales = spec.x or "", (spec.x_scale, spec.y_scale)
     with matplotlib.rc_context(RC_PARAMS):
         figure = Figure(figsize=_size(len(present)), layout="constrained")
         ax = figure.subplots()
         if spec.kind == "curves":
-            _plot_curves(spec, analysis, posed, rows, ax, styles)
+            bounds, limit = _theorems(posed, entries, present), _limit(spec, results, rows)
+            plot_regret_curves(rows, ax, *scales, styles, bounds, limit, spec.over)
         elif spec.kind == "tail":
             plot_tail(rows, ax, styles)
+        elif spec.kind == "final":
+            rows, styles = put_on_axis(rows, styles, x, results.experiment)
+            plot_final_regret(rows, ax, x, spec.normalise, *scales, styles, spec.over)
         else:
-            _plot_last_round(spec, analysis, posed, rows, ax, styles)
+            names = {each.problem.name: str(each.parameters[x]) for each in posed if x}
+            plot_limit_bars(rows, ax, results.limits, names, spec.y_scale, styles, spec.over)
+            ax.set_xlabel(parameter_label(x))
         ax.set_title(spec.title)
         figure.draw_without_rendering()  # the layout once, not again for each kind of file
         figure.set_layout_engine("none")
     return figure
 
 
-def _plot_curves(
-    spec: FigureSpec,
-    analysis: Analysis,
-    posed: Sequence[PosedProblem],
-    rows: pl.DataFrame,
-    ax: Axes,
-    styles: Mapping[str, Style],
-) -> None:
-    """Draw regret against the round, with theorems for one problem and the mean of the limits."""
-    entries, present = analysis.results.experiment.entries, policies_of(rows)
-    drawn = [entry.policy for entry in entries if entry.label in present]
-    bounds = _theorems(posed[0].problem, drawn) if len(posed) == 1 else {}
-    limits = average_values(analysis.limits, group_names(rows, spec.over))
-    limit = next(iter(limits.values()), None) if spec.limit else None
-    plot_regret_curves(rows, ax, spec.x_scale, spec.y_scale, styles, bounds, limit, spec.over)
+def put_on_axis(
+    rows: pl.DataFrame, styles: Mapping[str, Style], x: str, experiment: Experiment
+) -> tuple[pl.DataFrame, Mapping[str, Style]]:
+    """Return rows and styles for an axis: of the sweeps, if it is an option that is swept."""
+    if x not in options_of(rows) or x in parameters_of(rows):
+        return rows, styles
+    series = {each.label: each.series for each in experiment.entries if x in each.swept}
+    shown = dict.fromkeys(series.get(each.label, each.label) for each in experiment.entries)
+    return along_option(rows, x, series), assign_styles(shown)
 
 
-def _plot_last_round(
-    spec: FigureSpec,
-    analysis: Analysis,
-    posed: Sequence[PosedProblem],
-    rows: pl.DataFrame,
-    ax: Axes,
-    styles: Mapping[str, Style],
-) -> None:
-    """Draw the regret after the last round against a parameter of the problems."""
-    x, scales = spec.x or "", (spec.x_scale, spec.y_scale)
-    if spec.kind == "final":
-        plot_final_regret(rows, ax, x, spec.normalise, *scales, styles, spec.over)
-        return
-    names = {each.problem.name: str(each.parameters[x]) for each in posed if x}
-    plot_limit_bars(rows, ax, analysis.limits, names, spec.y_scale, styles, spec.over)
-    ax.set_xlabel(parameter_label(x))
+def _limit(spec: FigureSpec, results: Results, rows: pl.DataFrame) -> float | None:
+    """Return the limit of the problem that curves are drawn for, or the mean over instances."""
+    limits = average_values(results.limits, group_names(rows, spec.over))
+    return next(iter(limits.values()), None) if spec.limit else None
 
 
 def _size(policies: int) -> tuple[float, float]:
@@ -202,11 +189,14 @@ def _size(policies: int) -> tuple[float, float]:
     return _SIZE[0], _SIZE[1] + max(policies - _NAMES_BESIDE_AXES, 0) * _INCHES_PER_NAME
 
 
-def _theorems(problem: Problem, policies: Iterable[Policy]) -> dict[str, float]:
-    """Return the constants of the theorems that apply, by their names."""
+def _theorems(
+    posed: Sequence[PosedProblem], entries: Iterable[Entry], drawn: Sequence[str]
+) -> dict[str, float]:
+    """Return the constants of the theorems that apply to one problem, by their names."""
     known = {}
-    for policy in policies:
+    for entry in entries if len(posed) == 1 else ():
         with suppress(PairupError):
-            name, constant = theorem(problem, policy)
-            known[name] = constant
-    return {name: constant for name, constant in known.items() if constant > 0}
+            name, constant, _ = theorem(posed[0].problem, entry.policy)
+            if entry.label in drawn and constant > 0:
+                known[name] = constant
+    return known

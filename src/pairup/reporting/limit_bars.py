@@ -9,8 +9,8 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from pairup.analysis.instances import average_instances, group_names
-from pairup.analysis.limits import divide_by_limits
 from pairup.analysis.means import final, mean_intervals, policies_of
+from pairup.analysis.standings import divide_by_limits
 from pairup.reporting.style import (
     GREY,
     HATCHES,

@@ -19,7 +19,12 @@ from matplotlib.lines import Line2D
 from pairup.analysis.instances import average_instances
 from pairup.analysis.means import final, mean_intervals, policies_of
 from pairup.errors import ResultsError, did_you_mean
-from pairup.experiments.results import parameter_column, parameters_of
+from pairup.experiments.results import (
+    option_column,
+    options_of,
+    parameter_column,
+    parameters_of,
+)
 from pairup.problem.declaration import parameter_label
 from pairup.reporting.style import (
     GREY,
@@ -97,6 +102,7 @@ def plot_final_regret(
 
     `x` is a parameter of the problems, such as "mean", or "players" or "pairs"; there must be one
     problem for each of its values, or one group of instances that differ in the parameter `over`.
+    It may also be an option that is swept, in the frame of `along_option`.
     "gap2" draws the regret times the square of the gap, as SAM's authors do. For the other
     parameters see `plot_regret_curves`.
 
@@ -126,10 +132,13 @@ def plot_final_regret(
 
 def _with_axis(means: pl.DataFrame, x: str) -> pl.DataFrame:
     """Add a column with the values of a parameter; refuse two problems with the same value."""
-    column = parameter_column(x) if x in parameters_of(means) else x
-    if column not in means.columns:
-        near = did_you_mean(x, [*parameters_of(means), "players", "pairs"])
-        raise ResultsError(f"the problems have no parameter {x!r}{near}")
+    places = (parameter_column(x), x, option_column(x))
+    known = [name for name in places if name in means.columns]
+    column = min(known, key=lambda name: means[name].null_count(), default="")
+    if not known:
+        near = did_you_mean(x, [*parameters_of(means), *options_of(means), "players", "pairs"])
+        swept = ", and no such option is swept" if options_of(means) else ""
+        raise ResultsError(f"the problems have no parameter {x!r}{swept}{near}")
     means = means.with_columns(pl.col(column).alias(x))
     if means[x].null_count():
         raise ResultsError(f"the figure needs {x} of every problem, got problems without one")

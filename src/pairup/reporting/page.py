@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,14 +13,13 @@ from typing import NamedTuple
 import jinja2
 import polars as pl
 
-from pairup.analysis.analysis import Analysis
-from pairup.analysis.claim_rules import Finding, Holds
-from pairup.analysis.claims import Claim, check_claims
+from pairup.analysis.claims import Claim, Finding, Holds, check_claims
 from pairup.analysis.instances import group_names
 from pairup.analysis.standings import TIMING_NOTE, Standing, ties
 from pairup.errors import ResultsError
-from pairup.experiments.atomic_files import write_atomically
 from pairup.experiments.experiment import Experiment
+from pairup.experiments.result_files import write_atomically
+from pairup.experiments.results import Results
 from pairup.experiments.storage import installed_versions
 from pairup.reporting.figures import Picture, draw_figures, write_pictures
 
@@ -63,39 +62,39 @@ class Provenance:
 class _Chapter:
     """The part of the page about one experiment."""
 
-    analysis: Analysis
+    results: Results
     pictures: Sequence[Picture]
 
     @property
     def experiment(self) -> Experiment:
-        return self.analysis.results.experiment
+        return self.results.experiment
 
     @property
     def limit_regret(self) -> dict[str, float]:
         unit = math.log(self.experiment.rounds)
-        return {name: constant * unit for name, constant in self.analysis.mean_limits.items()}
+        return {name: constant * unit for name, constant in self.results.mean_limits.items()}
 
     @property
     def problems(self) -> list[str]:
         """The names of the problems; for instances the name of their group, and their number."""
         over = self.experiment.over
-        counts = Counter(group_names(self.analysis.results.frame, over).values())
+        counts = Counter(group_names(self.results.frame, over).values())
         return [f"{name}, {_count(n, 'instance')}" if over else name for name, n in counts.items()]
 
     @property
     def ties(self) -> dict[str, str]:
         return {
             problem: "; ".join(f"{policy} and {others}" for policy, others in ties(rows).items())
-            for problem, rows in self.analysis.standings.items()
+            for problem, rows in self.results.standings.items()
         }
 
     @cached_property
     def policies(self) -> list[tuple[str, dict[str, Standing]]]:
         """Standings by policy and problem, best ranks first; empty if few policies fit columns."""
-        if not self.analysis.timings and len(self.experiment.entries) <= _MAX_COLUMNS:
+        if not self.results.timings and len(self.experiment.entries) <= _MAX_COLUMNS:
             return []
         found: dict[str, dict[str, Standing]] = {}
-        for problem, rows in self.analysis.standings.items():
+        for problem, rows in self.results.standings.items():
             for row in rows:
                 found.setdefault(row.policy, {})[problem] = row
         return sorted(found.items(), key=lambda each: _place(each[1].values()))
@@ -108,10 +107,9 @@ def _place(rows: Collection[Standing]) -> tuple[int, float]:
 
 def write_report(
     folder: str | Path,
-    analyses: Sequence[Analysis],
+    results: Sequence[Results],
     provenance: Provenance,
     title: str = "",
-    draw: Callable[[Analysis], Sequence[Picture]] = draw_figures,
 ) -> Path:
     """Write ``report.html``, and the figures as files beside it; returns the path of the page.
 
@@ -120,27 +118,23 @@ def write_report(
     folder
         Folder of the report, created if it is missing. The pictures in its ``figures`` folder are
         for papers and slides: the page holds its own copies and needs no other file.
-    analyses
+    results
         The experiments to report on, in their order on the page; at least one.
     provenance
         How the results were made.
     title
         Title of the page; by default it is made from the experiments.
-    draw
-        Draws the figures of an experiment.
 
     Examples
     --------
     >>> from pairup import load_experiment, run_experiment
-    >>> from pairup.analysis.analysis import Analysis
-    >>> summary = run_experiment(load_experiment("experiment-2"))  # doctest: +SKIP
-    >>> analysis = Analysis(summary.results)  # doctest: +SKIP
-    >>> write_report("out", [analysis], Provenance("python mine.py"))  # doctest: +SKIP
+    >>>     >>> results = run_experiment(load_experiment("experiment-2"))  # doctest: +SKIP
+    >>> write_report("out", [results], Provenance("python mine.py"))  # doctest: +SKIP
     """
-    if not analyses:
+    if not results:
         raise ResultsError("a report needs the results of at least one experiment, got none")
     folder = Path(folder)
-    chapters = [_Chapter(analysis, draw(analysis)) for analysis in analyses]
+    chapters = [_Chapter(each, draw_figures(each)) for each in results]
     for chapter in chapters:
         write_pictures(chapter.pictures, folder / "figures")
     path = folder / "report.html"
@@ -150,7 +144,7 @@ def write_report(
 
 def _render(chapters: Sequence[_Chapter], provenance: Provenance, title: str) -> str:
     experiments = [chapter.experiment for chapter in chapters]
-    findings = _findings([chapter.analysis for chapter in chapters])
+    findings = _findings([chapter.results for chapter in chapters])
     fitting = _TITLE if findings else ", ".join(each.title for each in experiments)
     return _template().render(
         title=title or fitting,
@@ -183,11 +177,11 @@ def _template() -> jinja2.Template:
     return environment.get_template("report.html")
 
 
-def _findings(analyses: Sequence[Analysis]) -> dict[Claim, Finding]:
+def _findings(measured: Sequence[Results]) -> dict[Claim, Finding]:
     """Check the claims, which are about sweeps; empty if no sweep bears on any of them."""
     swept = [
         results
-        for results in (analysis.results for analysis in analyses)
+        for results in measured
         if len(results.experiment.problems) > len({p.family for p in results.experiment.problems})
     ]
     if not swept:
@@ -195,8 +189,8 @@ def _findings(analyses: Sequence[Analysis]) -> dict[Claim, Finding]:
     checks = [check for results in swept for check in results.horizon_checks]
     frames = pl.concat([results.frame for results in swept], how="diagonal")
     findings = check_claims(frames, checks)
-    measured = any(finding.holds != "not measured" for finding in findings.values())
-    return findings if measured else {}
+    known = any(finding.holds != "not measured" for finding in findings.values())
+    return findings if known else {}
 
 
 def _lead(

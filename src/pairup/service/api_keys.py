@@ -40,7 +40,7 @@ class Principal:
     scopes: Mapping[str, str]  # by pool, or for every pool
 
     def may(self, scope: str, pool: str) -> bool:
-        """Whether they may do in a pool what needs `scope`."""
+        """Return whether they may do in a pool what needs `scope`."""
         granted = (self.scopes.get(pool), self.scopes.get(EVERY_POOL))
         return any(SCOPES.index(each) >= SCOPES.index(scope) for each in granted if each)
 

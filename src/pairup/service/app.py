@@ -29,8 +29,8 @@ from pairup.service.settings import Settings, read_settings
 from pairup.service.store import Store
 
 log = structlog.get_logger()
-_MEASURE_EVERY_S = 5.0  # seconds between two looks at what pools are like
-_FORGET_EVERY_S = 60.0  # seconds between two looks for idempotent replies to forget
+_MEASURE_EVERY_S = 5.0  # seconds between two updates of the pools' gauges
+_FORGET_EVERY_S = 60.0  # seconds between two searches for old idempotent replies
 
 
 def create_app(
@@ -67,7 +67,7 @@ def from_environment() -> FastAPI:
 
 
 def end_in_time(app: FastAPI) -> None:
-    """Let this process end soon after a signal to stop, whatever its requests do meanwhile."""
+    """End this process soon after a signal to stop, whatever its requests do meanwhile."""
     stopping, graceful_s = app.state.stopping, app.state.service.settings.graceful_s
 
     def end() -> None:
@@ -104,7 +104,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
     yield {"settings": settings, "metrics": service.metrics}  # for `connections`
     stopping.set()
     sweeper.join()
-    warming.join(settings.graceful_s)  # it may read a pool; a compiler is not waited for longer
+    warming.join(settings.graceful_s)  # it may read a pool; longer, for a compiler, is not worth it
     service.close()
     service.metrics.close()
     log.info("stopped")
@@ -115,14 +115,14 @@ def _warm_up(service: Service, ready: threading.Event, stopping: threading.Event
     try:
         service.warm_up(stopping.is_set)
         log.info("ready", seconds=round(time.monotonic() - began, 1))
-    except ServiceError as error:  # a store in trouble, of which each request will tell
+    except ServiceError as error:  # a store in trouble, which each request will report
         log.warning("warm-up failed", why=str(error))
     finally:
         ready.set()
 
 
 def _note_signals(stopping: threading.Event) -> None:
-    """Note a signal to stop as soon as it comes: streams, which never end, must end then."""
+    """Set `stopping` at a signal to stop: streams, which never end by themselves, must end."""
     if threading.current_thread() is not threading.main_thread():
         return
     for number in (signal.SIGTERM, signal.SIGINT):

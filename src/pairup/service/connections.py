@@ -1,4 +1,4 @@
-"""Connections: none waits without end, and there are never more than the process can hold.
+"""Connections: each waits for a limited time, and there are never more than the process can hold.
 
 Uvicorn limits neither the time in which a request must arrive nor the number of connections, and
 asyncio tries to accept again and again where file descriptors run out. Uvicorn takes both from
@@ -29,10 +29,46 @@ from pairup.service.observability.metrics import Metrics
 from pairup.service.problems import MEDIA_TYPE, RefusalError
 from pairup.service.settings import Settings
 
-_PAUSE_S = 0.05  # between two looks for room, or two reads of what nobody wants
+_PAUSE_S = 0.05  # between two checks for room, or two reads of an unwanted body
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _EXHAUSTED_PAUSE_S = 1.0
 log = structlog.get_logger()
+
+
+class JoiningTransport:
+    """A transport that sends at once what is written in one turn of the event loop.
+
+    Uvicorn writes the head of an answer and then its body, which would be two packets, and wake the
+    client twice.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._parts: list[bytes] = []
+
+    def write(self, data: bytes) -> None:
+        """Send data, together with what else is written in this turn."""
+        if not self._parts:
+            self._loop.call_soon(self._flush)
+        self._parts.append(data)
+
+    def _flush(self) -> None:
+        if self._parts:
+            self._transport.write(b"".join(self._parts))
+            self._parts.clear()
+
+    def close(self) -> None:
+        """Close the transport when all that was written is sent."""
+        self._flush()
+        self._transport.close()
+
+    def abort(self) -> None:
+        """Close the transport at once."""
+        self._parts.clear()
+        self._transport.abort()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
 
 
 class Connection(H11Protocol):
@@ -42,7 +78,7 @@ class Connection(H11Protocol):
         super().__init__(*given, **options)
         self._settings = cast(Settings, self.app_state["settings"])
         self._metrics = cast(Metrics, self.app_state["metrics"])
-        self.timeout_keep_alive = cast(int, self._settings.idle_s)  # any number will do
+        self.timeout_keep_alive = cast(int, self._settings.idle_s)  # a float works too
         self.waiting_since: float | None = None  # None: a request is being answered
         self._limit = ""  # the setting that limits the time for what is on its way
         self._deadline: asyncio.TimerHandle | None = None
@@ -56,13 +92,13 @@ class Connection(H11Protocol):
 
     # A transport that can be written to, as uvicorn's own protocols have it too.
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for the first request."""
-        super().connection_made(transport)
+        """Start the time limit of the first request."""
+        super().connection_made(cast(asyncio.Transport, JoiningTransport(transport, self.loop)))
         self.waiting_since = self.loop.time()
         self._await("header_s")
 
     def handle_events(self) -> None:
-        """Take in what has arrived, and limit the time for what is on its way."""
+        """Handle what has arrived, and limit the time for the rest."""
         super().handle_events()
         if self.cycle is not None and not self.cycle.response_complete:
             self.waiting_since = None
@@ -96,13 +132,13 @@ class Connection(H11Protocol):
         )
 
     def on_response_complete(self) -> None:
-        """Begin to wait for the next request."""
+        """Start waiting for the next request."""
         self.waiting_since = self.loop.time()
         super().on_response_complete()
         self._unwanted = 0
 
     def data_received(self, data: bytes) -> None:
-        """Take in what has arrived; of an unwanted body slowly, and no more than of others.
+        """Handle what has arrived; read an unwanted body slowly, and no more than of others.
 
         Closing at once would lose the answer to a client that is still sending.
         """
@@ -146,17 +182,17 @@ class Connection(H11Protocol):
         for event in (answer, h11.Data(data=body), h11.EndOfMessage()):
             self.transport.write(self.conn.send(event) or b"")
         if self.cycle is not None and not self.cycle.response_complete:
-            self.cycle.disconnected = True  # the route that waits for the rest need not
+            self.cycle.disconnected = True  # the route need not wait for the rest
             self.cycle.message_event.set()
         self.transport.close()
 
     def pause_writing(self) -> None:
-        """Give the client a limited time to read the answer."""
+        """Limit the time that the client has to read the answer."""
         super().pause_writing()
         self._reading_deadline = self.loop.call_later(self._settings.send_s, self._on_unread)
 
     def resume_writing(self) -> None:
-        """Go on when the client has read enough."""
+        """Continue when the client has read enough."""
         super().resume_writing()
         if self._reading_deadline is not None:
             self._reading_deadline.cancel()
@@ -173,7 +209,7 @@ class Connection(H11Protocol):
         self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Let nothing wait for the client any more."""
+        """Cancel the time limits of this connection."""
         super().connection_lost(exc)
         self._await("")
         if self._reading_deadline is not None:
@@ -204,8 +240,8 @@ class Acceptor:
                     log.warning("no connection accepted", why=str(error))
                     await asyncio.sleep(_EXHAUSTED_PAUSE_S)
                 continue  # otherwise the client has given up
-            # Head and body of an answer are two writes: the second would wait for the client's ACK,
-            # 40 ms. asyncio does not see that a socket given to it is one of TCP.
+            # The second of two writes would wait for the client's ACK, 40 ms. asyncio does not see
+            # that a socket given to it is one of TCP.
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connection = self._make_connection()
             while not _has_room(connection):
@@ -229,7 +265,7 @@ def _itself(connection: Connection) -> Connection:
 
 
 def _has_room(connection: Connection) -> bool:
-    """Whether one more may be accepted, if need be in the place of the one that waits longest."""
+    """Return whether one more fits, if need be in place of the one that has waited longest."""
     others = cast(set[Connection], connection.connections)
     if len(others) < connection.max_connections:
         return True

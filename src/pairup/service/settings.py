@@ -1,7 +1,7 @@
 """Settings of the service, from the command line or from environment variables.
 
-A bound on what a request controls is a setting that says what a caller gets who exceeds it; the
-page of the settings lists them.
+A bound on what a request controls is a setting, declared with the response when it is exceeded;
+the page of the settings lists them.
 """
 
 from __future__ import annotations
@@ -47,11 +47,17 @@ class Settings(BaseSettings):
     )
     policies: str = Field(
         "",
-        description="Policies from elsewhere that pools may use: module:Class, separated by "
-        "commas; modules are also found in the current folder.",
+        description="Third-party policies that pools may use: module:Class, separated by commas; "
+        "modules are also found in the current folder.",
     )
     max_body_bytes: int = _bound(
         4_000_000, "Maximum size of a request's body, in bytes.", "413 `too-large`", ge=1_000
+    )
+    max_proposal_bytes: int = _bound(
+        40_000_000,
+        "Maximum size of the body of a proposal, which may list who may meet, in bytes.",
+        "413 `too-large`",
+        ge=1_000,
     )
     max_bodies_bytes: int = _bound(
         200_000_000,
@@ -81,6 +87,12 @@ class Settings(BaseSettings):
     max_apart: int = _bound(
         10_000,
         "Maximum number of couples to keep apart in a proposal.",
+        "413 `too-large`",
+        ge=0,
+    )
+    max_allowed: int = _bound(
+        1_000_000,
+        "Maximum number of couples, or of players in groups, that a proposal allows to meet.",
         "413 `too-large`",
         ge=0,
     )
@@ -183,7 +195,7 @@ class Settings(BaseSettings):
         ge=0,
     )
     snapshot_every: int = Field(
-        2_000,
+        5_000,
         ge=1,
         description="Minimum number of changes of players and games between two snapshots of a "
         "pool; a large pool is saved less often.",
@@ -192,7 +204,8 @@ class Settings(BaseSettings):
         200,
         ge=2,
         le=10_000,
-        description="Requests worked on at once; at most half of them wait for one pool.",
+        description="Maximum number of requests handled at once; at most half of them wait for one "
+        "pool.",
     )
     wait_s: float = _bound(
         20.0,
@@ -232,7 +245,7 @@ class Settings(BaseSettings):
         return self.keys == "required" or (self.keys == "auto" and not self.on_loopback)
 
     def allow_policies(self) -> None:
-        """Import the policies from elsewhere that pools may use, or refuse with a `PolicyError`."""
+        """Import the third-party policies that pools may use, or refuse with a `PolicyError`."""
         for name in filter(None, map(str.strip, self.policies.split(","))):
             import_policy(name, Path.cwd())
 

@@ -2,35 +2,37 @@
 
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairup.compiled.kernel_cache import is_ours
-from pairup.compiled.matchings.graph_matcher import new_graph_matcher
+from pairup.compiled.matchings.graph_matcher import count_rows, new_graph_matcher
+from pairup.compiled.matchings.random_pairing import new_random_pairing
 from pairup.compiled.proposal_check import REFUSED, explain_broken_rule
 from pairup.compiled.randomness import POLICY, stream_key
 from pairup.compiled.simulation_loop import Replication, new_totals, play_rounds
 from pairup.compiled.steps import OK, set_available_step
-from pairup.compiled.third_party.steps import for_state
+from pairup.compiled.third_party import for_state
 from pairup.errors import PolicyError, SimulationError
-from pairup.policies.contract import Policy, StartContext, check_fit
-from pairup.policies.interruptions import Interruptions
+from pairup.policies.contract import Interruptions, Policy, StartContext, check_fit
 from pairup.problem import Problem
+from pairup.problem.meeting_graph import MeetingGraph
 from pairup.simulation.replication import Ground, new_replication, replicated_ground
 
 _SLICE = 1_000_000  # players' turns between two looks at whether to stop: a hundredth of a second
 
 Measurements = tuple[NDArray[np.float64], NDArray[np.int64]]  # regret and games, as in `Run`
+ShowShare = Callable[[float], None]  # takes the share done, in [0, 1]
 
 
 class Playthrough:
     """Replication `number` of a policy on a problem, played as far as asked.
 
     The arguments are those of `simulate`; `rounds` is the horizon that the policy is told. `totals`
-    has the rounds and games played so far, and their regret.
+    has the rounds and games played so far, and their regret, `state` what the policy knows.
 
     Examples
     --------
@@ -52,9 +54,11 @@ class Playthrough:
         self._ground = replicated_ground(problem, seed, number)
         self._slice = max(_SLICE // players, 1)
         self._key, self._horizon = np.uint64(stream_key(seed, number, POLICY)), rounds
-        self._state, self._interruptions = self._start(), Interruptions(policy)
-        # What a policy of ours proposes its tests check; others are checked in every round.
-        self._checks = () if is_ours(type(policy)) else (True,)
+        self.state, self._interruptions = self._start(), Interruptions(policy)
+        # Our own steps, which may let players wait, are checked by their tests; those of others in
+        # every round.
+        self._checks = () if is_ours(type(self.state)) else (True,)
+        self._random = -1, np.zeros(0)  # a piece, and what random pairing gives in it
 
     def _start(self) -> Any:
         """Make the policy's state, told the rates of the moment (which only an oracle reads)."""
@@ -66,21 +70,39 @@ class Playthrough:
     def play_to(self, round: int, stop: threading.Event | None = None) -> None:
         """Play on to a round; an event that is set stops it within a hundredth of a second."""
         totals = self.totals
-        loop = for_state(play_rounds, self._state)
+        loop = for_state(play_rounds, self.state)
         while totals.round[0] < round:
             if stop is not None and stop.is_set():
                 raise SimulationError("the simulation was stopped before its last round")
             until = min(round, totals.round[0] + self._slice, self._next_change())
             replication = self._replications[self._piece]
-            status = loop(self._state, replication, totals, until, *self._checks)
+            status = loop(self.state, replication, totals, until, *self._checks)
             if Interruptions.is_one(status):
                 played = int(totals.round[0])
-                self._state = self._interruptions.resolved(self._state, status, played)
+                self.state = self._interruptions.resolved(self.state, status, played)
             elif status != OK:
                 self._refuse(status)
 
+    def last_chances(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return how likely each player was to play in the last round, and under random pairing.
+
+        Players are in the order of the replication, which shuffles their labels.
+        """
+        replication, couples = self._replications[self._piece], self.totals.couples
+        couples = couples[: count_rows(couples)]
+        now = np.zeros(len(self.totals.accepted))
+        now[couples] = _play_probabilities(replication, *couples.T)[:, None]
+        return now, self._random_chances()
+
+    def _random_chances(self) -> NDArray[np.float64]:
+        """Return how likely each player is to play under random pairing now."""
+        if self._random[0] != self._piece:
+            replication = self._replications[self._piece]
+            self._random = self._piece, _random_chances(replication, self._ground)
+        return self._random[1]
+
     def _refuse(self, status: int) -> None:
-        """Say which rule the proposal of this round broke."""
+        """Raise an error that names the rule that the proposal of this round broke."""
         couples, players = self.totals.couples, np.arange(len(self.totals.accepted))
         broken = explain_broken_rule(OK if status == REFUSED else status, couples, players)
         round = self.totals.round[0] + 1
@@ -95,8 +117,33 @@ class Playthrough:
             return self._starts[following]
         self._piece = following
         if self._policy.is_told_rates:
-            self._state = self._start()
+            self.state = self._start()
         return self._next_change()
+
+
+def _random_chances(replication: Replication, ground: Ground) -> NDArray[np.float64]:
+    columns, graph = ground
+    players = len(replication.rates) or len(replication.couple_rates)
+    if columns is not None:
+        graph = MeetingGraph.between_sides(columns)
+    if graph is not None:
+        chances = _play_probabilities(replication, graph.low, graph.high)
+        games: NDArray[np.float64] = new_random_pairing(
+            players, graph.low, graph.high, chances
+        ).games
+        return games
+    slots = np.arange(players)
+    table = _play_probabilities(replication, slots[:, None], slots[None, :])
+    matched = players // 2 * 2 / players
+    return matched * (table.sum(axis=1) - table.diagonal()) / max(players - 1, 1)
+
+
+def _play_probabilities(
+    replication: Replication, one: NDArray[np.int64], other: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    if len(replication.couple_rates):
+        return replication.couple_rates[one, other]
+    return replication.rates[one] * replication.rates[other]
 
 
 def start_state(
@@ -135,7 +182,7 @@ def play_replications(
     problem: Problem,
     policy: Policy,
     rounds: int,
-    replications: range,
+    replications: Sequence[int],
     seed: int,
     checkpoints: Sequence[int],
     stop: threading.Event | None = None,

@@ -16,7 +16,7 @@ _PAUSE_SECONDS = 0.1  # between two messages to a notebook
 
 @contextmanager
 def progress_bar(title: str, enabled: bool = True) -> Iterator[Show]:
-    """Give a function that shows the share done, in [0, 1], and a text.
+    """Yield a function that shows the share done, in [0, 1], and a text.
 
     The bar appears on standard error where that is a terminal, below the cell in a notebook, and
     nowhere else.

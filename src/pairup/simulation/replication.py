@@ -20,38 +20,28 @@ def new_replication(problem: Problem, seed: int, number: int) -> Replication:
     Player i is player ``labels[i]`` of the problem, for a shuffle that is drawn from them too. The
     replications of the pieces of a problem whose rates change share the labels and the draws.
     """
-    labels = _labels(problem, seed, number)
-    square = np.ix_(labels, labels)
-    own = {
-        "key": np.array([stream_key(seed, number, ACCEPTANCES)], np.uint64),
-        "best_games": np.array([problem.best_games]),
-    }
-    if problem.sides is not None:
-        own["is_common"] = np.array([problem.draws == "common"])
-    elif problem.graph is not None:
-        own["worth"] = np.ascontiguousarray(problem.graph.worth_table()[square])
-    if problem.has_player_rates:
-        own["rates"] = problem.rates[labels]
-    else:
-        own["couple_rates"] = np.ascontiguousarray(problem.couple_rates[square])
-    return new_state(Replication, NO_RATES, **own)
+    together = new_replications(problem, seed, [number])
+    return Replication._make(np.ascontiguousarray(field[..., 0]) for field in together)
 
 
 def new_replications(problem: Problem, seed: int, numbers: Sequence[int]) -> Replication:
     """Make many replications at once: their arrays have the replication as the last axis."""
-    one, count = new_replication(problem, seed, numbers[0]), len(numbers)
-    together = Replication._make(np.repeat(field[..., None], count, axis=-1) for field in one)
-    labels = np.empty((count, problem.players), np.int64)
-    _fill_labels(stream_keys(seed, numbers, LABELS), labels)
-    square = labels.T[:, None], labels.T[None, :]
-    own: dict[str, NDArray[Any]] = {"key": stream_keys(seed, numbers, ACCEPTANCES)[None]}
-    if len(one.rates):
-        own["rates"] = problem.rates[labels.T]
-    if len(one.couple_rates):
-        own["couple_rates"] = problem.couple_rates[square]
-    if len(one.worth) and problem.graph is not None:
+    count, labels = len(numbers), _labels(problem, seed, numbers).T
+    square = labels[:, None], labels[None, :]
+    own: dict[str, NDArray[Any]] = {
+        "key": stream_keys(seed, numbers, ACCEPTANCES)[None],
+        "best_games": np.full((1, count), problem.best_games),
+    }
+    if problem.sides is not None:
+        own["is_common"] = np.full((1, count), problem.draws == "common")
+    elif problem.graph is not None:
         own["worth"] = problem.graph.worth_table()[square]
-    return together._replace(**own)
+    if problem.has_player_rates:
+        own["rates"] = problem.rates[labels]
+    else:
+        own["couple_rates"] = problem.couple_rates[square]
+    rest = (np.repeat(field[..., None], count, -1) for field in new_state(Replication, NO_RATES))
+    return Replication._make(rest)._replace(**own)
 
 
 def stream_keys(seed: int, numbers: Sequence[int], purpose: int) -> NDArray[np.uint64]:
@@ -80,14 +70,6 @@ def _fill_words(keys, index, words):  # type: ignore[no-untyped-def]
         words[r] = word(keys[r], index)
 
 
-@kernel
-def _fill_labels(keys, labels):  # type: ignore[no-untyped-def]
-    for r in range(len(keys)):
-        for i in range(labels.shape[1]):
-            labels[r, i] = i
-        shuffle(keys[r], labels[r])
-
-
 class Ground(NamedTuple):
     """Where a replication is played, with its labels: on two sides, on a graph, or on neither."""
 
@@ -97,7 +79,7 @@ class Ground(NamedTuple):
 
 def replicated_ground(problem: Problem, seed: int, number: int) -> Ground:
     """Return where a replication is played."""
-    labels = _labels(problem, seed, number)
+    (labels,) = _labels(problem, seed, [number])
     if problem.sides is not None:
         return Ground(columns=labels >= problem.sides[0])
     if problem.is_complete or problem.graph is None:
@@ -105,7 +87,16 @@ def replicated_ground(problem: Problem, seed: int, number: int) -> Ground:
     return Ground(graph=problem.graph.relabelled(labels))
 
 
-def _labels(problem: Problem, seed: int, number: int) -> NDArray[np.int64]:
-    labels = np.arange(problem.players)
-    shuffle(np.uint64(stream_key(seed, number, LABELS)), labels)
+def _labels(problem: Problem, seed: int, numbers: Sequence[int]) -> NDArray[np.int64]:
+    """Return the labels of the players in each replication, a row for each."""
+    labels = np.empty((len(numbers), problem.players), np.int64)
+    _fill_labels(stream_keys(seed, numbers, LABELS), labels)
     return labels
+
+
+@kernel
+def _fill_labels(keys, labels):  # type: ignore[no-untyped-def]
+    for r in range(len(keys)):
+        for i in range(labels.shape[1]):
+            labels[r, i] = i
+        shuffle(keys[r], labels[r])

@@ -1,26 +1,31 @@
 """Simulation: a policy plays a problem, again and again, on common random numbers."""
 
+import itertools
 import os
+import queue
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
-from contextlib import nullcontext
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import closing, nullcontext
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairup.checks import check_choice, check_instance, checked_integer, checked_seed
 from pairup.errors import SimulationError
-from pairup.policies.contract import Policy
+from pairup.policies.contract import Policy, check_fit
 from pairup.problem import Problem
-from pairup.simulation.playthrough import Measurements, Playthrough, play_replications
+from pairup.simulation.compilation import play_first_round
+from pairup.simulation.playthrough import Measurements, play_replications
 from pairup.simulation.progress_bar import progress_bar
 from pairup.simulation.result import Run
 
 _POINTS_PER_DECADE = 12  # of the default checkpoints
+_MAX_IN_FLIGHT = 4096  # calls that an executor holds at once
 
+T = TypeVar("T")
 Engine = Literal["cpu", "cuda"]
 
 
@@ -35,7 +40,7 @@ def simulate(  # noqa: PLR0913 - all but three have defaults
     progress: bool = False,
     engine: Engine = "cpu",
 ) -> Run:
-    """Let a policy play a problem.
+    """Play a problem with a policy.
 
     Replication r of seed s is the same for every policy: in each round each player accepts or
     declines by a number drawn from (s, r, round, player) alone; where couples have rates of their
@@ -100,7 +105,7 @@ def simulate(  # noqa: PLR0913 - all but three have defaults
     checked = _checked_checkpoints(checkpoints, rounds)
     settings: dict[str, Any] = {"seed": int(seed), "checkpoints": checked.tolist()}
     if engine == "cuda":
-        from pairup.simulation.batches.play import play_batches  # slow to import
+        from pairup.simulation.batches.batch import play_batches  # slow to import
 
         with progress_bar("replications", progress) as show:
             regret, games = play_batches(
@@ -112,9 +117,9 @@ def simulate(  # noqa: PLR0913 - all but three have defaults
                 show=lambda share: show(share, ""),
             )
         return Run(problem, policy, int(seed), np.array(numbers), checked, regret, games)
-    first = Playthrough(problem, policy, rounds, seed, numbers[0])  # an impossible policy fails
+    check_fit(policy, problem)
     if executor is None:
-        first.play_to(1)  # compiled once: threads that find no machine code would each compile it
+        play_first_round(problem, policy)  # threads that find no machine code would each compile it
     play = partial(play_replications, problem, policy, int(rounds), **settings)
     threads = min(os.cpu_count() or 1, len(numbers))
     with ThreadPoolExecutor(threads) if executor is None else nullcontext(executor) as pool:
@@ -127,30 +132,49 @@ def _play_all(
     pool: Executor, play: Callable[..., Measurements], numbers: range, progress: bool
 ) -> list[Measurements]:
     """Play all replications, or stop them all when one fails."""
-    stop, futures = threading.Event(), list[Future[Measurements]]()
+    stop, played = threading.Event(), dict[int, Measurements]()
     if isinstance(pool, ThreadPoolExecutor):  # it cannot travel to another process
         play = partial(play, stop=stop)
+    calls = [partial(play, range(number, number + 1)) for number in numbers]
+    with (
+        progress_bar("replications", progress) as show,
+        closing(run_calls(pool, calls, stop)) as finished,
+    ):
+        for place, future in filter(None, finished):
+            played[place] = future.result()
+            show(len(played) / len(calls), f"{len(played)}/{len(calls)}")
+    return [played[place] for place in range(len(calls))]
+
+
+def run_calls(
+    pool: Executor, calls: Iterable[Callable[[], T]], stop: threading.Event
+) -> Generator[tuple[int, Future[T]] | None]:
+    """Make calls on an executor; yields the place and the future of each as it finishes.
+
+    It yields None when none has finished for half a second. Closing it, an error and Ctrl-C set
+    `stop`, for the calls that run, and cancel the others.
+    """
+    finished: queue.SimpleQueue[Future[T]] = queue.SimpleQueue()
+    running, waiting = dict[Future[T], int](), enumerate(calls)
     try:
-        futures.extend(pool.submit(play, range(number, number + 1)) for number in numbers)
-        return _gather(futures, progress)
+        while True:
+            for place, call in itertools.islice(waiting, _MAX_IN_FLIGHT - len(running)):
+                future = pool.submit(call)
+                running[future] = place
+                future.add_done_callback(finished.put)
+            if not running:
+                return
+            try:  # in short waits, because a long one would not hear Ctrl-C everywhere
+                future = finished.get(timeout=0.5)
+            except queue.Empty:
+                yield None
+            else:
+                yield running.pop(future), future
     except BaseException:
         stop.set()
-        for future in futures:
+        for future in running:
             future.cancel()
         raise
-
-
-def _gather(futures: Sequence[Future[Measurements]], progress: bool) -> list[Measurements]:
-    """Wait for all futures, or for the first that fails."""
-    with progress_bar("replications", progress) as show:
-        left = set(futures)
-        while left:
-            done, left = wait(left, timeout=0.5, return_when=FIRST_COMPLETED)
-            for future in done:
-                future.result()
-            finished = len(futures) - len(left)
-            show(finished / len(futures), f"{finished}/{len(futures)}")
-    return [future.result() for future in futures]
 
 
 def log_spaced(rounds: int, per_decade: int = _POINTS_PER_DECADE) -> NDArray[np.int64]:

@@ -1,6 +1,6 @@
 """Two ways to play a policy, which give the same numbers round by round.
 
-`served` is a live learner, `simulated` the compiled loop.
+`served` is a live learner, `RoundByRound` the compiled loop.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from pairup.compiled.randomness import POLICY, stream_key
-from pairup.compiled.simulation_loop import Replication, accept, new_totals, play_rounds
-from pairup.compiled.steps import set_available_step
-from pairup.compiled.third_party.steps import for_state
+from pairup.compiled.simulation_loop import Replication, accept
 from pairup.learning.learner import Learner
 from pairup.matching import Matching
-from pairup.policies.contract import Policy, StartContext
-from pairup.policies.interruptions import Interruptions
+from pairup.policies.contract import Policy
+from pairup.problem import Problem
+from pairup.simulation.playthrough import Playthrough
 from pairup.testing.expectation import expect_equal
+
+_HORIZON = 1_000
 
 
 def play(
@@ -66,27 +66,19 @@ def served(
         yield matching, regret, games
 
 
-def started(policy: Policy, players: int, seed: int = 0) -> Any:
-    """Make the state of a policy that meets `players` players."""
-    state = policy.start(StartContext(players, np.uint64(stream_key(seed, 0, POLICY))))
-    present = np.arange(players)
-    policy.set_present(state, present)
-    for_state(set_available_step, state)(state, present)
-    return state
+class RoundByRound(Playthrough):
+    """A policy that plays replication 0 of a problem in the compiled loop, round by round."""
 
+    def __init__(self, policy: Policy, problem: Problem, seed: int = 0) -> None:
+        super().__init__(problem, policy, _HORIZON, seed, 0)
 
-def simulated(
-    policy: Policy, replication: Replication, rounds: Iterable[int], seed: int = 0
-) -> Iterator[tuple[list[Any], float, int, Any]]:
-    """Yield couples, regret, games and state after each of `rounds` of the compiled loop."""
-    players = len(replication.rates)
-    state, totals = started(policy, players, seed), new_totals(players)
-    loop, interruptions = for_state(play_rounds, state), Interruptions(policy)
-    for t in rounds:
-        while interruptions.is_one(status := loop(state, replication, totals, t + 1)):
-            state = interruptions.resolved(state, status, int(totals.round[0]))
-        couples = [tuple(couple) for couple in totals.couples.tolist()]
-        yield couples, float(totals.regret[0]), int(totals.games[0]), state
+    def play(self, rounds: int) -> list[list[tuple[int, int]]]:
+        """Play some more rounds; returns the couples of each."""
+        return [self._next() for _ in range(rounds)]
+
+    def _next(self) -> list[tuple[int, int]]:
+        self.play_to(int(self.totals.round[0]) + 1)
+        return [(i, j) for i, j in self.totals.couples.tolist() if i >= 0]
 
 
 def size(state: Any) -> int:

@@ -1,21 +1,30 @@
-"""Rules about proposals: full matchings, the same live and simulated, bit for bit."""
+"""Rules about proposals: full matchings, the same live and simulated, in bounded memory.
+
+Compiled steps do not check indices: beyond an array they would overwrite other memory.
+"""
 
 from __future__ import annotations
 
 import copy
 import dataclasses
 import pickle
+import random
+from typing import Any
 
 import numpy as np
 
+from pairup.compiled.third_party import checked_bounds
 from pairup.matching import Matching
 from pairup.problem import Problem
 from pairup.simulation.replication import new_replication
 from pairup.simulation.simulate import simulate
 from pairup.testing.expectation import expect, expect_equal, expect_full
-from pairup.testing.playing import play, served, simulated
+from pairup.testing.playing import RoundByRound, outcomes, play, served, size
 from pairup.testing.variants import Variant
 
+_MAX_STATE_BYTES = 1 << 16  # of a few players
+_MAX_SAVED_BYTES = 1 << 13
+_ROUNDS = 40  # of a policy in plain Python
 _EXTREMES: tuple[tuple[float, ...], ...] = (
     (0, 0),
     (1, 1),
@@ -28,6 +37,14 @@ _EXTREMES: tuple[tuple[float, ...], ...] = (
     (1, 1, 0, 0),
     (1, 0, 1, 0, 1),
     (1e-300, 1 - 2**-53, 0.5, 5e-324),
+)
+_EXTREMES_OF_SIDES: tuple[tuple[tuple[float, ...], tuple[float, ...]], ...] = (
+    ((0,), (1,)),
+    ((0, 0, 0), (1, 1)),
+    ((1, 1, 1), (1, 1, 1)),
+    ((1, 0, 1), (1, 0)),
+    ((0.5, 0.5), (0.5, 0.5, 0.5)),
+    ((1e-300, 1 - 2**-53, 0.5), (5e-324, 1)),
 )
 
 
@@ -78,21 +95,21 @@ def serves_what_it_simulates(variant: Variant) -> None:
         replication = new_replication(problem, 5, 0)
         policy = variant.policy(replication.rates)
         live = served(policy.learner(range(players), seed=5), replication, rounds)
-        regrets, games = [], []
-        compiled = simulated(policy, replication, rounds, seed=5)
-        for ours, theirs in zip(live, compiled, strict=True):
-            expect_equal(list(ours[0]), theirs[0], f"matching of {players} players")
-            expect_equal(ours[1:], theirs[1:3], "regret and games")
-            regrets.append(ours[1])
-            games.append(ours[2])
+        compiled, regrets, games = RoundByRound(policy, problem, seed=5), [], []
+        for matching, regret, played in live:
+            expect_equal(list(matching), compiled.play(1)[0], f"matching of {players} players")
+            totals = compiled.totals.regret[0], compiled.totals.games[0]
+            expect_equal((regret, played), totals, "regret and games")
+            regrets.append(regret)
+            games.append(played)
         run = simulate(problem, policy, len(rounds), 1, seed=5, checkpoints=[t + 1 for t in rounds])
         expect_equal(run.regret[0].tolist(), regrets, "regret of the simulation")
         expect_equal(run.games[0].tolist(), games, "games of the simulation")
 
 
 def repeats_bit_for_bit(variant: Variant) -> None:
-    """The same seed gives the same numbers, bit for bit."""
-    problem = Problem.random(7, seed=3)
+    """The same seed gives the same numbers, bit for bit, and another seed others."""
+    problem = variant.problem(7)
     first, again, other = (
         simulate(problem, variant.policy(problem.rates), 500, 3, seed) for seed in (1, 1, 2)
     )
@@ -111,18 +128,86 @@ def draws_at_random_if_it_says_so(variant: Variant) -> None:
 
 def holds_at_the_extremes(variant: Variant) -> None:
     """With rates of 0 and 1, equal rates and tiny ones, the regret stays in its possible range."""
-    for rates in _EXTREMES:
-        problem = Problem(rates)
-        run = simulate(problem, variant.policy(rates), 400, 2, checkpoints=range(1, 401))
-        expect(np.all(np.diff(run.regret, axis=1) >= 0), f"regret falls, with rates {rates}")
+    problems = [Problem(rates) for rates in _EXTREMES]
+    if variant.policy_class.needs_sides:
+        problems = [Problem.two_sided(*sides) for sides in _EXTREMES_OF_SIDES]
+    for problem in problems:
+        run = simulate(problem, variant.policy(problem.rates), 400, 2, checkpoints=range(1, 401))
+        expect(np.all(np.diff(run.regret, axis=1) >= 0), f"regret falls, in {problem}")
         most = problem.best_games * run.rounds * (1 + 1e-9)
-        expect(np.all(run.regret <= most), f"regret exceeds the best games, with rates {rates}")
-        if len(set(rates)) == 1 or len(rates) == 2:
-            expect(np.all(run.regret == 0), f"regret where none is possible, with rates {rates}")
-        if set(rates) == {1}:
+        expect(np.all(run.regret <= most), f"regret exceeds the best games, in {problem}")
+        chances = set(problem.couple_rates[_who_may_meet(problem)].tolist())
+        if len(chances) == 1:
+            expect(np.all(run.regret == 0), f"regret where none is possible, in {problem}")
+        if chances == {1}:
             expect(np.all(run.games == problem.pairs * run.rounds), "games are missing")
-        if set(rates) == {0}:
+        if chances == {0}:
             expect(np.all(run.games == 0), "games are played by players who never accept")
+
+
+def _who_may_meet(problem: Problem) -> tuple[Any, ...]:
+    graph = problem.graph
+    return np.triu_indices(problem.players, 1) if graph is None else (graph.low, graph.high)
+
+
+def keeps_a_state_of_bounded_size(variant: Variant) -> None:
+    """The state does not grow with the rounds."""
+    problem, sizes = variant.problem(9), []
+    rates = new_replication(problem, 0, 0).rates
+    playing = RoundByRound(variant.policy(rates), problem)
+    for rounds in (500, 20_000):
+        playing.play_to(rounds)
+        sizes.append(size(playing.state))
+    early, late = sizes
+    expect(late <= 2 * early, f"the state grew from {early:,} to {late:,} bytes")
+    expect(late < _MAX_STATE_BYTES, f"the state of nine players takes {late:,} bytes")
+
+
+def saves_in_bounded_size(variant: Variant) -> None:
+    """What is saved does not grow with the rounds."""
+    replication, pick = new_replication(Problem(np.linspace(0.1, 0.9, 9)), 0, 0), random.Random(0)
+    learner, sizes = variant.policy(replication.rates).learner(range(9)), []
+    for t in range(1_600):
+        available = pick.sample(range(9), pick.randint(2, 9)) if t % 2 else None
+        matching = learner.propose(available)
+        learner.observe(matching, outcomes(replication, t, matching))
+        sizes.append(len(learner.to_bytes()) if t % 400 == 399 else 0)
+    early, late = sizes[399], sizes[1_599]
+    expect(late <= 1.2 * early, f"what is saved grew from {early:,} to {late:,} bytes")
+    expect(max(sizes) < _MAX_SAVED_BYTES, f"nine players are saved in {max(sizes):,} bytes")
+
+
+def bounds_outcomes_that_never_come(variant: Variant) -> None:
+    """Outcomes that never come are counted by couple, so that their record is bounded."""
+    learner = variant.learner(range(7))
+    for _ in range(300):
+        learner.propose()
+    expect(len(learner.pending) <= 7 * 6 // 2, "more couples are pending than there are")
+    expect_equal(sum(learner.pending.values()), 300 * 3, "pending outcomes")
+
+
+def stays_within_its_arrays(variant: Variant) -> None:
+    """Steps read and write within their arrays."""
+    with checked_bounds():
+        for players in (2, 5, 8):
+            learner, step = variant.learner(range(players)), "set_available or propose"
+            try:
+                for round in range(20):
+                    step = "set_available or propose"
+                    matching = learner.propose(range(players - round % 2))
+                    step = "observe"
+                    learner.observe(matching, [round % 3 == 0] * len(matching))
+            except IndexError:
+                expect(False, f"the step {step} goes beyond an array, with {players} players")
+
+
+def plays_in_simulations(variant: Variant) -> None:
+    """It proposes full matchings of any number of players, and the same ones for the same seed."""
+    for players in (*range(2, 10), 16):
+        problem = Problem.random(players, seed=players)
+        policy = variant.policy(problem.rates)
+        first, again = (simulate(problem, policy, _ROUNDS, 2).regret.tolist() for _ in range(2))
+        expect_equal(again, first, f"regret of {players} players, played again")
 
 
 RULES = (
@@ -134,4 +219,7 @@ RULES = (
     repeats_bit_for_bit,
     draws_at_random_if_it_says_so,
     holds_at_the_extremes,
+    keeps_a_state_of_bounded_size,
+    saves_in_bounded_size,
+    bounds_outcomes_that_never_come,
 )

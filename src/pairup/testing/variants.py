@@ -15,8 +15,9 @@ import numpy as np
 from pairup.errors import PolicyError
 from pairup.learning.learner import Learner
 from pairup.policies.contract import Policy
+from pairup.problem import Problem
 
-# What policies may need to be told, from the rates of the players in their order.
+# What policies may need to know, from the rates of the players in their order.
 _KNOWLEDGE: dict[str, Callable[[Iterable[float]], Any]] = {
     "horizon": lambda rates: 1_000,
     "rates": tuple,
@@ -35,7 +36,7 @@ class Variant:
         return type(self.given)
 
     def policy(self, rates: Iterable[float]) -> Policy:
-        """Make the policy, told what it must know of players with these rates."""
+        """Make the policy, with what it must know of players with these rates."""
         told = {what: _KNOWLEDGE[what](rates) for what in self.given.needs()}
         return dataclasses.replace(self.given, **told)
 
@@ -43,6 +44,12 @@ class Variant:
         """Start it live; where it must know rates, the players given first accept most."""
         players = list(players)
         return self.policy(np.linspace(0.9, 0.1, len(players)).tolist()).learner(players, seed)
+
+    def problem(self, players: int) -> Problem:
+        """Make a problem that it is for."""
+        if self.policy_class.needs_sides:
+            return two_sided(players - players // 3, players // 3)
+        return Problem.random(players, seed=2)
 
     def __str__(self) -> str:
         defaults = {option.name: option.default for option in dataclasses.fields(self.given)}
@@ -52,6 +59,11 @@ class Variant:
             if isinstance(value, str) or value != defaults[option]
         ]
         return "-".join([self.given.name, *chosen])
+
+
+def two_sided(rows: int, columns: int) -> Problem:
+    """Make a problem of two sides whose players differ."""
+    return Problem.two_sided(np.linspace(0.9, 0.1, rows), np.linspace(1.0, 0.3, columns))
 
 
 def variants_of(policy: Policy | type[Policy]) -> list[Variant]:

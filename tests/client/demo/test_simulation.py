@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -17,9 +18,9 @@ from pairup.client.demo import (
     Pace,
     Simulation,
     expected_games,
-    parse_distribution,
 )
-from pairup.errors import PairupError, SimulationError
+from pairup.errors import PairupError, ProblemError, SimulationError
+from pairup.problem.rates import parse_distribution
 from tests.support.service.running import environment, free_port
 
 EVERYTHING = Habits(churn=0.02, late=0.1, twice=0.1, contradict=0.1, away=0.05)
@@ -128,7 +129,7 @@ def test_expected_games_are_those_of_all_couples_and_of_the_best_matching(count)
 
 @pytest.mark.parametrize("text", ["", "beta", "beta:2", "beta:0,1", "beta:a,b", "gamma:1,2"])
 def test_a_law_that_is_not_a_beta_distribution_is_refused(text):
-    with pytest.raises(SimulationError, match="a distribution is beta:A,B"):
+    with pytest.raises(ProblemError, match="a distribution is beta:A,B"):
         parse_distribution(text)
 
 
@@ -164,19 +165,25 @@ def test_the_command_says_in_one_line_that_no_service_answers():
     assert re.fullmatch(rf"pairup: no service answers at {url} .*`pairup serve`.*\n", done.stderr)
 
 
-def test_the_command_ends_with_ctrl_c(service, client):
-    options = ["--url", service.url, "--pool", "endless", "--pace", "0.01"]
+@pytest.mark.parametrize(
+    ("number", "times"),
+    [(signal.SIGINT, 1), (signal.SIGTERM, 20)],  # the end of a group may reach it more than once
+    ids=["ctrl-c", "sigterm"],
+)
+def test_the_command_ends_when_told_to_and_says_how_it_went(service, client, number, times):
+    pool = f"endless-{times}"
+    options = ["--url", service.url, "--pool", pool, "--pace", "0.01"]
     process = subprocess.Popen(command(*options), env=environment(), stdout=subprocess.PIPE)
     assert process.stdout.readline().startswith(b"24 players")
-    while "endless" not in [each.name for each in client.pools()] or (
-        client.stats("endless").matchings < 3
-    ):
+    while pool not in [each.name for each in client.pools()] or client.stats(pool).matchings < 3:
         assert process.poll() is None
-    process.send_signal(signal.SIGINT)
+    for _ in range(times):
+        process.send_signal(number)
+        time.sleep(0.002)
     rest, _ = process.communicate(timeout=60)
     assert process.returncode == 0
     assert b"games played" in rest
-    players = client.pool("endless").players
+    players = client.pool(pool).players
     assert players.away + players.proposed == 24
 
 
@@ -185,3 +192,42 @@ def test_the_number_of_players_is_given_once(service):
     done = subprocess.run(command(*options), env=environment(), capture_output=True, text=True)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "leave out --players 9" in done.stderr
+
+
+def test_rated_players_meet_by_the_rules_of_their_pool(client):
+    crowd = Crowd(np.full(12, 0.9).tolist(), seed=5, rated=True)
+    simulation = Simulation(client, "rated", crowd, Habits(churn=0.05), Pace(lifetime_s=5.0))
+    rounds = list(itertools.islice(simulation, 6))
+    rules, known = client.pool("rated"), {}
+    assert rules.fairness.floor == 0.5
+    for event in client.events("rated"):
+        if event.kind == "attributed":
+            known |= dict(zip(event.body.players, event.body.attributes, strict=True))
+    games = [game.players for game in proposed_games(client, "rated")]
+    assert len(games) == sum(each.games for each in rounds) > 0
+    for one, other in games:
+        assert known[one]["region"] == known[other]["region"]
+    assert {each.player for each in client.players("rated")} == set(crowd.attributes)
+
+
+def proposed_games(client, pool):
+    events = [event for event in client.events(pool) if event.kind == "proposed"]
+    return [game for event in events for game in event.body.games]
+
+
+def test_players_without_a_game_lose_their_patience(client):
+    crowd, pace = Crowd([0.0, 0.0, 1.0, 1.0], seed=6), Pace(round_s=0.05)
+    before = list(crowd.rates)
+    simulation = Simulation(client, "hasty", crowd, Habits(patience_s=0.2), pace)
+    for _ in itertools.islice(simulation, 30):
+        pass
+    assert not set(before[:2]) & set(crowd.rates)
+    assert len(crowd.rates) == 4
+
+
+def test_ratings_do_not_change_who_comes_and_goes():
+    plain, rated = (Crowd([0.9, 0.5, 0.3], (2, 3), seed=4, rated=each) for each in (False, True))
+    assert plain.attributes == {}
+    assert plain.replace("s4-002") == rated.replace("s4-002")
+    assert plain.rates == rated.rates
+    assert rated.attributes.keys() == rated.rates.keys()

@@ -1,10 +1,25 @@
 import math
+from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pairup.compiled.couples.kl_index import exploration_level, kl, kl_index, lower_bound, slope_at
+from pairup.compiled.couples.kl_index import (
+    ENTRIES,
+    INDEX,
+    UNKNOWN,
+    exploration_level,
+    kl,
+    kl_index,
+    lower_bound,
+    lower_index,
+    slope_at,
+    solve_index,
+    upper_index,
+)
+from pairup.compiled.couples.statistics import new_couple_statistics
 from tests.support.twins import indices as naive_indices
 
 ROUNDING = 1e-12  # the margin within which the kernels leave bounds and solve
@@ -100,3 +115,60 @@ def test_exploration_level_equals_its_twin(clock):
     assert exploration_level(clock) == pytest.approx(
         naive_indices.exploration_level(clock), rel=1e-14
     )
+
+
+def enter(stats, games, tries):
+    stats.tries[0, 1], stats.games[0, 1] = tries, games
+    stats.mean[0, 1] = stats.mean[1, 0] = games / tries
+
+
+def test_bounds_hold_whatever_was_observed_since_the_anchor():
+    draw, stats, anchor = Random(1), new_couple_statistics(3), np.full(ENTRIES, UNKNOWN)
+    tight = 0
+    for _ in range(400):
+        tries, rate = (
+            draw.choice([1, 2, 5, 30, 1_000, 100_000]),
+            draw.choice([0, 0.01, 0.3, 0.9, 1]),
+        )
+        games = min(
+            max(round(draw.gauss(rate * tries, (rate * (1 - rate) * tries) ** 0.5)), 0), tries
+        )
+        level = draw.uniform(0.1, 14)
+        enter(stats, games, tries)
+        assert solve_index(anchor, stats, 0, 1, level) == pytest.approx(
+            naive_indices.kl_index(games / tries, tries, level), abs=1e-12
+        )
+        for _ in range(10):
+            more = draw.choice([0, 1, 3, 20])
+            won = sum(draw.random() < rate for _ in range(more))
+            tries, games, level = (
+                tries + more,
+                games + won,
+                level + draw.choice([0, 1e-4, -1e-3, 2]),
+            )
+            enter(stats, games, tries)
+            index = naive_indices.kl_index(games / tries, tries, max(level, 0))
+            lower, upper = (
+                f(anchor, stats, 0, 1, max(level, 0)) for f in (lower_index, upper_index)
+            )
+            assert lower - 1e-12 <= index <= upper + 1e-12
+            tight += upper - lower < 0.05 / tries
+    assert tight > 1_000
+
+
+def test_the_anchor_itself_is_the_index():
+    stats, anchor = new_couple_statistics(3), np.full(ENTRIES, UNKNOWN)
+    enter(stats, 30, 100)
+    q = solve_index(anchor, stats, 0, 1, 5.0)
+    assert lower_index(anchor, stats, 0, 1, 5.0) == upper_index(anchor, stats, 0, 1, 5.0) == q
+
+
+def test_nothing_is_known_of_a_couple_that_was_never_solved():
+    stats, anchor = new_couple_statistics(3), np.full(ENTRIES, UNKNOWN)
+    assert lower_index(anchor, stats, 0, 1, 5.0) == 1.0  # unseen couples are at 1
+    enter(stats, 30, 100)
+    assert (lower_index(anchor, stats, 0, 1, 5.0), upper_index(anchor, stats, 0, 1, 5.0)) == (
+        0.3,
+        1.0,
+    )
+    assert anchor[INDEX] == -1

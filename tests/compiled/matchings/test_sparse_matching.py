@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pairup.compiled.matchings import max_matching
-from pairup.compiled.matchings.couple_graph import new_couple_graph
-from pairup.compiled.matchings.event_heap import EventHeap
 from pairup.compiled.matchings.sparse_matching import (
     FULL_HEAP,
     NO_MATCHING,
     SOLVED,
+    new_couple_graph,
     new_sparse_workspace,
     solve_graph,
 )
+from pairup.compiled.matchings.sparse_search import EventHeap
 from pairup.compiled.state_fields import new_state
 from tests.support.twins import matching as naive_matching
 
@@ -118,7 +118,7 @@ def test_couples_of_equal_weights_stay():
         assert assert_best(workspace, graph, weights)[0] == found
 
 
-def test_many_players_on_a_line():
+def test_thousands_of_players_on_a_line_are_matched_best():
     """The duals prove it; the thousands of blossoms and searches leave no trace."""
     n = 3_000
     couples, random = line_couples(n, 10), np.random.default_rng(4)
@@ -126,6 +126,21 @@ def test_many_players_on_a_line():
     for _ in range(2):
         rates = random.random(n)
         assert_best(workspace, graph, rates[graph.low] * rates[graph.high])
+
+
+def test_many_players_in_several_parts_are_matched_whatever_their_numbers_are():
+    random, n, found = np.random.default_rng(5), 700, []
+    couples = np.array([each for each in line_couples(n, 6) if each[0] // 150 == each[1] // 150])
+    weights = random.integers(1, 9, len(couples)).astype(float)
+    for numbers in (np.arange(n), np.arange(n)[::-1], random.permutation(n)):
+        renamed = np.sort(numbers[couples], axis=1)
+        order = np.lexsort(renamed.T[::-1])
+        workspace = new_sparse_workspace(n, len(couples))
+        graph = graph_of(n, renamed[order])
+        _, weight = assert_best(workspace, graph, weights[order])
+        assert sorted(workspace.order) == list(range(n))
+        found.append(weight)
+    assert len(set(found)) == 1
 
 
 @pytest.mark.parametrize("perfect", [False, True])

@@ -41,7 +41,7 @@ def test_proposals_are_those_of_the_twin(rows, columns, options):
         assert sorted(couples) == expected, t
         played = naive_loop.outcomes(keys[streams.ACCEPTANCES], rates, t, couples, "independent")
         twin.observe(couples, played)
-        inner = playthrough._state.inner
+        inner = playthrough.state.inner
         assert inner.rates[: len(rates)] == pytest.approx(twin.rates, rel=1e-6)
         assert inner.mean[: len(rates)] == pytest.approx(twin.mean, rel=1e-6)
 

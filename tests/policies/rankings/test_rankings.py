@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pairup import GRAB, PolicyError, Problem, RankOneThompson, UniRank, simulate
-from pairup.compiled.couples.anchored_index import INDEX
+from pairup.compiled.couples.kl_index import INDEX
 from pairup.compiled.steps import observe_step, propose_step, set_available_step
 from pairup.errors import ProblemError
 from pairup.policies.contract import StartContext

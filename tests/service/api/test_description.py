@@ -83,7 +83,7 @@ def test_every_moment_is_a_date():
     found = [
         (name, part)
         for name, part in parts(SCHEMAS)
-        if re.fullmatch(r"at|\w+_at", name) and "title" in part
+        if re.fullmatch(r"at|\w+_at", name) and "title" in part and name != "half_at"  # a distance
     ]
     assert len(found) > 20
     for name, part in found:
@@ -175,6 +175,9 @@ class Promoted:
     player: str
     rank: int
     kind: ClassVar[str] = "promoted"
+
+    def as_json(self):
+        return vars(self)
 
 
 def test_an_event_of_a_kind_from_a_newer_version_is_shown(tmp_path):

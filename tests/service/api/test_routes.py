@@ -84,7 +84,8 @@ def test_a_matching_is_proposed_and_shown(api):
     answer = api("POST", "/v1/pools/chess/matchings", 201)
     matching = answer.json()
     assert answer.headers["location"] == f"/v1/matchings/{matching['id']}"
-    assert matching == {**api.json("GET", answer.headers["location"]), "skipped": []}
+    of_proposal = {"skipped": [], "unmatched": {"odd": 1}, "alone": []}
+    assert matching == {**api.json("GET", answer.headers["location"]), **of_proposal}
     assert len(matching["games"]) == 2
     assert len(matching["waiting"]) == 1
     players = [player for game in matching["games"] for player in game["players"]]
@@ -205,7 +206,7 @@ def test_estimates_are_ordered_and_limited(lone):
 
 
 @pytest.mark.parametrize("policy", ["unimodal", "uniform", "epsilon_greedy"])
-def test_estimates_of_policies_that_know_no_players(lone, policy):
+def test_players_are_shown_with_estimates_if_the_policy_knows_couples_only(lone, policy):
     lone.pool(players="abcd", policy=policy)
     for _ in range(20):
         for game in lone.propose()["games"]:
@@ -217,7 +218,7 @@ def test_estimates_of_policies_that_know_no_players(lone, policy):
     assert lone.stats()["random_share"]["low"] < lone.stats()["random_share"]["high"]
 
 
-def test_stats_of_a_pool_that_did_nothing(lone):
+def test_a_pool_that_did_nothing_has_no_shares_and_no_course(lone):
     lone.pool()
     stats = lone.stats()
     assert (stats["played_share"], stats["random_share"]) == (None, None)

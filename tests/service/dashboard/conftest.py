@@ -11,7 +11,7 @@ from tests.support.browser import chromium
 from tests.support.browser.live_page import LivePage
 from tests.support.service.running import Running
 
-HABITS = Habits(churn=0.01, late=0.05, twice=0.1, contradict=0.1, away=0.02)
+HABITS = Habits(churn=0.01, late=0.02, twice=0.1, contradict=0.1, away=0.02)
 _HOSTILE = [
     "<script>document.title = 'pwned'</script>",
     '"><img src=x onerror=document.title="pwned">',
@@ -51,7 +51,7 @@ def service(tmp_path_factory, hostile):
 
 
 def _simulate(client, pool, rates, rounds):
-    simulation = Simulation(client, pool, Crowd(rates, seed=1), HABITS, Pace(lifetime_s=0.05))
+    simulation = Simulation(client, pool, Crowd(rates, seed=1), HABITS, Pace(lifetime_s=0.2))
     list(itertools.islice(simulation, rounds))
     client.change_pool(pool, lifetime_s=3600)
 

@@ -7,7 +7,7 @@ import pytest
 
 from pairup.service.dashboard import sentences
 from pairup.service.dashboard.charts import course_points
-from pairup.service.domain.rules import Rules
+from pairup.service.domain.matchmaking.rules import Rules
 from tests.support.browser.contrast import luminance
 
 
@@ -55,6 +55,10 @@ def test_the_charts_draw_the_same_numbers(service, client, opened):
     assert random["y"] == [round(each.random, 4) for each in points]
     assert sum(each.played for each in points) == stats.games.played
     assert points[-1].last == stats.games.learnt
+    by_tenth, shares = drawn["tenths"], shown.values("#tenth-rows data")
+    assert by_tenth[1]["y"] == [round(each, 4) for each in shares]
+    assert len(shares) >= 8  # a newcomer has had no game yet, and may be the only one of a tenth
+    assert by_tenth[1]["y"][0] < by_tenth[1]["y"][-1]
     (rates,) = drawn["rates"]
     assert rates["y"] == [round(each.rate, 4) for each in estimates.players]
     (couples,) = drawn["couples"]
@@ -72,7 +76,8 @@ def test_the_charts_draw_the_same_numbers(service, client, opened):
 def test_charts_name_what_they_show(service, opened, scheme):
     shown = opened(scheme=scheme).go(f"{service.url}/pools/history")
     chart = "document.querySelector('[data-chart={}]')"
-    for name, title in (("course", "share of games"), ("rates", "acceptance rate")):
+    titles = {"course": "share of games", "tenths": "share of games", "rates": "acceptance rate"}
+    for name, title in titles.items():
         axis = f"{chart.format(name)}.layout.yaxis"
         assert shown.page.evaluate(f"{axis}.title.text") == title
     assert shown.page.evaluate(f"{chart.format('rates')}.layout.xaxis.zeroline") is False
@@ -190,3 +195,62 @@ def test_a_page_without_scripts_has_all_numbers(service, client, opened):
     assert f"{client.stats('history').compared.played.estimate:.1%}" in shown.text("#played")
     assert re.search(r"in \d+ (s|min)", shown.text("#open-games tbody"))
     assert shown.text("#live") == "as loaded"
+
+
+def test_how_long_players_have_waited_is_counted_on(service, client, opened):
+    client.create_pool("patient")
+    shown = opened().go(f"{service.url}/pools/patient")
+    assert shown.text("#waits") == "Nobody waits."
+    client.join("patient", "ann")
+    shown.until("document.querySelectorAll('#waits time').length === 3")
+    longest = "Number(document.querySelector('#waits time:last-of-type').textContent.split(' ')[0])"
+    first = shown.page.evaluate(longest)
+    shown.until(f"{longest} > {first}")
+
+
+def test_players_beyond_the_first_page_are_reached_by_links(service, client, opened):
+    client.create_pool("many")
+    client.put_players("many", {f"p{number:04}": "away" for number in range(2_100)})
+    shown = opened().go(f"{service.url}/pools/many")
+    seen = set()
+    for words, following in (
+        ("Players 1 to 1,000 of 2,100", "#rates-after"),
+        ("Players 1,001 to 2,000 of 2,100", "#rates-after"),
+        ("Players 2,001 to 2,100 of 2,100", "#rates-before"),
+    ):
+        assert shown.text("#rate-pages").startswith(words)
+        seen |= set(shown.texts("#rate-rows bdi"))
+        shown.go(service.url + shown.page.get_attribute(following, "href"))
+    assert len(seen) == 2_100
+    assert shown.text("#rate-pages").startswith("Players 1,001")
+    shown.go(f"{service.url}/pools/many?first=99999")
+    assert shown.text("#rate-pages").startswith("Players 2,001")
+
+
+def test_the_list_of_pools_shows_the_gain_with_its_interval(service, client, opened):
+    shown, gain = opened().go(service.url), client.stats("history").compared.gain
+    row = "document.getElementById('pool-history').closest('tr')"
+    told = shown.page.evaluate(f"{row}.lastElementChild.innerText").split("\n")
+    ends = f"{sentences.in_points(gain.low)} to {sentences.in_points(gain.high)}"
+    assert [each.strip() for each in told] == [sentences.in_points(gain.estimate), ends]
+
+
+def test_who_could_not_be_matched_is_shown_with_the_constraint(service, client, opened):
+    near = {"kind": "distance", "attribute": "rating", "at_most": 100}
+    worth = {"kind": "distance", "attribute": "rating", "half_at": 10}
+    client.create_pool("near", lifetime_s=3600, constraints=[near], worth=[worth])
+    for number, rating in enumerate((1000, 1010, 1020, 1500)):
+        client.join("near", f"p{number}", attributes={"rating": rating})
+    shown = opened().go(f"{service.url}/pools/near")
+    assert "their rating differs by at most 100" in shown.text("#about")
+    assert (shown.text("#unmatched"), shown.text("#worth")) == ("", "")
+    client.propose("near")
+    shown.until("document.querySelectorAll('#unmatched data').length === 2")
+    assert shown.values("#unmatched data") == [1, 1]
+    names = "all => all.map(each => each.firstChild.textContent)"
+    found = shown.page.eval_on_selector_all("#unmatched tbody th", names)
+    assert sorted(found) == ["distance:rating", "odd"]
+    stats = client.stats("near")
+    assert stats.unmatched == {"odd": 1, "distance:rating": 1}
+    assert shown.values("#worth data") == [stats.worth] == [0.5]
+    assert shown.text("#worth") == "A proposed game has been worth 0.5 on average."

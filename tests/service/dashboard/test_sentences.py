@@ -10,6 +10,8 @@ from pairup.service.api.schemas.insight import (
     StatsView,
 )
 from pairup.service.dashboard import sentences
+from pairup.service.domain.matchmaking.constraints import KINDS
+from pairup.service.domain.matchmaking.rules import Rules
 
 
 def stats(games, gain, of_the_way=None, **others):
@@ -48,3 +50,54 @@ def test_the_verdict_goes_by_the_interval_of_the_gain(of, said):
 )
 def test_progress_lies_between_random_pairing_and_the_best_matching(of_the_way, said):
     assert said in sentences.progress(stats(400, (0.1, 0.2), of_the_way))
+
+
+ALL_KINDS = [
+    {"kind": "distance", "attribute": "rating", "at_most": 100},
+    {"kind": "equal", "attribute": "region", "relax": [{"after_s": 30}]},
+    {"kind": "different", "attribute": "side"},
+    {"kind": "overlap", "attribute": "modes"},
+    {
+        "kind": "latency",
+        "attribute": "ping",
+        "at_most": 80,
+        "relax": [{"after_s": 9, "at_most": 90}],
+    },
+    {"kind": "block", "attribute": "blocked"},
+    {"kind": "cooldown", "games": 3, "relax": [{"after_s": 5, "games": 1}]},
+    {"kind": "cooldown", "within_s": 60},
+]
+
+
+def test_each_kind_of_constraint_is_a_sentence():
+    assert sentences.meetings(Rules(constraints=ALL_KINDS)) == [
+        f"Two players meet if {words}."
+        for words in (
+            "their rating differs by at most 100",
+            "their region is the same; whatever it is after 30 s of waiting",
+            "their side differs",
+            "their modes have an element in common",
+            "there is a region in which the ping of both is at most 80; at most 90 after 9 s of "
+            "waiting",
+            "neither lists the other in blocked",
+            "they have not played each other in the last 3 games of either; in the last game of "
+            "either after 5 s of waiting",
+            "they have not played each other for 60 s",
+        )
+    ]
+
+
+def test_the_examples_cover_all_kinds_of_constraints():
+    assert {each["kind"] for each in ALL_KINDS} == set(KINDS)
+
+
+def test_worth_is_a_sentence():
+    near = {"kind": "distance", "attribute": "rating", "half_at": 100}
+    assert sentences.meetings(Rules(worth=[near, {"kind": "waiting", "double_after_s": 60}])) == [
+        "A game is worth half as much for each 100 of rating apart.",
+        "A game is worth twice as much after 60 s of waiting.",
+    ]
+
+
+def test_a_pool_without_rules_on_who_meets_says_nothing_of_them():
+    assert sentences.meetings(Rules()) == []

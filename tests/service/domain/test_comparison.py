@@ -134,7 +134,7 @@ def _alike(rate, seed, rounds):
             accepted = {player: draw.random() < rate for player in couple}
             played = all(accepted.values())
             learner.observe([couple], [played], accepted=accepted)
-            counters.decide(played, False, 0.0, expected)
+            counters.decide([(played, False, 0.0, expected)])
             for player in couple:
                 met[player] += 1
     return counters

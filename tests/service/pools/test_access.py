@@ -7,12 +7,12 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
+from pairup.service.domain.matchmaking.rules import Rules
 from pairup.service.domain.pool import replay
-from pairup.service.domain.rules import Rules
 from pairup.service.domain.snapshot import write_snapshot
 from pairup.service.maintenance.verify import verify
 from pairup.service.pools.access import PoolAccess
-from pairup.service.pools.players import put_player
+from pairup.service.pools.players import Wish, put_player
 from pairup.service.pools.service import Service
 from pairup.service.problems import RefusalError
 from pairup.service.store import Store
@@ -331,7 +331,7 @@ def test_a_decision_holds_no_lock_of_sqlite(lone):
 
     def decide(work):
         lone.service.put_player("fast", "ann", "waiting")
-        put_player(work, "eve", "waiting", max_players=10)
+        put_player(work, Wish("eve", "waiting"), max_players=10)
 
     lone.service.pools.change("slow", decide)
     assert lone.status("ann", "fast") == lone.status("eve", "slow") == "waiting"
@@ -347,7 +347,7 @@ def test_a_decision_is_made_again_when_another_process_was_faster(lone):
         tries.append([work.pool.names[player] for player in work.pool.players])
         if len(tries) == 1:
             other.put_player("chess", "eve", "waiting")
-        put_player(work, "fay", "waiting", max_players=10)
+        put_player(work, Wish("fay", "waiting"), max_players=10)
 
     lone.service.pools.change("chess", decide)
     other.close()

@@ -5,10 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pairup.service.maintenance.archive import archive
-from pairup.service.pools.reports import SentReport
 from pairup.service.problems import RefusalError
 from tests.support.service.pools import Api
-from tests.support.service.services import TickingClock, check_stored
+from tests.support.service.services import SentReport, TickingClock, check_stored
 
 ODD = [
     *("0" * 24, "zzzzzzzzzzzzzzzzzzzzzzzzzz", "Z" * 26, "!" * 26, "0123456789abcdefghijklmnop"),

@@ -71,7 +71,7 @@ def test_a_replaced_log_is_noticed_by_the_next_write(two):
     one, other = two
     view, joined = one.put_player("chess", "lost-1", "waiting")
     assert joined
-    assert view == {"player": "lost-1", "status": "waiting", "game": None}
+    assert view == {"player": "lost-1", "status": "waiting", "game": None, "attributes": {}}
     check(one, other, KEPT | {"lost-1"})
 
 

@@ -343,3 +343,74 @@ def test_a_batch_adds_one_event_however_many_of_its_reports_change_nothing(lone)
     digest = lone.json("GET", "/v1/pools/chess/digest")
     lone.restart(crash=True)
     assert lone.json("GET", "/v1/pools/chess/digest") == digest
+
+
+def test_a_batch_that_says_everything_twice_adds_one_event_of_each_kind(lone):
+    lone.pool(players="abcdef")
+    games = lone.propose()["games"]
+    said = [{"game": game["id"], "outcome": "played"} for game in games]
+    sent = [each for report in said for each in (report, report, report | {"outcome": "cancelled"})]
+    before = len(lone.kinds())
+    results = lone.json("POST", "/v1/pools/chess/outcomes", json={"outcomes": sent})["results"]
+    assert [each["result"] for each in results] == ["learnt", "repeated", "refused"] * 3
+    assert lone.kinds()[before:] == ["decided", "repeated", "contradicted"]
+    stored = results[2]["problem"]
+    assert (stored["state"], stored["stored"]["outcome"]) == ("played", "played")
+
+
+def test_a_receipt_shows_a_game_as_its_own_report_left_it(lone):
+    lone.pool(players="abcd")
+    game, other = lone.propose()["games"]
+    lone.report(game, "played")
+    one, two = other["players"]
+    sent = [
+        {"game": game["id"], "outcome": "played"},
+        {"game": game["id"], "answers": dict.fromkeys(game["players"], "accepted")},
+        {"game": other["id"], "answers": {one: "accepted"}},
+        {"game": other["id"], "answers": {two: "declined"}},
+    ]
+    results = lone.json("POST", "/v1/pools/chess/outcomes", json={"outcomes": sent})["results"]
+    assert [each["result"] for each in results] == ["repeated", "noted", "noted", "learnt"]
+    assert [len(each["answers"]) for each in results] == [0, 2, 1, 2]
+    assert [each["state"] for each in results] == ["played", "played", "proposed", "cancelled"]
+
+
+@pytest.mark.parametrize("before", ["proposed", "played", "cancelled", "released", "expired"])
+def test_a_receipt_says_what_is_stored(lone, before):
+    results = set()
+    for number, (outcome, answers) in enumerate(
+        [
+            ("played", {}),
+            ("cancelled", {}),
+            (None, {"a": "accepted"}),
+            (None, {"b": "declined"}),
+            ("cancelled", {"a": "timed_out"}),
+        ]
+    ):
+        pool = f"chess-{number}"
+        lone.pool(pool, "ab", lifetime_s=60)
+        game = lone.game(pool)
+        if before in ("played", "cancelled"):
+            lone.report(game, before)
+        if before == "released":
+            lone("POST", f"/v1/matchings/{game['matching']}/release", 200)
+        if before == "expired":
+            lone.clock.advance(60)
+        sent = {"outcomes": 2 * [{"game": game["id"], "outcome": outcome, "answers": answers}]}
+        receipts = lone.json("POST", f"/v1/pools/{pool}/outcomes", json=sent)["results"]
+        stored = lone.json("GET", f"/v1/games/{game['id']}")
+        for receipt in receipts:
+            results.add(receipt["result"])
+            shown = receipt.get("problem", {}).get("stored", receipt)
+            fields = {"state", "outcome", "answers", "cause", "learnt"} & shown.keys()
+            assert {name: shown[name] for name in fields} == {name: stored[name] for name in fields}
+    assert (
+        results
+        == {
+            "proposed": {"learnt", "noted", "repeated"},
+            "played": {"noted", "repeated", "refused"},
+            "cancelled": {"noted", "repeated", "refused"},
+            "released": {"late", "repeated"},
+            "expired": {"late", "repeated"},
+        }[before]
+    )

@@ -5,8 +5,7 @@ import itertools
 import pytest
 from hypothesis.stateful import run_state_machine_as_test
 
-from pairup.service.pools.reports import SentReport
-from tests.support.service.services import check_agreement, check_stored, services
+from tests.support.service.services import SentReport, check_agreement, check_stored, services
 from tests.support.service.two_processes import Machine, machine_settings
 
 

@@ -14,8 +14,8 @@ from sqlalchemy import create_engine, text
 from pairup.errors import ServiceError
 from pairup.service.domain import events, snapshot
 from pairup.service.domain.events import KINDS, START, Recorded, unpack
+from pairup.service.domain.matchmaking.rules import Rules
 from pairup.service.domain.pool import replay
-from pairup.service.domain.rules import Rules
 from pairup.service.domain.snapshot import SnapshotError, read_snapshot, write_snapshot
 from pairup.service.store import Store, schema
 from pairup.service.store.engine import parse_address

@@ -1,4 +1,4 @@
-"""Frames of results as `pairup.load_results` gives them, made up or simulated."""
+"""Frames of results as `pairup.Results` holds them, made up or simulated."""
 
 import json
 

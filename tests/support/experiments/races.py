@@ -29,7 +29,7 @@ def after_unit(progress):
 
 print("ready", flush=True)
 summary = run_experiment(race(rounds), folder, progress=after_unit)
-print(summary.computed, summary.reused)
+print(summary.run.computed, summary.run.reused)
 """
 
 

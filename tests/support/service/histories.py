@@ -2,7 +2,7 @@
 
 import random
 
-from pairup.service.domain.rules import Rules
+from pairup.service.domain.matchmaking.rules import Rules
 
 ANSWERS = ("accepted", "declined", "timed_out", "unknown")
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.snapshot import digest_of, read_snapshot
 from tests.support.service.load import ERASED
+from tests.support.service.rule_book import RuleBook
 
 
 class Journal:
@@ -208,7 +209,8 @@ def check_served(ask, pool, book):
 def check_replayed(store, pool, digest):
     """Each snapshot is what the log leads to, and the log leads to what was served.
 
-    From its beginning, and from each snapshot on. Returns the number of snapshots.
+    From its beginning, and from each snapshot on; no couple was proposed that its rules forbade at
+    that moment. Returns the number of snapshots.
     """
     with store.reading(still=True) as transaction:
         number = transaction.pool_named(pool).number
@@ -216,9 +218,10 @@ def check_replayed(store, pool, digest):
         saved = [
             read_snapshot(number, each.head, each.body) for each in transaction.snapshots(number)
         ]
-    replayed, compared = Pool(number), {each.seq: each for each in saved}
+    replayed, compared, rules = Pool(number), {each.seq: each for each in saved}, RuleBook()
     for recorded in log:
         replayed.replay(recorded)
+        rules.add(recorded)
         if found := compared.pop(recorded.seq, None):
             assert found.head == replayed.head
             assert digest_of(found) == digest_of(replayed), "a snapshot differs from its log"
@@ -227,6 +230,7 @@ def check_replayed(store, pool, digest):
                 "the replay differs from what was served"
             )
     assert not compared, "a snapshot is ahead of its log"
+    assert not rules.forbidden, "a forbidden couple was proposed"
     for begun in saved:
         for recorded in log[begun.seq : digest["seq"]]:
             begun.replay(recorded)

@@ -185,9 +185,11 @@ class Script:
 
     def play(self):
         """Do it all; returns what happened in the end, and whether the process died."""
-        self._post("/v1/pools", 201, {"name": "chess", "lifetime_s": 3600})
+        rules = {"constraints": [{"kind": "block", "attribute": "blocked"}], "max_wait_s": 3600}
+        self._post("/v1/pools", 201, {"name": "chess", "lifetime_s": 3600, **rules})
         for player in "abcde":
             self._put(f"/v1/pools/chess/players/{player}", {})
+        self._put("/v1/pools/chess/players/a", {"attributes": {"blocked": ["z"], "rating": 5}})
         first = self._post("/v1/pools/chess/matchings", 201)
         one, other = first["games"]
         self._put(f"/v1/games/{one['id']}/outcome", {"outcome": "played"})

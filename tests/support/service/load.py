@@ -9,7 +9,22 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 
 POOLS = {
-    "discarding": {"lifetime_s": 1.0},  # with the default policy, whose prior is learned
+    "discarding": {  # with the default policy, whose prior is learned, and rules on who meets
+        "lifetime_s": 1.0,
+        "constraints": [
+            {
+                "kind": "distance",
+                "attribute": "rating",
+                "at_most": 150,
+                "relax": [{"after_s": 0.5, "at_most": 300}],
+            },
+            {"kind": "block", "attribute": "blocked", "relax": [{"after_s": 3}]},
+            {"kind": "cooldown", "games": 1, "relax": [{"after_s": 1}]},
+        ],
+        "worth": [{"kind": "distance", "attribute": "rating", "half_at": 100}],
+        "fairness": {"floor": 0.5},
+        "max_wait_s": 2,
+    },
     "counting": {"policy": "unimodal", "lifetime_s": 0.7, "unreported": "cancelled"},
 }
 PLAYERS = 9
@@ -54,7 +69,8 @@ def set_up(ask):
         answer = ask("POST", "/v1/pools", {"name": name, **rules}, key=f"make-{name}")
         assert answer.status_code == 201, answer.text
         for player in range(PLAYERS):
-            ask("PUT", f"/v1/pools/{name}/players/p{player}")
+            attributes = {"rating": 50 * player}
+            ask("PUT", f"/v1/pools/{name}/players/p{player}", {"attributes": attributes})
 
 
 class Client(threading.Thread):
@@ -126,9 +142,14 @@ class Client(threading.Thread):
             answer = self._ask("DELETE", path)
             assert answer.status_code == 204, answer.text
         else:
-            answer = self._ask("PUT", path, {"status": "away" if luck < 0.6 else "waiting"})
-            assert answer.status_code in (200, 201), answer.text
+            self._put_own(path, "away" if luck < 0.6 else "waiting", f"p{self._number}")
         self.requests += 1
+
+    def _put_own(self, path, status, blocked):
+        """Let this client's own player be there, with another rating each time."""
+        attributes = {"rating": self._random.randrange(500), "blocked": [blocked]}
+        answer = self._ask("PUT", path, {"status": status, "attributes": attributes})
+        assert answer.status_code in (200, 201), answer.text
 
     def _collide(self, _):
         """Use one key on both pools at once: one request wins, of the other there is no trace."""
@@ -157,9 +178,11 @@ class Client(threading.Thread):
         self._journal.imported(pool, source, first + 2)
 
     def _erase(self, pool):
-        """Import games of a player who is erased then."""
+        """Import games of a player who is erased then, also from the list of one who blocks it."""
         name = self._new_name(ERASED)
         self._import(pool, [name])
+        if "constraints" in POOLS[pool]:
+            self._put_own(f"/v1/pools/{pool}/players/own{self._number}", "away", name)
         answer = self._ask("DELETE", f"/v1/pools/{pool}/players/{name}?erase=true")
         assert answer.status_code == 204, answer.text
         self.requests += 1

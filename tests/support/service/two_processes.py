@@ -24,13 +24,17 @@ from pairup.service.maintenance.archive import archive, drop_archives
 from pairup.service.maintenance.verify import verify
 from pairup.service.pools import players
 from pairup.service.pools.idempotency import KeyedRequest
-from pairup.service.pools.reports import SentReport
 from pairup.service.problems import RefusalError
 from pairup.service.store.archive_files import read_archive
 from tests.support.service.older_states import OlderState
-from tests.support.service.services import TickingClock, memory_of, open_service
+from tests.support.service.rule_book import RuleBook
+from tests.support.service.services import SentReport, TickingClock, memory_of, open_service
 
-RULES = {"one": {}, "two": {"policy": "unimodal", "unreported": "cancelled", "keep_records": True}}
+BLOCK = {"kind": "block", "attribute": "blocked", "relax": [{"after_s": 40}]}
+RULES = {
+    "one": {"constraints": [BLOCK]},
+    "two": {"policy": "unimodal", "unreported": "cancelled", "keep_records": True},
+}
 POOLS = st.sampled_from(sorted(RULES))
 WHO = st.sampled_from([0, 1])
 NAMES = st.sampled_from(["ann", "bob", "cyd", "dan", "eve", "fay"])
@@ -41,10 +45,37 @@ WISHES = st.lists(
     unique_by=lambda wish: wish[0],
 )
 KEYS = st.sampled_from([None, "k1", "k2", "k3"])
+# Rules that the first pool gets; block lists stay what they are, so that their names are numbers.
+RATING = {"kind": "distance", "attribute": "rating", "at_most": 100}
+CONSTRAINTS = [
+    [{**RATING, "relax": [{"after_s": 10, "at_most": 200}, {"after_s": 50}]}],
+    [{"kind": "equal", "attribute": "region", "relax": [{"after_s": 25}]}],
+    [
+        {"kind": "cooldown", "games": 2, "relax": [{"after_s": 20, "games": 1}]},
+        {"kind": "cooldown", "within_s": 30},
+    ],
+]
+CHANGES = st.one_of(
+    st.lists(st.sampled_from(CONSTRAINTS), max_size=3, unique_by=str).map(
+        lambda some: {"constraints": [BLOCK, *itertools.chain(*some)]}
+    ),
+    st.sampled_from(
+        [
+            {"worth": [{"kind": "distance", "attribute": "rating", "half_at": 50}]},
+            {"worth": [{"kind": "waiting", "double_after_s": 10}]},
+            {"worth": []},
+            {"fairness": {"floor": 0.5}},
+            {"fairness": {"floor": 0.0}},
+            {"max_wait_s": 30},
+            {"max_wait_s": None},
+        ]
+    ),
+)
 OUTCOMES = st.sampled_from(["played", "cancelled"])
 _MAX_PLAYERS = 100
 KINDS = [  # what can happen; some of it more often
     *("put", "put", "propose", "propose", "propose", "report", "report", "repeat", "remove"),
+    *("play", "play", "play", "play", "play"),
     *("erase", "import_games", "load_own_learner", "configure", "refuse", "fail"),
     *("collide", "collide", "collide", "overtake", "overtake", "wait", "wait", "restart"),
     *("keep_state", "put_back", "archive", "delete_and_create"),
@@ -66,12 +97,13 @@ class ModelOfPool:
         self.keys = set()  # of requests about it
 
     def put(self, wishes):
-        for name, wish in wishes:
+        for name, wish, *attributes in wishes:
             if wish == "left":
                 self.players.discard(name)
             else:
                 self.players.add(name)
                 self.names.add(name)
+                self.names |= {each for known in attributes for each in known["blocked"]}
 
 
 class Model:
@@ -80,6 +112,31 @@ class Model:
     def __init__(self):
         self.pools = {name: ModelOfPool() for name in RULES}
         self.answers = {}  # by key: the request, and its answer
+
+
+def _put_players(work, wishes):
+    """Let players join, wait, be away or leave, as a command that the service runs."""
+    return players.put_players(work, [players.Wish(*each) for each in wishes], _MAX_PLAYERS)
+
+
+def _with_attributes(pool, wishes, change=0):
+    """Give players what the rules of their pool look at; `change` makes it another each time."""
+    if "constraints" not in RULES[pool]:
+        return wishes
+    return [
+        (name, wish)
+        if wish == "left"
+        else (
+            name,
+            wish,
+            {
+                "rating": 80.0 * (ord(name[0]) - 97) + 90.0 * change,
+                "region": "eu" if (len(name) + ord(name[-1]) + change) % 3 else "us",
+                "blocked": [[], ["dan", "stranger"], ["bob"]][(ord(name[0]) + change) % 3],
+            },
+        )
+        for name, wish in wishes
+    ]
 
 
 class Machine(RuleBasedStateMachine):
@@ -92,6 +149,7 @@ class Machine(RuleBasedStateMachine):
         self.clock, self.model, self.ghosts = TickingClock(), Model(), itertools.count()
         self.services = [self._opened(who) for who in (0, 1)]
         self._replays, self._compared, self._digests = {}, set(), {}
+        self._rule_books = {}  # of the pools, None where the beginning of a log is gone
         for name in RULES:
             self.services[0].create_pool(name, RULES[name])
             self._put(0, name, [("ann", "waiting"), ("bob", "waiting"), ("cyd", "away")])
@@ -120,9 +178,13 @@ class Machine(RuleBasedStateMachine):
 
     def put(self, who, pool, draw):
         """Let players join, move or leave."""
-        self._put(who, pool, draw(WISHES), draw(KEYS))
+        wishes = _with_attributes(pool, draw(WISHES), draw(st.integers(0, 2)))
+        self._send_players(who, pool, wishes, draw(KEYS))
 
     def _put(self, who, pool, wishes, key=None):
+        self._send_players(who, pool, _with_attributes(pool, wishes), key)
+
+    def _send_players(self, who, pool, wishes, key=None):
         done = partial(self.services[who].put_players, pool, wishes)
         self._send(done, key, ("put", pool, wishes), lambda _: self.model.pools[pool].put(wishes))
 
@@ -133,6 +195,10 @@ class Machine(RuleBasedStateMachine):
         if known and known[0] != request:
             assert _refusal(partial(done, request=sent)) == "key-reused"
             self.counted["key reused"] += 1
+            return
+        if known and not known[1].text:  # it named a player who was erased
+            assert _refusal(partial(done, request=sent)) == "reply-erased"
+            self.counted["erased replies"] += 1
             return
         reply = done(request=sent)
         assert reply.replayed == (known is not None)
@@ -150,7 +216,7 @@ class Machine(RuleBasedStateMachine):
         if self.model.answers:
             key = draw(st.sampled_from(sorted(self.model.answers)))
             kind, its, said = self.model.answers[key][0]
-            send = self._put if kind == "put" else self._propose
+            send = self._send_players if kind == "put" else self._propose
             send(who, its, said, key)
 
     def propose(self, who, pool, draw):
@@ -187,6 +253,19 @@ class Machine(RuleBasedStateMachine):
                 assert not games[one.game], "an outcome was learnt twice"
                 games[one.game] = True
                 self.counted["learnt"] += 1
+
+    def play(self, who, pool, draw):
+        """Let everybody wait, change a rule, and let games be proposed and played, twice."""
+        change = draw(st.integers(0, 2))
+        everybody = [(name, "waiting") for name in ("ann", "bob", "cyd", "dan", "eve", "fay")]
+        self._send_players(who, pool, _with_attributes(pool, everybody, change))
+        self.configure(1 - who, pool, draw)
+        for proposer in (who, 1 - who):
+            self.clock.advance(draw(st.sampled_from([0, 12, 25])))
+            before = set(self.model.pools[pool].games)
+            self._propose(proposer, pool, [])
+            new = sorted(self.model.pools[pool].games.keys() - before)
+            self._report(1 - proposer, pool, [(game, draw(OUTCOMES)) for game in new])
 
     def remove(self, who, pool, draw):
         """Let a player leave, who may have left."""
@@ -229,8 +308,11 @@ class Machine(RuleBasedStateMachine):
         service.load_learner(pool, service.save_learner(pool))
 
     def configure(self, who, pool, draw):
-        """Change a rule of a pool."""
-        self.services[who].configure_pool(pool, {"lifetime_s": draw(st.sampled_from([0.5, 30]))})
+        """Change a rule of a pool; all who wait have the attributes that rules need."""
+        changes = {"lifetime_s": draw(st.sampled_from([0.5, 30]))}
+        if "constraints" in RULES[pool]:
+            changes |= draw(CHANGES)
+        self.services[who].configure_pool(pool, changes)
 
     def refuse(self, who, pool, draw):
         """Send what is refused: nothing of it is stored."""
@@ -243,11 +325,12 @@ class Machine(RuleBasedStateMachine):
     def collide(self, who, mine, draw):
         """Let both processes use a key at the same moment; the second to begin is first."""
         its, same, key = draw(POOLS), draw(st.booleans()), f"new-{next(self.ghosts)}"
-        ghost, wishes = [(f"ghost-{next(self.ghosts)}", "waiting")], [("eve", "waiting")]
-        first = _once(lambda: self._put(1 - who, its, wishes, key))
+        ghost = [(f"ghost-{next(self.ghosts)}", "waiting")]
+        wishes = _with_attributes(its, [("eve", "waiting")])
+        first = _once(lambda: self._send_players(1 - who, its, wishes, key))
 
         def decide(work):
-            done = players.put_players(work, ghost, _MAX_PLAYERS)
+            done = _put_players(work, ghost)
             first()
             return done
 
@@ -265,13 +348,14 @@ class Machine(RuleBasedStateMachine):
         """Let the other process change the pool while this one decides, once or twice."""
         times, tries, there = draw(st.integers(1, 2)), [], "zoe" in self.model.pools[pool].players
         wishes = [*draw(WISHES), ("zoe", "left" if there else "away")]  # something changes
+        wishes = _with_attributes(pool, wishes)
 
         def decide(work):
             tries.append(None)
             if len(tries) <= times:
                 seconds = 20 + next(self.ghosts) / 1_000  # another one each time
                 self.services[1 - who].configure_pool(pool, {"lifetime_s": seconds})
-            return players.put_players(work, wishes, _MAX_PLAYERS)
+            return _put_players(work, wishes)
 
         self.services[who].pools.change_once(pool, decide, None)
         self.model.pools[pool].put(wishes)
@@ -301,7 +385,7 @@ class Machine(RuleBasedStateMachine):
         ghost, how = f"ghost-{next(self.ghosts)}", draw(st.sampled_from([MemoryError, _DiedError]))
 
         def decide(work):
-            players.put_players(work, [(ghost, "waiting")], _MAX_PLAYERS)
+            _put_players(work, [(ghost, "waiting")])
             raise how
 
         with suppress(how):
@@ -384,9 +468,11 @@ class Machine(RuleBasedStateMachine):
             replayed = self._replays.get(pool)
             known = replayed is not None and replayed.number == row.number
             if not known or not self._goes_on(replayed, row, transaction):
-                replayed = self._begin(row, transaction)
+                replayed = self._begin(pool, row, transaction)
                 self._go_on(replayed, row, transaction)
         assert replayed.head == row.head, "the log is not what the row of its pool says"
+        if rules := self._rule_books[pool]:
+            assert not rules.forbidden, "a forbidden couple was proposed"
         self._replays[pool] = replayed
         return replayed
 
@@ -398,17 +484,24 @@ class Machine(RuleBasedStateMachine):
             self._go_on(replayed, row, transaction)
         return replayed.head == row.head
 
-    def _begin(self, row, transaction):
+    def _begin(self, name, row, transaction):
+        self._rule_books[name] = None
         for each in transaction.snapshots(row.number):
             if each.base:
                 pool = read_snapshot(row.number, each.head, each.body)
                 self._digests.setdefault(pool.head, digest_of(pool))
                 return pool
+        self._rule_books[name] = RuleBook()
         return Pool(row.number)
 
     def _go_on(self, replayed, row, transaction):
+        rules = self._rule_books[row.name]
         for recorded in transaction.events(row.number, replayed.seq):
             replayed.replay(recorded)
+            if rules:
+                self.counted["couples checked"] -= rules.checked
+                rules.add(recorded)
+                self.counted["couples checked"] += rules.checked
             self._digests[replayed.head] = digest_of(replayed)
 
     def _check_shown(self, service, pool, replayed):

@@ -9,8 +9,8 @@ import sqlite3
 
 from pairup.service.domain import events
 from pairup.service.domain.events import SECOND, START, Recorded
-from pairup.service.domain.games import MatchingRecord, new_secret, project
-from pairup.service.domain.rules import Rules
+from pairup.service.domain.games import new_secret
+from pairup.service.domain.matchmaking.rules import Rules
 from pairup.service.domain.version import current_version
 from pairup.service.store import Store
 
@@ -49,21 +49,19 @@ class WrittenLog:
     def play_round(self):
         """Write a proposal, and then an outcome of each game."""
         self._rng.shuffle(self._players)
-        proposal, records = self._proposal(), {}
+        proposal = self._proposal()
         with self.store.writing() as transaction:
-            project(records, self._append(transaction, proposal, proposal.expires_at))
-            matching = MatchingRecord.of(proposal)
-            transaction.add_matching(self._pool, matching, list(records.values()))
+            self._append(transaction, proposal, proposal.expires_at)
         with self.store.writing() as transaction:
-            project(records, self._append(transaction, self._outcomes(list(records))))
-            transaction.update_games(self._pool, records.values())
+            games = [(proposal.matching, place) for place in range(self.size)]
+            self._append(transaction, self._outcomes(games))
         self.games += self.size
 
     def _append(self, transaction, event, due_at=None):
         self._at += 1_000
         recorded = Recorded.of(self._head.seq + 1, self._at, event)
         self._head = transaction.append(self._pool, [recorded], self._head, due_at)
-        return recorded
+        transaction.update_records(self._pool, recorded)
 
     def _proposal(self):
         couples = zip(self._players[::2], self._players[1::2], strict=True)

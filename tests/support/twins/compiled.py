@@ -3,8 +3,7 @@
 import numpy as np
 
 from pairup.compiled.steps import observe_step, propose_step, set_available_step
-from pairup.policies.contract import StartContext
-from pairup.policies.interruptions import Interruptions
+from pairup.policies.contract import Interruptions, StartContext
 
 
 class Compiled:

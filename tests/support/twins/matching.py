@@ -56,9 +56,9 @@ def assert_proven(workspace, vertices, tolerance):
     (|B| - 1) / 2 couples in B, so none weighs more than sum y + sum z[B] (|B| - 1) / 2.
     """
     sets = [
-        (set(workspace.members[b, : workspace.size[b]].tolist()), float(workspace.thickness[b]))
+        (set(_members(workspace, b)), float(workspace.thickness[b]))
         for b in range(vertices, vertices + vertices // 2)
-        if workspace.size[b]
+        if workspace.first_child[b] != -1
     ]
     assert all(len(members) % 2 == 1 and z >= 0.0 for members, z in sets)
     y = workspace.dual[:vertices].tolist()

@@ -1,6 +1,6 @@
 """Simulated players of a service: they join, answer, leave, are late and contradict themselves."""
 
-from pairup.client.demo.crowd import Crowd, expected_games, parse_distribution
+from pairup.client.demo.crowd import Crowd, expected_games
 from pairup.client.demo.habits import Habits, Pace
 from pairup.client.demo.simulation import PlayedRound, Simulation
 
@@ -11,5 +11,4 @@ __all__ = [
     "PlayedRound",
     "Simulation",
     "expected_games",
-    "parse_distribution",
 ]

@@ -9,8 +9,10 @@ import numpy as np
 
 from pairup.errors import SimulationError
 from pairup.problem import Problem
+from pairup.problem.rates import BetaParameters
 
-BetaParameters = tuple[float, float]  # the two parameters of a beta distribution
+_RATINGS = 1500.0, 200.0  # mean and deviation
+_REGIONS = "eu", "us"
 
 
 @dataclass
@@ -24,6 +26,8 @@ class Crowd:
     ['s7-001', 's7-002']
     >>> crowd.replace("s7-002"), list(crowd.rates)
     ('s7-003', ['s7-001', 's7-003'])
+    >>> Crowd([0.9, 0.5], seed=7, rated=True).attributes["s7-002"]
+    {'rating': 1799.0, 'region': 'us'}
     """
 
     starting: Sequence[float]  # rates of the players at the start
@@ -31,13 +35,17 @@ class Crowd:
         None  # of a newcomer's rate; None: that of the player it replaces
     )
     seed: int = 0
+    rated: bool = False  # players have a rating and a region
     rates: dict[str, float] = field(default_factory=dict)  # of the players present, by name
+    attributes: dict[str, dict[str, float | str]] = field(default_factory=dict)  # of rated players
 
     def __post_init__(self) -> None:
         Problem(self.starting)  # refuses numbers that are not rates
-        # Two streams: who comes and goes does not depend on what is proposed and answered.
+        # Three streams: who comes and goes does not depend on what is proposed and answered, nor on
+        # ratings and regions.
         self._moves = np.random.default_rng([self.seed, 1])
         self._answers = np.random.default_rng([self.seed, 2])
+        self._features = np.random.default_rng([self.seed, 3])
         self._joined = 0
         for rate in self.starting:
             self._add(rate)
@@ -46,11 +54,16 @@ class Crowd:
         self._joined += 1
         name = f"s{self.seed}-{self._joined:03d}"
         self.rates[name] = float(rate)
+        if self.rated:
+            rating = float(round(self._features.normal(*_RATINGS)))
+            region = str(self._features.choice(_REGIONS))
+            self.attributes[name] = {"rating": rating, "region": region}
         return name
 
     def replace(self, player: str) -> str:
-        """Let a player go and another one come; return the newcomer."""
+        """Replace a player by another one; return the newcomer."""
         rate = self.rates.pop(player)
+        self.attributes.pop(player, None)
         return self._add(
             rate if self.distribution is None else self._moves.beta(*self.distribution)
         )
@@ -82,26 +95,6 @@ class Crowd:
     def happens(self, probability: float) -> bool:
         """Draw whether something happens, from the stream of answers."""
         return bool(self._answers.random() < probability)
-
-
-def parse_distribution(text: str) -> BetaParameters:
-    """Read a distribution of rates, such as ``beta:2,3``.
-
-    Examples
-    --------
-    >>> parse_distribution("beta:2,3")
-    (2.0, 3.0)
-    """
-    name, _, numbers = text.partition(":")
-    try:
-        first, second = map(float, numbers.split(","))
-    except ValueError:
-        first = second = 0.0
-    if name != "beta" or not (0 < first < np.inf and 0 < second < np.inf):
-        raise SimulationError(
-            f"a distribution is beta:A,B with positive numbers, got {text!r}: try beta:2,3"
-        )
-    return first, second
 
 
 def expected_games(rates: Sequence[float]) -> tuple[float, float]:

@@ -16,13 +16,14 @@ _UNSTATED = 0.1  # probability that nobody says why a game was cancelled
 
 @dataclass(frozen=True)
 class Habits:
-    """Behaviour of the players; every number is a probability."""
+    """Behaviour of the players; every number but the patience is a probability."""
 
     churn: float = 0.0  # that a player leaves for good in a round; another one joins
     late: float = 0.0  # that a game is reported after it has expired
     twice: float = 0.0  # that a game is reported again
     contradict: float = 0.0  # that a game is reported again, with the opposite outcome
     away: float = 0.0  # that a player is away in the next round
+    patience_s: float | None = None  # seconds without a game after which a player leaves for good
     answers: bool = True  # reports say what each player answered, not only the outcome
 
     def __post_init__(self) -> None:
@@ -30,6 +31,10 @@ class Habits:
             value = getattr(self, name)
             if not 0 <= value <= 1:
                 raise SimulationError(f"{name} is a probability in [0, 1], got {value!r}: try 0.01")
+        if self.patience_s is not None and not self.patience_s > 0:
+            raise SimulationError(
+                f"patience is a number of seconds above 0, got {self.patience_s!r}: try 30"
+            )
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ class AnsweredGame(NamedTuple):
 
 
 def answer(game: GameView, crowd: Crowd, habits: Habits) -> AnsweredGame:
-    """Let the players of a game answer by their rates."""
+    """Draw the answers of the players of a game by their rates."""
     accepts = {player: crowd.happens(crowd.rates[player]) for player in game.players}
     played = all(accepts.values())
     if not habits.answers or (not played and crowd.happens(_UNSTATED)):

@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pairup.client import Client, NewGameReport, RefusedError
 from pairup.client.demo.crowd import Crowd, expected_games
@@ -17,6 +17,19 @@ from pairup.service.api.schemas.games import GameView, MatchingView
 from pairup.service.api.schemas.pools import PoolView, RefusedPlayer
 from pairup.service.domain.events import BatchWish
 
+# Rules of a pool whose players have ratings and regions.
+RATED_RULES: dict[str, Any] = {
+    "constraints": [
+        {
+            "kind": "distance",
+            "attribute": "rating",
+            "at_most": 150,
+            "relax": [{"after_s": 3, "at_most": 300}, {"after_s": 10}],
+        },
+        {"kind": "equal", "attribute": "region"},
+    ],
+    "fairness": {"floor": 0.5},
+}
 _MAX_REPORTS = 5_000  # per request
 _SIMULATED = re.compile(r"s\d+-\d{3,}$")  # names of simulated players
 _NO_SUCH_PLAYER = "/problems/no-such-player"
@@ -30,8 +43,10 @@ class PlayedRound(NamedTuple):
     games: int
     played: int
     chosen: float  # games to be expected of those proposed, by the true rates
-    random: float  # of couples drawn at random among the players present
-    best: float  # of the best matching of the players present
+    # Of couples drawn at random among the players present, and of the best matching of them; not
+    # numbers where the rules of the pool say who may meet.
+    random: float
+    best: float
 
 
 class Simulation:
@@ -43,6 +58,7 @@ class Simulation:
         self._rules: PoolView | None = None  # of the pool, once the players have joined
         self._idle: dict[str, None] = {}  # players who can be proposed a game, in order
         self._away: list[str] = []
+        self._since: dict[str, float] = {}  # the time of each player's last game, or of the join
         self._late: list[tuple[float, AnsweredGame]] = []  # with the time when each is reported
 
     def __iter__(self) -> Iterator[PlayedRound]:
@@ -75,23 +91,26 @@ class Simulation:
         return rules
 
     def end(self, client: Client | None = None) -> None:
-        """Let everyone be away: they stay known, and are proposed to nobody."""
+        """Set everyone to away: they stay known, and are left out of proposals."""
         if self._rules is not None:
             self._put(self._crowd.rates, "away", client)
 
     def _open_pool(self) -> PoolView:
         after_game = "playing" if self._pace.game_s else "waiting"
         rules = {"lifetime_s": self._pace.lifetime_s, "after_game": after_game}
+        rules |= RATED_RULES if self._crowd.rated else {}
         with _accept_refusal("pool-exists"):
             return self._client.create_pool(self._pool, **rules)
         return self._client.pool(self._pool)
 
     def _put(self, players: Iterable[str], status: BatchWish, client: Client | None = None) -> None:
-        """Let players wait, be away or leave; that somebody else removed one does not matter."""
+        """Set whether players wait, are away or leave; somebody else may have removed one."""
         wishes = list(dict.fromkeys(players, status).items())
         for start in range(0, len(wishes), _MAX_REPORTS):
             some = dict(wishes[start : start + _MAX_REPORTS])
-            for each in (client or self._client).put_players(self._pool, some).results:
+            known = self._crowd.attributes if status == "waiting" else {}
+            given = {player: known[player] for player in some if player in known}
+            for each in (client or self._client).put_players(self._pool, some, given).results:
                 if isinstance(each, RefusedPlayer) and each.problem.type != _NO_SUCH_PLAYER:
                     raise SimulationError(each.problem.detail)
 
@@ -111,9 +130,13 @@ class Simulation:
             return None
         time.sleep(self._pace.round_s / 3)
         rates, games = self._crowd.rates, matching.games
-        best, random = expected_games([rates[player] for player in self._idle])
+        best = random = math.nan
+        if not rules.constraints:
+            best, random = expected_games([rates[player] for player in self._idle])
         chosen = sum(math.prod(rates[player] for player in game.players) for game in games)
         played = self._play(games, rules.lifetime_s)
+        ended = time.monotonic()
+        self._since |= {player: ended for game in played for player in game.players}
         time.sleep(self._pace.game_s)
         if rules.after_game == "playing":
             ready = (each for game in played for each in game.players if each in self._idle)
@@ -129,7 +152,7 @@ class Simulation:
         return None
 
     def _come_and_go(self) -> None:
-        leaving = self._crowd.sample(self._habits.churn)
+        leaving = [*dict.fromkeys(self._crowd.sample(self._habits.churn) + self._impatient())]
         newcomers = [self._crowd.replace(player) for player in leaving]
         back = [player for player in self._away if player not in leaving]
         for player in leaving:
@@ -142,8 +165,16 @@ class Simulation:
         self._put([each for each in (*newcomers, *back) if each in self._idle], "waiting")
         self._put(self._away, "away")
 
+    def _impatient(self) -> list[str]:
+        """List players who can be proposed a game and have not had one for too long."""
+        patience_s, now = self._habits.patience_s, time.monotonic()
+        self._since = {player: self._since.get(player, now) for player in self._crowd.rates}
+        if patience_s is None:
+            return []
+        return [player for player in self._idle if now - self._since[player] > patience_s]
+
     def _play(self, games: Sequence[GameView], lifetime_s: float) -> list[GameView]:
-        """Let the players answer and report; return the games that were played."""
+        """Report the players' answers; return the games that were played."""
         reports, again, played = list[NewGameReport](), list[NewGameReport](), list[GameView]()
         happens, habits = self._crowd.happens, self._habits
         for game in games:

@@ -55,7 +55,7 @@ def import_history(
     create_pool: bool = False,
     progress: Progress = lambda done, rows: None,
 ) -> ImportSummary:
-    """Let a pool learn from the games of a file: CSV, JSON lines or Parquet.
+    """Import the games of a file into a pool: CSV, JSON lines or Parquet.
 
     The file is read twice, in bounded memory: it is checked as a whole, then sent chunk by chunk.
     However often this is called, and wherever it was interrupted, each row is learnt once; what is

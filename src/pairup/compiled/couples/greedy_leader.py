@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pairup.compiled.couples.statistics import record
-from pairup.compiled.kernels import kernel, slot
+from pairup.compiled.kernels import kernel, outlined, slot
 from pairup.compiled.randomness import word
 from pairup.compiled.state_fields import Integers, Reals, new_state
 
@@ -105,13 +105,20 @@ def update(leader, stats, key):
 
     The first is beyond the last when none did.
     """
-    couples = leader.couples[0]
-    low, high, k = couples, -1, -1
-    while True:
+    k = _first_fallen(leader, stats, key, 0)
+    if k >= leader.couples[0]:
+        return k, np.int64(-1)
+    return _repair(leader, stats, key, k)
+
+
+@outlined  # the leader seldom falls, and inlined it would slow down the rounds in which it stands
+def _repair(leader, stats, key, k):
+    """As `update`, where couple `k` is the first that fell."""
+    low, high = k, np.int64(-1)
+    while k < leader.couples[0]:
+        high = max(high, _promote(leader, stats, key, k))
         k = _first_fallen(leader, stats, key, k + 1)
-        if k >= couples:
-            return low, high
-        low, high = min(low, k), max(high, _promote(leader, stats, key, k))
+    return low, high
 
 
 @kernel

@@ -11,11 +11,11 @@ import math
 import numpy as np
 
 from pairup.compiled.couples import greedy_leader
-from pairup.compiled.couples.leader_turns import CELL, NO_CELL, TURN_PLACES
+from pairup.compiled.couples.leader_counts import CELL, NO_CELL, TURN_PLACES
 from pairup.compiled.couples.statistics import PHANTOM_MEAN
 from pairup.compiled.kernels import kernel
 from pairup.compiled.randomness import word
-from pairup.compiled.state_layout import AVAILABLE, ROUND
+from pairup.compiled.state_fields import AVAILABLE, ROUND
 
 # Place of a counter: compare players (V2), not matchings (V1). Those of a policy follow.
 BY_PLAYERS, NEIGHBOUR_PLACES = range(TURN_PLACES, TURN_PLACES + 2)
@@ -54,7 +54,7 @@ def note_mean(state, i, j, mean):
     """A pair (i, j), i < j, has a new mean; returns where it stands around the leader.
 
     That is a couple k of the leader, and the number of the pair among the cross pairs of k, or
-    `COUPLE` if it is couple k itself. Of pairs that stand elsewhere k is -1.
+    `COUPLE` if it is couple k itself. For all other pairs k is -1.
     """
     leader = state.leader
     x, y = leader.place[i], leader.place[j]

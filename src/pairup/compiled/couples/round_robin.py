@@ -16,8 +16,7 @@ import numpy as np
 from pairup.compiled.couples.rows import fill_members, mark_available
 from pairup.compiled.kernels import kernel
 from pairup.compiled.randomness import shuffle
-from pairup.compiled.state_fields import Flags, Integers
-from pairup.compiled.state_layout import MEMBERS, OWN
+from pairup.compiled.state_fields import MEMBERS, OWN, Flags, Integers
 
 # Places of counters.
 (

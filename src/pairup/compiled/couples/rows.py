@@ -2,7 +2,7 @@
 
 from pairup.compiled.kernels import kernel
 from pairup.compiled.randomness import shuffle
-from pairup.compiled.state_layout import MEMBERS
+from pairup.compiled.state_fields import MEMBERS
 
 
 @kernel

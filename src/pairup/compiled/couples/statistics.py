@@ -18,9 +18,9 @@ class CoupleStatistics(NamedTuple):
     players available, the player who is coupled with it stays waiting.
     """
 
-    tries: np.ndarray = Integers("slots, slots")
-    games: np.ndarray = Integers("slots, slots")
-    mean: np.ndarray = Reals("slots, slots", phantom=PHANTOM_MEAN)
+    tries: np.ndarray = Integers("slots, slots", by_couple=True)
+    games: np.ndarray = Integers("slots, slots", by_couple=True)
+    mean: np.ndarray = Reals("slots, slots", phantom=PHANTOM_MEAN, by_couple=True)
 
 
 def new_couple_statistics(slots):

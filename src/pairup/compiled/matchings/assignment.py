@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pairup.compiled.kernels import kernel
-from pairup.compiled.matchings.blossom_search import NOBODY as NOBODY
+from pairup.compiled.matchings.blossoms import NOBODY as NOBODY
 from pairup.compiled.state_fields import Integers, Reals, new_state
 
 
@@ -41,7 +41,7 @@ class Assignment(NamedTuple):
 
 
 def new_assignment(rows, columns):
-    """Room for assignments of at most so many rows and columns, in whatever numbers."""
+    """A workspace for assignments of at most the given numbers of rows and columns."""
     return new_state(Assignment, {"few": min(rows, columns), "many": max(rows, columns)})
 
 

@@ -19,9 +19,9 @@ import numpy as np
 from pairup.compiled.couples.rows import mark_available
 from pairup.compiled.kernels import kernel, outlined
 from pairup.compiled.matchings.assignment import Assignment, assign_seekers, new_assignment
-from pairup.compiled.matchings.couple_graph import CoupleGraph
 from pairup.compiled.matchings.sparse_matching import NOBODY as NOBODY
 from pairup.compiled.matchings.sparse_matching import (
+    CoupleGraph,
     SparseWorkspace,
     new_sparse_workspace,
     solve_graph,

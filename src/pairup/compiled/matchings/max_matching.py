@@ -1,7 +1,7 @@
 """The matching of greatest weight among all matchings of an even number of players.
 
 Edmonds' blossom algorithm on a complete graph, O(n^3): a search per player who is still single
-(`blossom_search`), with dual variables. Each player has a dual, and so has each blossom (its
+(`dense_search`), with dual variables. Each player has a dual, and so has each blossom (its
 thickness). The duals of a couple, with the thickness of the blossoms around both, never lie below
 its weight, and equal it for the couples matched: that proves the matching best. The next proof
 starts from what was proved for other weights, see `_fit_duals`.
@@ -18,8 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pairup.compiled.kernels import kernel
-from pairup.compiled.matchings.blossom_search import NOBODY, search
-from pairup.compiled.state_fields import Integers, Reals, new_state
+from pairup.compiled.matchings.blossoms import NOBODY, next_of
+from pairup.compiled.matchings.dense_search import search
+from pairup.compiled.state_fields import Integers, Players, Reals, new_state
 
 SOLVED, NO_MATCHING = 0, 1
 LARGER = 2.0**8
@@ -37,8 +38,8 @@ class MatchingWorkspace(NamedTuple):
     """
 
     # Kept, by slot.
-    kept_dual: np.ndarray = Reals("slots")
-    kept_mate: np.ndarray = Integers("slots", NOBODY)
+    kept_dual: np.ndarray = Reals("slots", saved=True)
+    kept_mate: np.ndarray = Players("slots", NOBODY, saved=True)
     # By vertex.
     weight: np.ndarray = Reals("slots, slots")
     dual: np.ndarray = Reals("slots")
@@ -49,10 +50,10 @@ class MatchingWorkspace(NamedTuple):
     source: np.ndarray = Integers("slots", NOBODY)
     due: np.ndarray = Reals("slots")  # the next event of the node of which it is the base
     vertex_of: np.ndarray = Integers("slots", NOBODY)  # of each slot
+    next_member: np.ndarray = Integers("slots", NOBODY)  # in the list of players of a node
     # By node.
-    # Players in it, listed in `members`; 0: no such blossom now.
-    size: np.ndarray = Integers(_NODES)
-    members: np.ndarray = Integers(f"{_NODES}, slots", NOBODY)
+    first_member: np.ndarray = Integers(_NODES, NOBODY)
+    last_member: np.ndarray = Integers(_NODES, NOBODY)
     parent: np.ndarray = Integers(_NODES, NOBODY)
     base: np.ndarray = Integers(_NODES, NOBODY)  # the player who is coupled outside it
     thickness: np.ndarray = Reals(_NODES)
@@ -64,13 +65,14 @@ class MatchingWorkspace(NamedTuple):
     near_from: np.ndarray = Integers(f"{_NODES}, slots", NOBODY)
     meet_at: np.ndarray = Integers(_NODES, NOBODY)  # where an even node meets another
     mark: np.ndarray = Integers(_NODES, NOBODY)
-    # The nodes of a blossom, in a cycle that begins at the base.
-    child_count: np.ndarray = Integers(_NODES)
-    children: np.ndarray = Integers(f"{_NODES}, slots", NOBODY)
-    link_from: np.ndarray = Integers(f"{_NODES}, slots", NOBODY)
-    link_to: np.ndarray = Integers(f"{_NODES}, slots", NOBODY)
-    stack: np.ndarray = Integers(f"{_NODES} + 1, 2", NOBODY)
-    spare: np.ndarray = Integers("3, slots", NOBODY)
+    # Of a blossom, the one with the base; NOBODY: not a blossom now.
+    first_child: np.ndarray = Integers(_NODES, NOBODY)
+    # In the cycle of the blossom around it, and the edge that leads there.
+    next_child: np.ndarray = Integers(_NODES, NOBODY)
+    previous_child: np.ndarray = Integers(_NODES, NOBODY)
+    link_from: np.ndarray = Integers(_NODES, NOBODY)
+    link_to: np.ndarray = Integers(_NODES, NOBODY)
+    stack: np.ndarray = Integers(f"{_NODES} + 2, 2", NOBODY)
     clock: np.ndarray = Reals(1)
 
 
@@ -127,18 +129,18 @@ def _load_kept(work, players):
         # Meanwhile the partner, matched without this player, may have found another.
         mutual = partner != NOBODY and work.kept_mate[partner] == players[a]
         work.mate[a] = work.vertex_of[partner] if mutual else NOBODY
-        work.top[a] = work.base[a] = work.members[a, 0] = a
-        work.size[a], work.parent[a] = 1, NOBODY
+        work.top[a] = work.base[a] = work.first_member[a] = work.last_member[a] = a
+        work.parent[a] = work.first_child[a] = NOBODY
         work.weight[a, a] = -np.inf
         new += partner == NOBODY
     for b in range(vertices, vertices + vertices // 2):
-        work.size[b] = 0
+        work.first_child[b] = NOBODY
     return new
 
 
 @kernel
 def _out_of_scale(work, vertices):
-    """Whether the duals are left from weights so much larger that these would drown in them."""
+    """Whether the duals come from weights so large that these would be lost in their rounding."""
     dual, weight = 0.0, 0.0
     for a in range(vertices):
         dual = max(dual, abs(work.dual[a]))
@@ -167,14 +169,20 @@ def _outweigh(work, vertices):
         for b in range(vertices):
             if abs(work.weight[a, b]) < np.inf:
                 low, high = min(low, work.weight[a, b]), max(high, work.weight[a, b])
-    if low > high:
-        low, high = 0.0, 0.0
-    step = max(high - low, 2.0**-20 * max(abs(low), abs(high)))
-    stand_in = high + (vertices // 2 + 1) * (step if step > 0.0 else 1.0)
+    greater = outweighing(low, high, vertices)
     for a in range(vertices):
         for b in range(vertices):
             if work.weight[a, b] == np.inf:
-                work.weight[a, b] = stand_in
+                work.weight[a, b] = greater
+
+
+@kernel
+def outweighing(low, high, players):
+    """A weight greater than what all weights of a matching, from `low` to `high`, make up for."""
+    if low > high:
+        low, high = 0.0, 0.0
+    step = max(high - low, 2.0**-20 * max(abs(low), abs(high)))
+    return high + (players // 2 + 1) * (step if step > 0.0 else 1.0)
 
 
 @kernel
@@ -211,15 +219,23 @@ def _fit_couple(work, vertices, a, b):
     work.weight[a, b] = work.weight[b, a] = weight
     if max(weight, min_a, min_b) == np.inf:
         return np.inf
-    # Two equal sums may differ by their rounding; that is not a reason to separate.
-    if min_a + min_b <= weight + ROUNDING * (abs(min_a) + abs(min_b) + abs(weight)):
-        middle = 0.5 * (work.dual[a] + weight - work.dual[b])
-        work.dual[a] = max(min(middle, weight - min_b), min_a)
-        work.dual[b] = weight - work.dual[a]
-    else:
+    if not stay_coupled(work, a, b, weight, min_a, min_b):
         work.mate[a] = work.mate[b] = NOBODY
         work.dual[a], work.dual[b] = min_a, min_b
     return min(work.dual[a], work.dual[b])
+
+
+@kernel
+def stay_coupled(work, a, b, weight, min_a, min_b):
+    """Share the weight of a couple between its duals, if these can be as large as they must be."""
+    # Two equal sums may differ by their rounding; that is not a reason to separate. Where a couple
+    # is forbidden, they are NaN.
+    fits = min_a + min_b <= weight + ROUNDING * (abs(min_a) + abs(min_b) + abs(weight))
+    if fits:
+        middle = 0.5 * (work.dual[a] + weight - work.dual[b])
+        work.dual[a] = max(min(middle, weight - min_b), min_a)
+        work.dual[b] = weight - work.dual[a]
+    return fits
 
 
 @kernel
@@ -259,8 +275,10 @@ def _keep(work, players):
         work.kept_dual[players[a]] = work.dual[a]
         work.kept_mate[players[a]] = players[work.mate[a]]
     for b in range(vertices, vertices + vertices // 2):
-        for x in range(work.size[b]):
-            work.kept_dual[players[work.members[b, x]]] += 0.5 * work.thickness[b]
+        u = work.first_member[b] if work.first_child[b] != NOBODY else NOBODY
+        while u != NOBODY:
+            work.kept_dual[players[u]] += 0.5 * work.thickness[b]
+            u = next_of(work, b, u)
 
 
 @kernel

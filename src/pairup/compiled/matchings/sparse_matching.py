@@ -17,15 +17,22 @@ from typing import NamedTuple
 import numpy as np
 
 from pairup.compiled.kernels import kernel, outlined
-from pairup.compiled.matchings.blossom_search import NOBODY as NOBODY
-from pairup.compiled.matchings.event_heap import EventHeap
-from pairup.compiled.matchings.max_matching import LARGER, NO_MATCHING, ROUNDING, SOLVED
+from pairup.compiled.matchings.blossoms import NOBODY as NOBODY
+from pairup.compiled.matchings.max_matching import (
+    LARGER,
+    NO_MATCHING,
+    ROUNDING,
+    SOLVED,
+    outweighing,
+    stay_coupled,
+)
 from pairup.compiled.matchings.sparse_search import (
     MATCHED,
     OUT_OF_MEMORY,
     OVERFLOWS,
     PERFECT,
     SPARE,
+    EventHeap,
     search,
 )
 from pairup.compiled.state_fields import Flags, Integers, Reals, new_state
@@ -33,7 +40,50 @@ from pairup.compiled.state_fields import Flags, Integers, Reals, new_state
 FULL_HEAP = 2  # a status of `solve_graph` that the sizes of `new_sparse_workspace` exclude
 
 
+_MANY = 256  # slots, from which on they are looked at in the order of the graph
 _NODES = "slots + slots // 2 + 1"
+
+
+class CoupleGraph(NamedTuple):
+    """The couples that are allowed among some slots, in ascending order.
+
+    Couple k is (low[k], high[k]). The neighbours of slot i are ``to[start[i]:start[i + 1]]``, and
+    ``couple`` has, beside each of them, the number of the couple.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    start: np.ndarray
+    to: np.ndarray
+    couple: np.ndarray
+
+
+def new_couple_graph(slots, low, high):
+    """The graph of the couples (low[k], high[k]), which are distinct, ascending, and low < high."""
+    start = np.zeros(slots + 1, np.int64)
+    np.cumsum(np.bincount(low, minlength=slots) + np.bincount(high, minlength=slots), out=start[1:])
+    graph = CoupleGraph(
+        low=np.array(low, np.int64),
+        high=np.array(high, np.int64),
+        start=start,
+        to=np.empty(2 * len(low), np.int64),
+        couple=np.empty(2 * len(low), np.int64),
+    )
+    _list_neighbours(graph, start[:-1].copy())
+    return graph
+
+
+@outlined
+def _list_neighbours(graph, end):
+    """Write the neighbours of each slot, ascending: first the lower ones, then the higher."""
+    for k in range(len(graph.low)):
+        i, j = graph.low[k], graph.high[k]
+        graph.to[end[j]], graph.couple[end[j]] = i, k
+        end[j] += 1
+    for k in range(len(graph.low)):
+        i, j = graph.low[k], graph.high[k]
+        graph.to[end[i]], graph.couple[end[i]] = j, k
+        end[i] += 1
 
 
 class SparseWorkspace(NamedTuple):
@@ -55,6 +105,7 @@ class SparseWorkspace(NamedTuple):
     # The least distance to an even player, and that player.
     reach: np.ndarray = Reals("slots", np.inf)
     source: np.ndarray = Integers("slots", NOBODY)
+    order: np.ndarray = Integers("slots")  # in which players are looked at
     next_member: np.ndarray = Integers("slots", NOBODY)  # in the list of players of a node
     # Whom the search has come across, and whether it has.
     touched: np.ndarray = Integers("slots", NOBODY)
@@ -99,6 +150,7 @@ def solve_graph(work, graph, weights, available, perfect):
     work.counters[OVERFLOWS], work.counters[PERFECT] = 0, perfect
     _spread_thickness(work)
     _load_edges(work, graph, weights, available)
+    _set_order(work)
     _break_blossoms(work, available)
     if _out_of_scale(work):
         _start_new(work)
@@ -146,20 +198,58 @@ def _load_edges(work, graph, weights, available):
 @outlined
 def _outweigh(work, count, low, high):
     """Replace weights of +inf by a finite one that outweighs all others."""
-    if low > high:
-        low, high = 0.0, 0.0
-    if work.counters[PERFECT] == 0:
-        low = 0.0
-    step = max(high - low, 2.0**-20 * max(abs(low), abs(high)))
-    stand_in = high + (len(work.mate) // 2 + 1) * (step if step > 0.0 else 1.0)
+    least = low if work.counters[PERFECT] != 0 else 0.0
+    greater = outweighing(least, high, len(work.mate))
     for k in range(count):
         if work.weight[k] == np.inf:
-            work.weight[k] = stand_in
+            work.weight[k] = greater
+
+
+@kernel
+def _set_order(work):
+    """Look at players who may meet one after the other, from one end of the graph to the other.
+
+    Each search then finds what the one before it left, near by. In any other order, searches among
+    thousands of players take up to twenty times as long. In graphs of few players it does not
+    pay: they are looked at in the order of their slots.
+    """
+    slots, reached = len(work.mate), work.top  # set again after this
+    for i in range(slots):
+        work.order[i] = i
+        reached[i] = NOBODY
+    if slots < _MANY:
+        return
+    first = 0
+    for i in range(slots):
+        if reached[i] == NOBODY:
+            end = _walk(work, i, first, i)
+            first = _walk(work, work.order[end - 1], first, slots + i)
+
+
+@kernel
+def _walk(work, start, first, mark):
+    """Write all who are connected with a player into the order, from `first` on, near ones first.
+
+    Returns the place after them.
+    """
+    order, reached = work.order, work.top
+    reached[start], order[first] = mark, start
+    done, count = first, first + 1
+    while done < count:
+        a = order[done]
+        done += 1
+        # The end where the second walk begins has a higher number than most: downwards from there.
+        for k in range(work.start[a + 1] - 1, work.start[a] - 1, -1):
+            b = work.to[k]
+            if reached[b] != mark:
+                reached[b], order[count] = mark, b
+                count += 1
+    return count
 
 
 @kernel
 def _break_blossoms(work, available):
-    """Let every slot be a node of its own again; those who are away are single."""
+    """Make every slot a node of its own again; those who are away are single."""
     slots, nodes = len(work.mate), len(work.base)
     for i in range(slots):
         work.top[i] = work.base[i] = work.first_member[i] = work.last_member[i] = i
@@ -176,7 +266,7 @@ def _break_blossoms(work, available):
 
 @kernel
 def _out_of_scale(work):
-    """Whether nobody is coupled yet, or these weights would drown in duals left from others."""
+    """Whether nobody is coupled yet, or these weights would be lost in the rounding of duals."""
     dual, weight, coupled = 0.0, 0.0, False
     for i in range(len(work.mate)):
         dual = max(dual, abs(work.dual[i]))
@@ -204,7 +294,8 @@ def _fit_duals(work):
     As in `max_matching`: player by player a dual is set no lower than the duals of the others ask
     for, and a couple stays when its two duals can meet both that and its weight.
     """
-    for a in range(len(work.mate)):
+    for x in range(len(work.mate)):
+        a = work.order[x]
         b = work.mate[a]
         if b == NOBODY:
             asked, _, _ = _asked(work, a, NOBODY)
@@ -233,12 +324,7 @@ def _asked(work, a, partner):
 def _fit_couple(work, a, b):
     min_a, _, weight = _asked(work, a, b)
     min_b, _, _ = _asked(work, b, a)
-    # Two equal sums may differ by their rounding; that is not a reason to separate.
-    if min_a + min_b <= weight + ROUNDING * (abs(min_a) + abs(min_b) + abs(weight)):
-        middle = 0.5 * (work.dual[a] + weight - work.dual[b])
-        work.dual[a] = max(min(middle, weight - min_b), min_a)
-        work.dual[b] = weight - work.dual[a]
-    else:
+    if not stay_coupled(work, a, b, weight, min_a, min_b):
         work.mate[a] = work.mate[b] = NOBODY
         work.dual[a] = min_a if min_a > -np.inf else 0.0
         work.dual[b] = min_b if min_b > -np.inf else 0.0
@@ -247,7 +333,8 @@ def _fit_couple(work, a, b):
 @kernel
 def _couple_greedily(work):
     """Lower each exposed player's dual until a couple is tight; take it if both are exposed."""
-    for a in range(len(work.mate)):
+    for x in range(len(work.mate)):
+        a = work.order[x]
         if work.mate[a] == NOBODY:
             least, b, _ = _asked(work, a, NOBODY)
             work.dual[a] = least if least > -np.inf else 0.0
@@ -259,25 +346,27 @@ def _couple_greedily(work):
 def _search_all(work, available):
     """Find a partner for each exposed player, or let one player stay single in its place."""
     perfect = work.counters[PERFECT] != 0
-    for root in range(len(work.mate)):
+    for x in range(len(work.mate)):
+        root = work.order[x]
         searches = available[root] and work.mate[root] == NOBODY
         if searches and (perfect or work.dual[root] > 0.0):
             status = search(work, root, np.inf)
             if status != MATCHED:
                 return FULL_HEAP if status == OUT_OF_MEMORY else NO_MATCHING
     if not perfect:
-        return _couple_for_nothing(work, available)
+        return _couple_at_no_cost(work, available)
     return SOLVED
 
 
 @kernel
-def _couple_for_nothing(work, available):
+def _couple_at_no_cost(work, available):
     """Couple single players where that costs no weight: most couples of all best matchings."""
     greatest = 0.0
     for k in range(work.start[len(work.mate)]):
         greatest = max(greatest, work.weight[k])
     latest = ROUNDING * greatest + np.finfo(np.float64).tiny
-    for root in range(len(work.mate)):
+    for x in range(len(work.mate)):
+        root = work.order[x]
         if available[root] and work.mate[root] == NOBODY:
             if search(work, root, latest) == OUT_OF_MEMORY:
                 return FULL_HEAP

@@ -1,13 +1,12 @@
 """One search of Edmonds' algorithm on a sparse graph: it looks at the edges that there are.
 
-The search is that of `blossom_search`: a tree grows from an exposed player, a clock ticks, and what
+The search is that of `dense_search`: a tree grows from an exposed player, a clock ticks, and what
 happens next is decided by comparing times alone. Three things differ.
 
 - Events wait in a heap. A player's edges are entered once, when the player becomes even, which it
   then remains: a search that touches k edges costs O(k log k), and players whom the tree never
   reaches cost nothing. Events may be outdated when their time comes, and are then passed over.
-- The nodes of a blossom are a linked cycle and its players a linked list, so that the memory is
-  linear in players and edges.
+- No array has a place for each two players, so that the memory is linear in players and edges.
 - A player may stay single, once its dual has fallen to 0. The search then ends where the first even
   player gets there: that player takes the place of the root as the one who waits. If all must be
   matched, duals may be negative and no search ends so.
@@ -19,12 +18,30 @@ Long, and in one file because its steps call each other in a ring: players join 
 edges are entered, cycles close, blossoms dissolve, and players join the tree.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from pairup.compiled.kernels import kernel, outlined
-from pairup.compiled.matchings.blossom_search import EVEN, FREE, NOBODY, ODD, even_above, odd_above
-from pairup.compiled.matchings.event_heap import DISSOLVES, REACHED, add_event, drop_first, is_full
+from pairup.compiled.matchings.blossoms import (
+    EVEN,
+    FREE,
+    NOBODY,
+    ODD,
+    append_members,
+    augment,
+    close_cycle,
+    find_fork,
+    leads_forward,
+    move_base,
+    next_of,
+    next_two,
+    odd_above,
+)
+from pairup.compiled.state_fields import Integers, Reals
 
+# What happens to `what`, in place of the other player whom it meets.
+REACHED, DISSOLVES = -1, -2
 _ENTERING = 3  # an odd player of a new blossom, which is even: its edges are still to be entered
 
 # What a search knows beside arrays by player and node: integers in `counters`, times in `reals`.
@@ -187,11 +204,11 @@ def _make_even(work, node):
         _touch(work, u)
         work.side[u] = EVEN
         work.dual[u] += work.reals[CLOCK]
-        u = _next_of(work, node, u)
+        u = next_of(work, node, u)
     u = work.first_member[node]
     while u != NOBODY:
         _look_around(work, u)
-        u = _next_of(work, node, u)
+        u = next_of(work, node, u)
 
 
 @kernel
@@ -204,15 +221,9 @@ def _make_odd(work, node, source, target):
         _touch(work, u)
         work.side[u] = ODD
         work.dual[u] -= work.reals[CLOCK]
-        u = _next_of(work, node, u)
+        u = next_of(work, node, u)
     if work.first_child[node] != NOBODY:
         _enter_event(work, _end_of_thickness(work, node), node, DISSOLVES)
-
-
-@kernel
-def _next_of(work, node, u):
-    """The player after `u` in the list of a node, NOBODY after the last."""
-    return work.next_member[u] if u != work.last_member[node] else NOBODY
 
 
 @kernel
@@ -222,65 +233,16 @@ def _end_of_thickness(work, node):
 
 
 @outlined
-def _fork(work, node, other):
-    """The even node where the paths to the root meet.
-
-    Both are climbed in turn, so that it costs no more than the length of the cycle that closes.
-    """
-    work.mark[node], work.mark[other] = 1, 2
-    fork, a, b = NOBODY, node, other
-    while fork == NOBODY:
-        if a != NOBODY:
-            a = even_above(work, a)
-            if a != NOBODY and work.mark[a] == 2:
-                fork = a
-            elif a != NOBODY:
-                work.mark[a] = 1
-        if b != NOBODY and fork == NOBODY:
-            b = even_above(work, b)
-            if b != NOBODY and work.mark[b] == 1:
-                fork = b
-            elif b != NOBODY:
-                work.mark[b] = 2
-    for start in (node, other):
-        x = start
-        while x != NOBODY and work.mark[x] != NOBODY:
-            work.mark[x], x = NOBODY, even_above(work, x)
-    return fork
-
-
-@outlined
 def _shrink(work, u, v):
     """An edge joins two even nodes: the cycle that it closes becomes a blossom."""
-    fork = _fork(work, work.top[u], work.top[v])
+    fork = find_fork(work, work.top[u], work.top[v])
     work.counters[SPARE] -= 1
     blossom = work.spare[work.counters[SPARE]]
-    x = work.top[u]
-    while x != fork:  # the cycle runs down from the fork to `u` ...
-        odd = odd_above(work, x)
-        _link(work, odd, x, work.mate[work.base[x]], work.base[x])
-        above = work.top[work.entry_from[odd]]
-        _link(work, above, odd, work.entry_from[odd], work.entry_to[odd])
-        x = above
-    _link(work, work.top[u], work.top[v], u, v)
-    x = work.top[v]
-    while x != fork:  # ... and from `v` up to it again
-        odd = odd_above(work, x)
-        _link(work, x, odd, work.base[x], work.mate[work.base[x]])
-        above = work.top[work.entry_from[odd]]
-        _link(work, odd, above, work.entry_to[odd], work.entry_from[odd])
-        x = above
+    close_cycle(work, u, v, fork)
     work.parent[blossom], work.base[blossom] = NOBODY, work.base[fork]
     work.first_child[blossom] = fork
     work.join[blossom], work.thickness[blossom] = work.reals[CLOCK], 0.0
     _adopt_children(work, blossom)
-
-
-@kernel
-def _link(work, child, following, source, target):
-    """In the cycle of a blossom the edge from `source` to `target` joins a child to the next."""
-    work.next_child[child], work.previous_child[following] = following, child
-    work.link_from[child], work.link_to[child] = source, target
 
 
 @kernel
@@ -298,22 +260,17 @@ def _adopt_children(work, blossom):
             if not even:
                 work.side[u] = _ENTERING
                 work.dual[u] += 2.0 * clock
-            u = _next_of(work, child, u)
-        if tail == NOBODY:
-            work.first_member[blossom] = work.first_member[child]
-        else:
-            work.next_member[tail] = work.first_member[child]
-        tail = work.last_member[child]
+            u = next_of(work, child, u)
+        tail = append_members(work, blossom, tail, child)
         child = work.next_child[child]
         if child == first:
             break
-    work.last_member[blossom] = tail
     u = work.first_member[blossom]
     while u != NOBODY:  # all of them know by now that they are in one node
         if work.side[u] == _ENTERING:
             work.side[u] = EVEN
             _look_around(work, u)
-        u = _next_of(work, blossom, u)
+        u = next_of(work, blossom, u)
 
 
 @outlined
@@ -322,27 +279,19 @@ def _expand(work, blossom):
     source, target = work.entry_from[blossom], work.entry_to[blossom]
     base = work.first_child[blossom]
     _free_children(work, blossom)
-    x, steps = work.top[target], 0
-    while x != base:
-        x, steps = work.next_child[x], steps + 1
-    forward = steps % 2 == 0
     x = work.top[target]
+    forward = leads_forward(work, x, base)
     _make_odd(work, x, source, target)
     while x != base:
-        even = work.next_child[x] if forward else work.previous_child[x]
-        odd = work.next_child[even] if forward else work.previous_child[even]
+        even, x, source, target = next_two(work, x, forward)
         _make_even(work, even)
-        if forward:
-            _make_odd(work, odd, work.link_from[even], work.link_to[even])
-        else:
-            _make_odd(work, odd, work.link_to[odd], work.link_from[odd])
-        x = odd
+        _make_odd(work, x, source, target)
     _await_freed(work, base)
 
 
 @kernel
 def _free_children(work, blossom):
-    """Let the children of a blossom that dissolves leave it and the tree."""
+    """Take the children of a blossom that dissolves out of it and of the tree."""
     first = work.first_child[blossom]
     child = first
     while True:
@@ -351,7 +300,7 @@ def _free_children(work, blossom):
         while u != NOBODY:
             work.top[u], work.side[u] = child, FREE
             work.dual[u] += work.reals[CLOCK]
-            u = _next_of(work, child, u)
+            u = next_of(work, child, u)
         child = work.next_child[child]
         if child == first:
             break
@@ -368,7 +317,7 @@ def _await_freed(work, first):
         u = work.first_member[child]
         while u != NOBODY and work.side[u] == FREE:
             _enter_event(work, work.reach[u] + work.dual[u], u, REACHED)
-            u = _next_of(work, child, u)
+            u = next_of(work, child, u)
         child = work.next_child[child]
         if child == first:
             break
@@ -393,39 +342,75 @@ def _stop_clock(work):
 
 @outlined
 def _augment(work, u, v):
-    """Couple even player `u` with `v`, and re-couple all the way up to the root."""
-    while True:
-        odd = odd_above(work, work.top[u])
-        _move_base(work, work.top[u], u)
-        work.mate[u], work.mate[v] = v, u
-        if odd == NOBODY:
-            break
-        u, v = work.entry_from[odd], work.entry_to[odd]
-        _move_base(work, odd, v)
+    """As `augment`, called."""
+    augment(work, u, v)
 
 
 @outlined
 def _move_base(work, node, base):
-    """Make `base` the player of a node who is coupled outside it, and of the blossoms in it too."""
-    stack, waiting = work.stack, 0
-    stack[0, 0], stack[0, 1] = node, base
-    while waiting >= 0:
-        node, base = stack[waiting, 0], stack[waiting, 1]
-        waiting -= 1
-        if work.base[node] == base:
-            continue
-        child = base
-        while work.parent[child] != node:
-            child = work.parent[child]
-        work.first_child[node], work.base[node] = child, base
-        waiting += 1
-        stack[waiting, 0], stack[waiting, 1] = child, base
-        x = work.next_child[child]
-        while x != child:
-            u, v = work.link_from[x], work.link_to[x]
-            work.mate[u], work.mate[v] = v, u
-            y = work.next_child[x]
-            stack[waiting + 1, 0], stack[waiting + 1, 1] = x, u
-            stack[waiting + 2, 0], stack[waiting + 2, 1] = y, v
-            waiting += 2
-            x = work.next_child[y]
+    """As `move_base`, called."""
+    move_base(work, node, base)
+
+
+# --- the heap of events ---------------------------------------------------------------------------
+
+
+class EventHeap(NamedTuple):
+    """The events that a search awaits: a binary heap, the earliest first.
+
+    What is at 2 k + 1 and 2 k + 2 is not earlier than what is at k. An event is entered when its
+    time is known and never withdrawn: whether it still holds is asked when its time has come. What
+    a search enters is bounded but for one kind, the players of blossoms that dissolve; when the
+    heap is full, what holds no longer is therefore cleared out.
+    """
+
+    time: np.ndarray = Reals("events")
+    what: np.ndarray = Integers("events")
+    other: np.ndarray = Integers("events")
+    size: np.ndarray = Integers(1)
+
+
+@kernel
+def is_full(heap):
+    """Whether there is no room for one more event."""
+    return heap.size[0] == len(heap.time)
+
+
+@kernel
+def add_event(heap, time, what, other):
+    """Enter an event into a heap that is not full."""
+    k = heap.size[0]
+    heap.size[0] = k + 1
+    while k > 0:
+        above = (k - 1) >> 1
+        if heap.time[above] <= time:
+            break
+        _copy_event(heap, above, k)
+        k = above
+    heap.time[k], heap.what[k], heap.other[k] = time, what, other
+
+
+@kernel
+def drop_first(heap):
+    """Remove the earliest event; ties fall as the heap has them."""
+    count = heap.size[0] - 1
+    heap.size[0] = count
+    time, what, other = heap.time[count], heap.what[count], heap.other[count]
+    k = 0
+    while True:
+        child = 2 * k + 1
+        if child >= count:
+            break
+        if child + 1 < count and heap.time[child + 1] < heap.time[child]:
+            child += 1
+        if heap.time[child] >= time:
+            break
+        _copy_event(heap, child, k)
+        k = child
+    heap.time[k], heap.what[k], heap.other[k] = time, what, other
+
+
+@kernel
+def _copy_event(heap, source, target):
+    heap.time[target], heap.what[target] = heap.time[source], heap.what[source]
+    heap.other[target] = heap.other[source]

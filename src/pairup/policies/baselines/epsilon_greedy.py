@@ -21,8 +21,16 @@ from pairup.compiled.matchings.graph_matcher import (
     write_matching,
 )
 from pairup.compiled.randomness import MANTISSA, mantissa, word
-from pairup.compiled.state_fields import Integers, Keys, Reals, new_state
-from pairup.compiled.state_layout import AVAILABLE, OWN, ROUND, new_counters
+from pairup.compiled.state_fields import (
+    AVAILABLE,
+    OWN,
+    ROUND,
+    Integers,
+    Keys,
+    Reals,
+    new_counters,
+    new_state,
+)
 from pairup.compiled.steps import OK, provide
 from pairup.errors import PolicyError
 from pairup.policies.contract import StartContext

@@ -24,8 +24,15 @@ from pairup.compiled.matchings.graph_matcher import (
     write_matching,
 )
 from pairup.compiled.randomness import shuffle
-from pairup.compiled.state_fields import Integers, Keys, new_state
-from pairup.compiled.state_layout import MEMBERS, OWN, PRESENT, new_counters
+from pairup.compiled.state_fields import (
+    MEMBERS,
+    OWN,
+    PRESENT,
+    Integers,
+    Keys,
+    new_counters,
+    new_state,
+)
 from pairup.compiled.steps import OK, provide
 from pairup.errors import PolicyError
 from pairup.policies.contract import Slots, StartContext, check_integer_option
@@ -45,7 +52,7 @@ from pairup.policies.registry import register
 @register
 @dataclass(frozen=True)
 class ExploreThenCommit(GreedyLeaderPolicy):
-    """Let all players meet in round robins, then propose the leader.
+    """Make all players meet in round robins, then propose the leader.
 
     The leader is the greedy matching by empirical means, as for `Unimodal`. What is seen after the
     exploration still counts, so that a leader that disappoints can be replaced.
@@ -81,7 +88,6 @@ class ExploreThenCommit(GreedyLeaderPolicy):
     plays_on_graphs: ClassVar[bool] = True
     nominal_ns: ClassVar[int] = 10
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = ({"cycles": 2},)
-    saved_counters: ClassVar[Mapping[str, int]] = {"turn": TURN}
 
     def __post_init__(self) -> None:
         if self.cycles is not None:
@@ -124,7 +130,7 @@ class ExploreThenCommit(GreedyLeaderPolicy):
         return (self.cycles or balanced) * cycle
 
     def catch_up(self, state: Any, rounds: int) -> Any:
-        # Exploration goes on after as many round robins as every couple has been seen in.
+        # Exploration continues after the round robins in which every couple was seen.
         players, tries = int(state.counters[PRESENT]), state.stats.tries
         seen = tries[tries > 0]
         least = int(seen.min()) if len(seen) and len(seen) == players * (players - 1) // 2 else 0
@@ -139,7 +145,7 @@ class ExploreThenCommitState(NamedTuple):
     stats: CoupleStatistics
     leader: Leader
     keys: np.ndarray = Keys(2)  # of ties between pairs, and of the order in the tournament
-    counters: np.ndarray = Integers(_COUNTERS)
+    counters: np.ndarray = Integers(_COUNTERS, saved=(TURN,))
     members: np.ndarray = Integers("slots + 1")
 
 

@@ -21,7 +21,7 @@ from pairup.compiled.matchings.graph_matcher import (
 from pairup.compiled.state_fields import Flags, Integers, Reals
 from pairup.compiled.steps import OK, learn_nothing, provide
 from pairup.errors import PolicyError
-from pairup.policies.contract import Policy, StartContext
+from pairup.policies.contract import Policy, Slots, StartContext
 from pairup.policies.couple_policies import couples_in_order
 from pairup.policies.registry import register
 from pairup.saved_arrays import Arrays, numbers, require
@@ -91,19 +91,13 @@ class Oracle(Policy):
         state.ranking[place:] = np.roll(state.ranking[place:], -1)
         state.rates[slot] = 0.0
 
-    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
+    def evidence(self, state: Any) -> dict[str, NDArray[Any]]:
         told = np.maximum(_by_slot(self.rates or (), len(state.rates)), 0.0)
         if np.array_equal(state.rates, told):
             return {"ranking": state.ranking}
         return {"ranking": state.ranking, "rates": state.rates}  # not those of players who left
 
-    def evidence(self, state: Any) -> dict[str, NDArray[Any]]:
-        return self.saved(state)
-
     def load_evidence(self, state: Any, arrays: Arrays) -> OracleState:
-        return self.load(state, arrays)
-
-    def load(self, state: Any, arrays: Arrays) -> OracleState:
         ranking = numbers(arrays, "ranking")
         slots, capacity = len(ranking), len(state.ranking)
         ranked = np.array_equal(np.sort(ranking), np.arange(slots)) and slots <= capacity
@@ -114,6 +108,11 @@ class Oracle(Policy):
         require(valid, "its rates are not one for each player")
         state.rates[:slots] = rates
         return state
+
+    def player_rates(
+        self, state: Any, slots: Slots
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return state.rates[slots], np.zeros(np.shape(slots))
 
     def leader(self, state: Any) -> NDArray[np.int64]:
         return couples_in_order(state.ranking[state.available[state.ranking]])

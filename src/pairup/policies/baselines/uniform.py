@@ -6,19 +6,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairup.compiled.couples.rows import draw_matching
-from pairup.compiled.matchings.graph_matcher import (
-    draw_graph_matching,
-)
+from pairup.compiled.matchings.graph_matcher import draw_graph_matching
 from pairup.compiled.randomness import word
-from pairup.compiled.state_fields import Integers, Keys, new_state
-from pairup.compiled.state_layout import AVAILABLE, OWN, ROUND
+from pairup.compiled.state_fields import AVAILABLE, OWN, ROUND, Integers, Keys, new_state
 from pairup.compiled.steps import OK, learn_nothing, provide
 from pairup.policies.contract import Policy, StartContext
 from pairup.policies.registry import register
-from pairup.saved_arrays import Arrays, numbers
 
 
 @register
@@ -40,16 +35,6 @@ class Uniform(Policy):
     def start(self, context: StartContext) -> UniformState:
         return new_state(UniformState, self.sizes(context), key=np.array([context.key]))
 
-    def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
-        return  # nothing is learnt of players
-
-    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        return {"round": state.counters[[ROUND]]}
-
-    def load(self, state: Any, arrays: Arrays) -> UniformState:
-        (state.counters[ROUND],) = numbers(arrays, "round")
-        return state
-
     def catch_up(self, state: Any, rounds: int) -> UniformState:
         state.counters[ROUND] = max(state.counters[ROUND], rounds)
         return state
@@ -60,7 +45,7 @@ class UniformState(NamedTuple):
 
     players: np.ndarray = Integers("slots")
     shuffled: np.ndarray = Integers("slots")
-    counters: np.ndarray = Integers(OWN)
+    counters: np.ndarray = Integers(OWN, saved=(ROUND,))
     key: np.ndarray = Keys(1)
 
 

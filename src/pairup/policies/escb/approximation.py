@@ -19,13 +19,17 @@ import numpy as np
 from pairup.compiled.couples.rows import count_couples, fill_members
 from pairup.compiled.kernels import kernel, outlined
 from pairup.compiled.logarithm import log
-from pairup.compiled.matchings.max_matching import (
-    MatchingWorkspace,
-    reset,
-    solve_loaded,
+from pairup.compiled.matchings.max_matching import MatchingWorkspace, reset, solve_loaded
+from pairup.compiled.state_fields import (
+    MEMBERS,
+    OWN,
+    Integers,
+    Players,
+    Reals,
+    new_counters,
+    new_reals,
+    new_state,
 )
-from pairup.compiled.state_fields import Integers, Reals, new_state
-from pairup.compiled.state_layout import MEMBERS, OWN, new_counters, new_reals
 
 # Places of counters.
 (
@@ -54,10 +58,10 @@ class ApproximateSearch(NamedTuple):
 
     # The partner of each slot, one row per matching; NOBODY: not known.
     exact: MatchingWorkspace
-    mates: np.ndarray = Integers("4, slots", NOBODY)
+    mates: np.ndarray = Players("4, slots", NOBODY, saved=True)
     players: np.ndarray = Integers("slots + 1")  # those available, the phantom included
     counters: np.ndarray = Integers(_COUNTERS)
-    reals: np.ndarray = Reals(_REALS)
+    reals: np.ndarray = Reals(_REALS, saved=True, least=0)
 
 
 def new_approximate_search(sizes, enumerated, by_least_squares):

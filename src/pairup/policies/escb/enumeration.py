@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from pairup.compiled.kernels import kernel, outlined, slot
-from pairup.compiled.state_layout import MEMBERS
+from pairup.compiled.state_fields import MEMBERS
 from pairup.policies.escb.approximation import BEST, FOUND, certify
 
 MAX_PLAYERS = 8  # who have 105 matchings; ten have 945
@@ -83,7 +83,7 @@ def _couple(mates, x, y):
 
 @kernel
 def _advance(mates, members, number):
-    """Go from order `number`, counted from 1, to the next."""
+    """Advance from order `number`, counted from 1, to the next."""
     first, partners = members - 6, 5  # of the last player who has a choice, but for the four
     while first >= 0 and number % partners == 0:
         last = mates[FOUND, first + 1]

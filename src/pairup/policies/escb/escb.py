@@ -1,25 +1,51 @@
-"""ESCB: efficient sampling for combinatorial bandits."""
+"""ESCB: the matching with the best sum of means plus one joint bonus.
+
+The index of a matching is A + s sqrt(B), A the sum of its means, B the sum of 1 / tries over its
+couples and s as in `approximation.bonus_scale`. A player who waits, coupled with the phantom, adds
+nothing to either. To each mean its couple's *luck* is added, a random billionth drawn once per run,
+which breaks ties; so the best matching is a function of the statistics, the round and the key.
+"""
+
+from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.compiled.state_fields import new_state
-from pairup.compiled.state_layout import ROUND
+from pairup.compiled.couples import round_robin
+from pairup.compiled.couples.round_robin import UNSEEN, RoundRobin, note_seen, write_turn
+from pairup.compiled.couples.rows import write_mates
+from pairup.compiled.couples.statistics import CoupleStatistics, record
+from pairup.compiled.kernels import kernel, slot
+from pairup.compiled.randomness import MANTISSA, mantissa, word
+from pairup.compiled.state_fields import MEMBERS, OWN, ROUND, Integers, Keys, Reals, new_state
+from pairup.compiled.steps import OK, provide
 from pairup.policies.contract import StartContext
 from pairup.policies.couple_policies import CouplePolicy
-from pairup.policies.escb import approximation, steps
-from pairup.policies.escb.approximation import CERTIFICATES, CERTIFIED, WORST
-from pairup.policies.escb.enumeration import MAX_PLAYERS
+from pairup.policies.escb import approximation
+from pairup.policies.escb.approximation import (
+    BEST,
+    CERTIFICATES,
+    CERTIFIED,
+    COUPLES,
+    ENUMERATED,
+    FEWER,
+    MORE,
+    OLS,
+    WORST,
+    ApproximateSearch,
+    bonus_scale,
+    find_near_best,
+)
+from pairup.policies.escb.enumeration import MAX_PLAYERS, find_best
+from pairup.policies.escb.graph_search import propose_on_graph
 from pairup.policies.registry import register
-from pairup.saved_arrays import Arrays, numbers, require
+from pairup.saved_arrays import Arrays, require
 
-_MAX_ROUNDS = 2**53  # the clock is a float
 _MAX_DUAL = 1e6  # more than any weight
-_CERTIFICATES = [CERTIFIED, WORST, CERTIFICATES]
-_MATCHINGS = ("fewer", "more", "mates")  # as saved
+_LUCK = 2.0**-30 / MANTISSA
 
 
 @register
@@ -66,34 +92,23 @@ class ESCB(CouplePolicy):
         sizes, by_least_squares = self.sizes(context), int(self.confidence == "ols")
         enumerated = MAX_PLAYERS if self.search == "exact" else 0
         search = approximation.new_approximate_search(sizes, enumerated, by_least_squares)
-        return new_state(steps.ESCBState, sizes, search=search, keys=context.keys(2))
+        return new_state(ESCBState, sizes, search=search, keys=context.keys(2))
 
     def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
         super().forget(state, slot, rate)
-        slots = len(state.stats.tries)
-        for table in state.terms:
-            square = table.reshape(slots, slots)
-            square[slot, :] = square[:, slot] = 0
         approximation.forget_matchings(state.search)
-        state.search.reals[_CERTIFICATES] = 0.0, 1.0, 0.0
-
-    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        return super().saved(state) | _saved_search(state.search)
+        state.search.reals[[CERTIFIED, WORST, CERTIFICATES]] = 0.0, 1.0, 0.0
 
     def load(self, state: Any, arrays: Arrays) -> Any:
-        super().load(state, arrays)
-        require(state.counters[ROUND] < _MAX_ROUNDS, "it has more rounds than anyone could play")
-        _load_search(state.search, arrays)
-        return state
-
-    def load_evidence(self, state: Any, arrays: Arrays) -> Any:
-        super().load_evidence(state, arrays)
-        slots = len(state.stats.tries)
-        for i, j in np.argwhere(state.stats.tries):
-            value = state.stats.mean[i, j] + steps.luck(state.keys[1], i, j)
-            for couple in (i * slots + j, j * slots + i):
-                state.terms.value[couple] = value
-                state.terms.inverse[couple] = 1.0 / state.stats.tries[i, j]
+        state = super().load(state, arrays)
+        search = state.search
+        in_range = np.abs(search.exact.kept_dual) < _MAX_DUAL
+        require(np.all(in_range), "its duals are out of range")
+        known = search.exact.kept_mate != approximation.NOBODY
+        for mates in (search.exact.kept_mate, search.mates[FEWER], search.mates[MORE]):
+            require(_is_matching(mates), "its matchings are not matchings")
+            coupled = mates != approximation.NOBODY
+            require(not coupled.any() or np.all(coupled == known), "its matchings are of others")
         return state
 
     def certified(self, state: Any) -> tuple[float, float]:
@@ -108,42 +123,92 @@ class ESCB(CouplePolicy):
         >>> policy.certified(policy.start(StartContext(4, np.uint64(0))))
         (1.0, 1.0)
         """
-        total, least, rounds = state.search.reals[_CERTIFICATES].tolist()
+        total, least, rounds = state.search.reals[[CERTIFIED, WORST, CERTIFICATES]].tolist()
         return (total / rounds if rounds else 1.0), least
-
-
-def _saved_search(search: approximation.ApproximateSearch) -> dict[str, NDArray[Any]]:
-    """Pick the guesses for the next round; the phantom, whose slot may move, is slot -2."""
-    mates = np.vstack([search.mates[: len(_MATCHINGS) - 1], search.exact.kept_mate])
-    mates[mates == len(search.exact.kept_mate) - 1] = -2
-    duals = {"duals": search.exact.kept_dual, "certified": search.reals[_CERTIFICATES]}
-    return dict(zip(_MATCHINGS, mates, strict=True)) | duals
-
-
-def _load_search(search: approximation.ApproximateSearch, arrays: Arrays) -> None:
-    """Fill in what `_saved_search` picked; with other slots the guesses are void."""
-    certified, duals = arrays["certified"], arrays["duals"]
-    require(certified.shape == (3,) and np.all(certified >= 0), "its certificates are not ratios")
-    search.reals[_CERTIFICATES] = certified
-    slots = len(search.exact.kept_mate)
-    if len(duals) != slots:
-        return
-    require(duals.ndim == 1 and np.all(np.abs(duals) < _MAX_DUAL), "its duals are out of range")
-    search.exact.kept_dual[:] = duals
-    mates = np.array([numbers(arrays, name, minimum=-2) for name in _MATCHINGS])
-    require(mates.shape == (len(_MATCHINGS), slots), "its matchings are of others")
-    mates[mates == -2] = slots - 1
-    known = mates[-1] != approximation.NOBODY
-    for row in mates:
-        require(_is_matching(row), "its matchings are not matchings")
-        coupled = row != approximation.NOBODY
-        require(not coupled.any() or np.all(coupled == known), "its matchings are of others")
-    search.mates[: len(_MATCHINGS) - 1], search.exact.kept_mate[:] = mates[:-1], mates[-1]
 
 
 def _is_matching(mates: NDArray[np.int64]) -> bool:
     """Whether each slot is the partner of its partner, and not its own."""
     slots, coupled = np.arange(len(mates)), mates >= 0
-    if np.any(mates >= len(mates)) or np.any(mates == slots):
-        return False
-    return bool(np.all(mates[mates[coupled]] == slots[coupled]))
+    return bool(np.all(mates != slots) and np.all(mates[mates[coupled]] == slots[coupled]))
+
+
+class IndexTerms(NamedTuple):
+    """What the index is made of, at i * slots + j for the couple (i, j), i < j; 0 when unseen."""
+
+    value: np.ndarray = Reals("slots * slots", by_couple=True)  # the mean and its luck
+    inverse: np.ndarray = Reals("slots * slots", by_couple=True)  # 1 / tries
+
+
+class ESCBState(NamedTuple):
+    """State of `ESCB`."""
+
+    stats: CoupleStatistics
+    terms: IndexTerms
+    round_robin: RoundRobin
+    search: ApproximateSearch
+    keys: np.ndarray = Keys(2)  # of the order in the round robin, and of the luck
+    counters: np.ndarray = Integers(OWN)
+
+
+def _set_available(state, players):
+    round_robin.set_players(state.round_robin, state.keys[0], state.stats.tries, players)
+    approximation.set_players(state.search, players)
+
+
+def _propose(state, couples):
+    if not _explore(state, couples):
+        search = state.search
+        members = search.counters[MEMBERS]
+        scale = bonus_scale(search.counters[OLS], search.counters[COUPLES], state.counters[ROUND])
+        if members <= search.counters[ENUMERATED]:
+            find_best(search, state.terms, scale)
+        else:
+            find_near_best(search, state.terms, scale)
+        write_mates(search.mates[BEST], search.players[:members], couples)
+    return OK
+
+
+def _observe(state, couples, played):
+    for c in range(len(played)):
+        _learn(state, slot(couples[c, 0]), slot(couples[c, 1]), played[c])
+
+
+provide(
+    ESCBState,
+    set_available=_set_available,
+    propose=_propose,
+    observe=_observe,
+    propose_on_graph=propose_on_graph,
+)
+
+
+@kernel
+def _explore(state, couples):
+    """Count the round; while some couples of the players are unseen, try them, and return True."""
+    round = state.counters[ROUND]
+    state.counters[ROUND] = round + 1
+    unseen = state.round_robin.counters[UNSEEN] > 0
+    if unseen:
+        write_turn(state.round_robin, state.stats.tries, round, couples)
+    return unseen
+
+
+@kernel
+def _learn(state, i, j, played):
+    """Enter one outcome."""
+    slots = len(state.round_robin.available)
+    mean = record(state.stats, i, j, played)
+    tries = state.stats.tries[i, j]
+    if tries == 1:
+        note_seen(state.round_robin, i, j)
+    couple, mirrored = slot(i * slots + j), slot(j * slots + i)
+    state.terms.value[couple] = state.terms.value[mirrored] = mean + luck(state.keys[1], i, j)
+    state.terms.inverse[couple] = state.terms.inverse[mirrored] = 1.0 / tries
+
+
+@kernel
+def luck(key, i, j):
+    """What tells couples of equal means apart, in [0, 2**-30)."""
+    pair = (np.uint64(i) << np.uint64(32)) | np.uint64(j)
+    return np.float64(mantissa(word(key, pair))) * _LUCK

@@ -19,7 +19,7 @@ from pairup.compiled.matchings.graph_matcher import (
     set_weight,
     write_matching,
 )
-from pairup.compiled.state_layout import ROUND
+from pairup.compiled.state_fields import ROUND
 from pairup.compiled.steps import OK
 from pairup.policies.escb.approximation import BEST, OLS, bonus_scale, certify
 

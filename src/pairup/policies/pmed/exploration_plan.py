@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.best_matching import best_matching
-from pairup.bounds.missing_exploration import MissingExploration
+from pairup.bounds.exploration import MissingExploration
 from pairup.bounds.places import Places
 from pairup.matching import Matching
 from pairup.problem.rates import Floats

@@ -77,14 +77,14 @@ def _likelihood(x: Floats, played: Floats, missed: Floats) -> float:
 
 
 def _sums(x: Floats) -> Floats:
-    """Return x_i + x_j of all couples; nobody is coupled with itself, which any number tells."""
+    """Return x_i + x_j of all couples; on the diagonal, which is not used, any number below 0."""
     sums = x[:, None] + x
     np.fill_diagonal(sums, -1.0)
     return sums
 
 
 def _walk(x: Floats, step: Floats, gain: float, played: Floats, missed: Floats) -> Floats:
-    """Go as far along a step as the likelihood rises."""
+    """Return the point along a step up to which the likelihood rises."""
     before, share = _likelihood(x, played, missed), 1.0
     while share > 1e-9:
         there = x + share * step

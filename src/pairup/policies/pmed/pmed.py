@@ -7,7 +7,6 @@ are available, the step says so. Between two plans a round takes as long as writ
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -17,8 +16,7 @@ from numpy.typing import NDArray
 from pairup.compiled.couples.statistics import CoupleStatistics, record
 from pairup.compiled.kernels import kernel, slot
 from pairup.compiled.matchings.graph_matcher import write_nobody
-from pairup.compiled.state_fields import Flags, Integers, new_state
-from pairup.compiled.state_layout import OWN, ROUND
+from pairup.compiled.state_fields import OWN, ROUND, Flags, Integers, Players, new_state
 from pairup.compiled.steps import OK, STALE, provide
 from pairup.errors import PolicyError
 from pairup.policies.contract import Slots, StartContext
@@ -26,7 +24,7 @@ from pairup.policies.couple_policies import CouplePolicy
 from pairup.policies.pmed.exploration_plan import Plan, leader_of, make_plan
 from pairup.policies.pmed.fitted_rates import FittedRates, fit_rates
 from pairup.policies.registry import register
-from pairup.saved_arrays import Arrays, numbers, require
+from pairup.saved_arrays import Arrays, require
 
 # Places of counters.
 (
@@ -75,9 +73,8 @@ class PMED(CouplePolicy):
 
     name: ClassVar[str] = "pmed"
     draws_at_random: ClassVar[bool] = False
-    serves_pools: ClassVar[bool] = False  # a plan may take a second, in which nobody is answered
+    serves_pools: ClassVar[bool] = False  # a plan may take a second, and other requests wait
     nominal_ns: ClassVar[int] = 100
-    saved_counters: ClassVar[Mapping[str, int]] = {"round": ROUND, "last_round": LAST_ROUND}
 
     def check_players(self, count: int) -> None:
         if count > _MAX_PLAYERS:
@@ -112,34 +109,18 @@ class PMED(CouplePolicy):
             part[:] = 0
         state.counters[[COUNT, COUPLES, TURNS, LAST_ROUND]] = 0
 
-    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        count, couples = state.counters[[COUNT, COUPLES]]
-        plan = {
-            "planned_for": np.flatnonzero(state.planned_for),
-            "matchings": state.matchings[:count, :couples].ravel(),
-            "plays": state.plays[:count],
-        }
-        return super().saved(state) | plan
-
     def load(self, state: Any, arrays: Arrays) -> PMEDState:
         state = super().load(state, arrays)
-        players, plays = numbers(arrays, "planned_for"), numbers(arrays, "plays")
+        count, couples, turns = state.counters[[COUNT, COUPLES, TURNS]]
+        players = np.flatnonzero(state.planned_for)
         require(np.all(players < len(state.available) - 1), "its plan is for unknown players")
-        require(np.all(np.diff(players) > 0), "its plan has players in disorder")
-        require(len(plays) <= len(state.plays), "its plan has too many matchings")
-        require(np.all(plays < 2**53), "its plan has too many rounds")
-        couples = len(players) // 2
-        flat = numbers(arrays, "matchings")
-        require(len(flat) == len(plays) * couples * 2, "its plan has matchings of other players")
-        matchings = flat.reshape(len(plays), couples, 2)
-        for each in matchings:
+        require(count <= len(state.plays), "its plan has too many matchings")
+        require(state.plays[:count].sum() == turns, "its plan has other rounds to play")
+        require(couples == len(players) // 2, "its plan has matchings of other players")
+        for each in state.matchings[:count, :couples]:
             fits = np.all(each[:, 0] < each[:, 1]) and len(np.unique(each)) == 2 * couples
             require(fits and np.all(np.isin(each, players)), "its plan couples players wrongly")
-        state.planned_for[players] = True
-        state.matchings[: len(plays), :couples] = matchings
-        state.plays[: len(plays)] = plays
-        state.counters[[COUNT, COUPLES, TURNS]] = len(plays), couples, plays.sum()
-        return PMEDState(*state)
+        return state
 
     def leader(self, state: Any) -> NDArray[np.int64]:
         players = np.flatnonzero(state.available)
@@ -165,6 +146,7 @@ class PMED(CouplePolicy):
 def _write_plan(state: PMEDState, plan: Plan, players: NDArray[np.int64]) -> None:
     """Write a plan of players by their numbers among those available into a state, in place."""
     explored = sorted(plan.exploration, key=lambda each: -each[1])[: len(state.plays) - 1]
+    state.matchings[:] = 0
     for row, matching in enumerate([plan.leader, *(matching for matching, _ in explored)]):
         state.matchings[row, : len(matching)] = players[np.array(matching.couples)]
     state.plays[:] = 0
@@ -181,11 +163,16 @@ class PMEDState(NamedTuple):
 
     stats: CoupleStatistics
     available: np.ndarray = Flags("slots")  # by slot
-    planned_for: np.ndarray = Flags("slots")  # by slot: who was available when the plan was made
+    # By slot: who was available when the plan was made.
+    planned_for: np.ndarray = Flags("slots", saved=True)
     columns: np.ndarray = Flags(0)  # by slot: who is a column; empty on one side
-    matchings: np.ndarray = Integers("slots + 1, slots // 2, 2")  # of the plan, the leader first
-    plays: np.ndarray = Integers("slots + 1")  # rounds in which each is still to be played
-    counters: np.ndarray = Integers(_COUNTERS)
+    # Of the plan, the leader first.
+    matchings: np.ndarray = Players("slots + 1, slots // 2, 2", saved=True)
+    # Rounds in which each is still to be played.
+    plays: np.ndarray = Integers("slots + 1", saved=True)
+    counters: np.ndarray = Integers(
+        _COUNTERS, saved=(COUNT, COUPLES, TURNS, LAST_ROUND), most=2**62
+    )
 
 
 def _set_available(state, players):

@@ -2,8 +2,8 @@
 
 Each player has a *row* of the players it may have met, in ascending order of their slots: all
 players in the dense layout, for few of them, and only those it met in the sparse one. A place of a
-row has the counts of that couple. Kernels are written once, over the names of this module; Numba
-replaces them by the functions of the layout, at compile time.
+row has the counts of that couple. Kernels are written once, over the names of this module, which
+are bound to the functions of each layout.
 
 Both layouts give the same sums, bit for bit: a couple that never met adds exactly 0, and a term is
 added to one of four sums by its partner's slot.
@@ -12,10 +12,8 @@ added to one of four sums by its partner's slot.
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
-from pairup.compiled.kernels import kernel, outlined
-from pairup.compiled.numba_internals import OPTIONS, class_of
+from pairup.compiled.kernels import bind, kernel, outlined
 from pairup.compiled.state_fields import Integers, Reals, new_state
 
 LANES = 4  # sums over couples are four sums side by side, so dense rows are a multiple of it long
@@ -56,13 +54,13 @@ class SparseCouples(NamedTuple):
 
 
 def new_dense_couples(players, width):
-    """No couple has met, and rows are so wide."""
+    """A table of couples none of which has met, with rows of the given width."""
     sizes = {"players": players, "width": width}
     return new_state(DenseCouples, sizes, width=np.array([width]))
 
 
 def new_sparse_couples(players, places):
-    """No couple has met, and there are so many places for partners."""
+    """A table of couples none of which has met, with the given number of places for partners."""
     return new_state(SparseCouples, {"players": players, "places": places})
 
 
@@ -298,13 +296,6 @@ _SPARSE = {
 }
 
 
-def _register(name, layout, function):
-    # Not strict: `choose` need not name the parameters as the function does.
-    @overload(name, jit_options=OPTIONS, strict=False)
-    def choose(couples, *_):
-        return function if class_of(couples) is layout else None
-
-
 for _layout, _functions in ((DenseCouples, _DENSE), (SparseCouples, _SPARSE)):
     for _name, _function in _functions.items():
-        _register(_name, _layout, _function)
+        bind(_name, _layout, _function)

@@ -97,7 +97,7 @@ def _with_partners(couples: SparseCouples, slots: Integers, new: Integers) -> Sp
 
 
 def _room_for(lengths: Integers) -> Integers:
-    """Return the powers of two that hold so many partners each."""
+    """Return the least powers of two that hold these numbers of partners."""
     doublings = np.ceil(np.log2(np.maximum(lengths, MIN_ROOM))).astype(np.int64)
     return np.left_shift(1, doublings)
 
@@ -156,7 +156,7 @@ def _places(couples: SparseCouples) -> tuple[Integers, Integers]:
 
 
 def checked_couples(arrays: Arrays, players: int) -> PickedCouples:
-    """Read saved couples, or refuse them with an `ArchiveError`."""
+    """Read saved couples, or refuse them with an `SavingError`."""
     low, high = numbers(arrays, "low"), numbers(arrays, "high")
     tries, games = numbers(arrays, "tries", minimum=1), numbers(arrays, "games")
     told = numbers(arrays, "told")
@@ -172,7 +172,7 @@ def checked_couples(arrays: Arrays, players: int) -> PickedCouples:
     # Without sums of what was read, which could overflow.
     possible = tries * MAX_WEIGHT if "weight" in arrays else tries - games
     require(np.all(missed <= possible), "it has more outcomes than proposals")
-    require(np.all(told <= games), "it was told of more games than were played")
+    require(np.all(told <= games), "it has more games with answers than games")
     return PickedCouples(low, high, tries, games, missed, told)
 
 

@@ -13,7 +13,7 @@ from pairup.policies.rank_one.posterior import recency
 from pairup.policies.rank_one.state import (
     FADED,
     FROZEN_RATES,
-    LAW_WEIGHT,
+    MOMENTS_WEIGHT,
     OUTCOMES,
     WEIGHT,
     WEIGHT_GROWTH,
@@ -25,13 +25,13 @@ _NEGLIGIBLE = 2.0**-30  # outcomes; less is forgotten, after a fading of many ha
 
 @kernel
 def fade_round(state):
-    """Let evidence fade by a round."""
+    """Fade evidence by a round."""
     fade(state, state.reals[WEIGHT_GROWTH])
 
 
 @kernel
 def fade(state, growth):
-    """Let evidence fade to the share 1 / growth of its weight."""
+    """Fade evidence to the share 1 / growth of its weight."""
     state.counters[FADED] = 1
     state.reals[WEIGHT] *= growth
     if state.reals[WEIGHT] > MAX_WEIGHT:
@@ -44,7 +44,7 @@ def _renormalise(state):
     """Make the weight of a new outcome 1 again."""
     weight = state.reals[WEIGHT]
     state.reals[WEIGHT] = 1.0
-    state.reals[LAW_WEIGHT] /= weight
+    state.reals[MOMENTS_WEIGHT] /= weight
     for i in range(len(state.met)):
         # One by one: on a GPU they are arrays of several types.
         state.accepted[i] = _lighter(state.accepted[i], weight)

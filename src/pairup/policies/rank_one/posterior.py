@@ -38,14 +38,26 @@ from pairup.policies.rank_one.state import FADED, FROZEN_RATES, OUTCOMES, PRIOR_
 _REFIT = 1.1  # the reach of moves is fitted again when this many times more is known
 _REACH = 4.3  # makes a move of about 2.4 standard deviations, the best in one dimension
 _MIN_RATE = 1e-30
-_WILD = 0.4  # up to here the series below has seven digits
+_MAX_SERIES = 0.4  # up to here the series below has seven digits
 _ROUGHNESS = 3e-6  # at least twice what single precision is off, of each term
 _ROUNDING = 1e-12  # more than sums are off
 _T1, _T2, _T3, _T4, _T5, _T6, _T7 = 2 / 3, 2 / 5, 2 / 7, 2 / 9, 2 / 11, 2 / 13, 2 / 15
 
 
 @kernel
-def refresh(state, i):
+def refresh_as_due(state, i, due):
+    """Refresh player i as often as `due` adds up to; returns whether it was refreshed."""
+    refreshed = 0
+    state.credit[i] += due
+    while state.credit[i] >= 1.0:
+        state.credit[i] -= 1.0
+        refreshed = 1
+        _refresh(state, i)
+    return refreshed
+
+
+@kernel
+def _refresh(state, i):
     """Two moves of the chain: of player i alone, and against its usual partner."""
     if state.met[i] > state.fitted[i]:
         _fit_reach(state, i)
@@ -176,16 +188,21 @@ def _accepts(state, i, j, up, down, shift, luck):
 
 @kernel
 def _uniform(state):
-    """The next draw in (0, 1)."""
-    bits = word(state.key[1], state.draws[0])
+    """The next draw of the chain in (0, 1)."""
     state.draws[0] += 1
-    return (np.float64(mantissa(bits)) + 0.5) / MANTISSA
+    return uniform(state.key[1], state.draws[0] - 1)
+
+
+@kernel
+def uniform(key, number):
+    """A draw in (0, 1)."""
+    return (np.float64(mantissa(word(key, number))) + 0.5) / MANTISSA
 
 
 @kernel
 def _log_factor(state, shift, exact):
     """ln((1 + shift) / (1 - shift)); roughly unless `exact`."""
-    if exact or abs(shift) > _WILD:
+    if exact or abs(shift) > _MAX_SERIES:
         return log((1.0 + shift) / (1.0 - shift))
     real = state.terms.dtype.type
     return np.float64(_series(real(shift), real))
@@ -193,7 +210,7 @@ def _log_factor(state, shift, exact):
 
 @kernel
 def _series(s, real):
-    """2 atanh s for |s| up to _WILD; without a branch, so that lanes go side by side."""
+    """2 atanh s for |s| up to _MAX_SERIES; without a branch, so that lanes go side by side."""
     z = s * s
     z2 = z * z
     low = (real(2) + real(_T1) * z) + (real(_T2) + real(_T3) * z) * z2
@@ -226,7 +243,7 @@ def _gain(state, i, moved, other, exact):
 def _rough_sum(state, i, moved, other):
     """The sum over couples of `_gain`, in the precision of `terms`, and a bound on its error."""
     couples, rates, terms, real = state.couples, state.rates, state.terms, state.terms.dtype.type
-    rate, fierce, error = rates[i], False, 0.0
+    rate, large, error = rates[i], False, 0.0
     fall, both = real(rate - moved), real(rate + moved)
     room = real((1.0 - rate) + (1.0 - moved))
     start, length = row_start(couples, i), row_length(couples, i)
@@ -236,11 +253,11 @@ def _rough_sum(state, i, moved, other):
         theirs = rates[np.uint64(partner(couples, i, x))]
         # ln((1 - moved theirs) / (1 - rate theirs)) = 2 atanh s; below, nothing cancels
         s = real(theirs) * fall / (real(1.0 - theirs) * both + room)
-        fierce |= (abs(s) > real(_WILD)) & (missed > real(0))
+        large |= (abs(s) > real(_MAX_SERIES)) & (missed > real(0))
         terms[np.uint64(x)] = missed * _series(s, real)
         x += 1
-    if fierce:
-        error = _write_fierce_terms(state, i, moved)
+    if large:
+        error = _write_large_terms(state, i, moved)
     if i != other:
         terms[slot(place(couples, i, other))] = real(0)
     total = row_sum(couples, i, terms)
@@ -249,7 +266,7 @@ def _rough_sum(state, i, moved, other):
 
 
 @kernel
-def _write_fierce_terms(state, i, moved):
+def _write_large_terms(state, i, moved):
     """Write the terms of a move of any size; returns a bound on their error."""
     couples, rate, weight, real = state.couples, state.rates[i], 0.0, state.terms.dtype.type
     for x in range(row_length(couples, i)):

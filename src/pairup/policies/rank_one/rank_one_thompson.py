@@ -3,7 +3,7 @@
 In one file because the policy, the state that it makes and the saved form of that state must agree.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.checks import is_number
-from pairup.compiled.state_fields import new_state
-from pairup.compiled.state_layout import AVAILABLE, ROUND, new_counters, new_reals
+from pairup.compiled.state_fields import AVAILABLE, ROUND, new_counters, new_reals, new_state
 from pairup.compiled.steps import set_available_step
 from pairup.errors import PolicyError
 from pairup.policies.contract import Policy, Slots, StartContext, check_integer_option
@@ -25,15 +24,14 @@ from pairup.policies.rank_one.fading import MAX_WEIGHT, fade_step, part_step
 from pairup.policies.rank_one.sides import RankOneSidesState, new_sides_state
 from pairup.policies.rank_one.state import (
     ANSWERED,
-    COUNTED,
     COUNTERS,
-    EXPLORING,
     FADED,
     FROZEN_RATES,
-    LAW_MEAN,
-    LAW_SQUARE,
-    LAW_WEIGHT,
     LEARNS_PRIOR,
+    MAX_DRAWS,
+    MAX_PRIOR,
+    MAX_RATE,
+    MIN_PRIOR,
     OUTCOMES,
     OWED,
     PERIOD,
@@ -47,46 +45,15 @@ from pairup.policies.rank_one.state import (
     RankOneState,
 )
 from pairup.policies.registry import register
-from pairup.saved_arrays import Arrays, numbers, real_numbers, require
+from pairup.saved_arrays import Arrays, load_array, load_arrays, numbers, real_numbers, require
 
 _GOLDEN = 0.6180339887498949  # its multiples spread evenly: not all are refreshed in one round
 _FEW_DRAWS = 10.0
-_MIN_GAP = 2.0**-53  # of a rate to 1
-_MAX_DRAWS = 32  # with which the chain catches up: the means are then over several draws
 _MAX_WARM_UP_DRAWS = 8  # after a history: from a start near the posterior they are enough
 _MAX_DENSE = 64  # players; of more, live, only the couples that met are kept
-_PRIOR_RANGE = 0.05, 1_000_000.0  # of each parameter
 _MIN_MEMORY, _MAX_MEMORY = 1.0, 1e9  # rounds
 _MAX_FADING = 1_000.0  # half-lives at once: nothing is left of what is known
-_ANSWERS = ("accepted", "declined")  # what was observed of each player
 _GONE = ("gone", "frozen_slot", "frozen_rate", "frozen_missed")  # saved if players left
-# Arrays of one number per player, and the range in which each of them must lie.
-_OF_PLAYERS = {
-    "accepted": (0.0, np.inf),
-    "declined": (0.0, np.inf),
-    "rates": (0.0, 1.0 - _MIN_GAP),
-    "mean": (0.0, 1.0 - _MIN_GAP),
-    "square": (0.0, 1.0),
-    "drawn": (0.0, np.inf),
-    "credit": (0.0, 1.0),
-    "reach": (0.0, 1.0 - _MIN_GAP),
-    "couple_reach": (0.0, 1.0 - _MIN_GAP),
-    "fitted": (0.0, np.inf),
-    "met": (0.0, np.inf),
-    "gone": (0.0, np.inf),
-    "unsure": (0.0, np.inf),
-}
-_OBSERVED = (*_ANSWERS, "met", "gone", "unsure")
-_IN_CHAIN = tuple(name for name in _OF_PLAYERS if name not in _OBSERVED)
-_COUNTERS = (ROUND, ANSWERED, TOLD, UNTOLD, COUNTED, OWED)  # saved as `counters`
-_REALS = {  # saved as `reals`, and the range of each
-    EXPLORING: (0.0, 1.0),
-    PRIOR_A: _PRIOR_RANGE,
-    PRIOR_B: _PRIOR_RANGE,
-    LAW_WEIGHT: (0.0, np.inf),
-    LAW_MEAN: (0.0, 1.0),
-    LAW_SQUARE: (0.0, 1.0),
-}
 
 Prior = str | tuple[float, float]
 
@@ -109,15 +76,16 @@ class RankOneThompson(Policy):
         less in the beginning and is as good in the long run.
     prior : {"uniform", "learned"} or (float, float)
         What is believed of a player who is new: that all rates are equally likely, what the rates
-        of the other players suggest, or the Beta law with these parameters.
+        of the other players suggest, or the Beta distribution with these
+        parameters.
     memory : float, optional
         Half-life of what was observed, in rounds, at least 1: for rates that change. By default
         nothing fades.
 
     Notes
     -----
-    Live, `Learner.observe` may be told who accepted: a player's rate is then learnt directly. The
-    more answers are told, the less is explored, since all matchings then teach the same.
+    Live, `Learner.observe` may be given who accepted: a player's rate is then learnt directly. The
+    more answers are known, the less is explored, since all matchings then teach the same.
 
     On two sides both sides are sorted, and the best row meets the best column.
 
@@ -212,7 +180,10 @@ class RankOneThompson(Policy):
         return new_sides_state(state, context.columns)
 
     def evidence(self, state: Any) -> dict[str, NDArray[Any]]:
-        players = {name: getattr(state, name)[: _capacity(state)] for name in _ANSWERS}
+        players = {
+            "accepted": state.accepted[: _capacity(state)],
+            "declined": state.declined[: _capacity(state)],
+        }
         answered = {"answered": state.counters[[ANSWERED]]}
         # What older versions did not know is left out where it says nothing: the same facts have
         # the same evidence.
@@ -227,16 +198,16 @@ class RankOneThompson(Policy):
         )
 
     def load_evidence(self, state: Any, arrays: Arrays) -> RankOneState:
-        state = _load_observed(state, arrays, numbers(arrays, "answered")[0])
-        _guess_telling(state)
+        state = _load_observed(state, arrays)
+        _estimate_answered(state)
         self.warm_up(state, int(state.met.sum()))
         return state
 
     def catch_up(self, state: Any, rounds: int) -> RankOneState:
-        # The chain goes on as it would have in those rounds, when the next matching is proposed.
+        # The chain continues as it would have in those rounds, when the next matching is proposed.
         first = int(state.counters[ROUND])
         missed = range(first + -first % self.period, rounds, self.period)
-        state.counters[OWED] = min(state.counters[OWED] + len(missed), _MAX_DRAWS)
+        state.counters[OWED] = min(state.counters[OWED] + len(missed), MAX_DRAWS)
         state.counters[ROUND] = max(first, rounds)
         return state
 
@@ -254,26 +225,9 @@ class RankOneThompson(Policy):
             set_available_step(state, players)
             steps.settle(state, first, last)
 
-    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        evidence = self.evidence(state)
-        del evidence["answered"]  # beside the round, as it always was
-        players = {name: getattr(state, name)[: _capacity(state)] for name in _IN_CHAIN}
-        reals = {"reals": state.reals[list(_REALS)]}
-        # A sum of what has faded depends on the order in which it was made.
-        if state.counters[FADED]:
-            players["unsure"] = state.unsure[: _capacity(state)]
-        law = {"counted": state.counted[: _capacity(state)]} if state.counters[LEARNS_PRIOR] else {}
-        return evidence | players | {"counters": state.counters[list(_COUNTERS)]} | reals | law
-
     def load(self, state: Any, arrays: Arrays) -> RankOneState:
-        counters = numbers(arrays, "counters")
-        state = _load_observed(state, arrays, counters[1])
-        _load_players(state, arrays, (*_IN_CHAIN, "unsure") if state.counters[FADED] else _IN_CHAIN)
-        state.counters[ROUND] = counters[0]
-        if state.counters[LEARNS_PRIOR]:
-            _load_counted(state, arrays)
-        _load_reals(state, counters, arrays["reals"])
-        return state
+        loaded: RankOneState = load_arrays(_load_observed(state, arrays), arrays)
+        return loaded
 
     def leader(self, state: Any) -> NDArray[np.int64]:
         # Neighbours by posterior mean.
@@ -310,14 +264,14 @@ class RankOneThompson(Policy):
 def _checked_prior(prior: Any) -> Prior:
     if isinstance(prior, str) and prior in ("uniform", "learned"):
         return prior
-    least, most = _PRIOR_RANGE
     if isinstance(prior, list | tuple) and len(prior) == 2 and all(map(is_number, prior)):
         a, b = (float(each) for each in prior)
-        if least <= a <= most and least <= b <= most:
+        if MIN_PRIOR <= a <= MAX_PRIOR and MIN_PRIOR <= b <= MAX_PRIOR:
             return a, b
     raise PolicyError(
         f"prior of rank_one_thompson cannot be {prior!r}: give 'uniform', 'learned' or the two "
-        f"parameters of a Beta law, numbers from {least} to {most:,.0f}, for example (2, 3)"
+        f"parameters of a Beta distribution, numbers from {MIN_PRIOR} to {MAX_PRIOR:,.0f}, for "
+        "example (2, 3)"
     )
 
 
@@ -337,14 +291,14 @@ def _capacity(state: RankOneState) -> int:
 
 
 def _begin(state: RankOneState, slots: NDArray[np.int64]) -> None:
-    """Put players of whom nothing is known, in place, into the middle of their prior."""
+    """Start players of whom nothing is known in the middle of their prior, in place."""
     a, b = state.reals[[PRIOR_A, PRIOR_B]]
     state.rates[slots] = state.mean[slots] = a / (a + b)
     state.square[slots] = a * (a + 1) / ((a + b) * (a + b + 1))
-    state.reach[slots] = state.couple_reach[slots] = 1 - _MIN_GAP
+    state.reach[slots] = state.couple_reach[slots] = MAX_RATE
     state.credit[slots] = slots * _GOLDEN % 1
     state.counted[slots] = False
-    for name in (*_OBSERVED, "drawn", "fitted"):
+    for name in ("accepted", "declined", "met", "gone", "unsure", "drawn", "fitted"):
         getattr(state, name)[slots] = 0.0
 
 
@@ -367,7 +321,7 @@ def _draws_to_settle(outcomes: float) -> int:
 
 
 def _is_settled(state: RankOneState, slots: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return of which players all answers are known, so that their rate has a Beta law."""
+    """Return which players have answered each time, so that their rates are Beta distributed."""
     return (state.unsure[slots] == 0.0) & (state.counters[ANSWERED] == 1)
 
 
@@ -386,8 +340,9 @@ def _gone(state: RankOneState) -> dict[str, NDArray[Any]]:
     return dict(zip(_GONE, (state.gone[: _capacity(state)], slots, bins, missed), strict=True))
 
 
-def _load_observed(state: RankOneState, arrays: Arrays, answered: np.int64) -> RankOneState:
+def _load_observed(state: RankOneState, arrays: Arrays) -> RankOneState:
     """Fill in all that was observed, and what follows from it."""
+    (answered,) = numbers(arrays, "answered")
     require(answered <= 1, "it must say whether answers were observed")
     state.counters[ANSWERED] = answered
     require(("weight" in arrays) == ("met" in arrays), "what has faded is incomplete")
@@ -396,15 +351,15 @@ def _load_observed(state: RankOneState, arrays: Arrays, answered: np.int64) -> R
         require(len(weight) == 1, "it must have one weight")
         state.reals[[WEIGHT, OUTCOMES]] = weight[0], 1.0 / weight[0]
         state.counters[FADED] = 1
-    _load_players(state, arrays, _ANSWERS)
+    _load_players(state, arrays, "accepted", "declined")
     couples = tables.checked_couples(arrays, _capacity(state))
     state = state._replace(couples=tables.filled(state.couples, couples))
     tries, state.unsure[:] = tables.row_sums(couples, len(state.met))
     if not arrays.keys().isdisjoint(_GONE):
-        _load_players(state, arrays, ["gone"])
+        _load_players(state, arrays, "gone")
         _load_frozen(state, arrays)
     if "weight" in arrays:
-        _load_players(state, arrays, ["met"])
+        _load_players(state, arrays, "met")
     else:
         state.met[:] = tries + state.gone
     state.usual[:] = tables.usual_partners(couples, len(state.met))
@@ -422,29 +377,8 @@ def _load_frozen(state: RankOneState, arrays: Arrays) -> None:
     np.add.at(state.unsure, slots, state.frozen_missed[slots, bins])
 
 
-def _load_reals(state: RankOneState, counters: NDArray[np.int64], reals: NDArray[Any]) -> None:
-    require(len(counters) == len(_COUNTERS), "its counters are incomplete")
-    state.counters[list(_COUNTERS)] = counters
-    require(counters[_COUNTERS.index(OWED)] <= _MAX_DRAWS, "it owes too many draws")
-    fits = reals.dtype == np.float64 and reals.shape == (len(_REALS),)
-    require(fits, "its real numbers are incomplete")
-    ranges = zip(reals, _REALS.values(), strict=True)
-    require(
-        all(least <= x <= most for x, (least, most) in ranges), "its real numbers are out of range"
-    )
-    state.reals[list(_REALS)] = reals
-
-
-def _load_counted(state: RankOneState, arrays: Arrays) -> None:
-    """Fill in whom the players' law has counted: not all whose rates were drawn had met anybody."""
-    counted = arrays["counted"]
-    fits = counted.dtype == np.bool_ and counted.ndim == 1 and len(counted) <= _capacity(state)
-    require(fits, "it must say which players are counted")
-    state.counted[: len(counted)] = counted
-
-
-def _guess_telling(state: RankOneState) -> None:
-    """Guess how many outcomes are told of, where only what was observed is known."""
+def _estimate_answered(state: RankOneState) -> None:
+    """Estimate how many outcomes come with answers, from what was observed."""
     if state.counters[ANSWERED]:
         couples = tables.picked(state.couples)
         untold = couples.missed.sum() / state.reals[WEIGHT]
@@ -453,8 +387,8 @@ def _guess_telling(state: RankOneState) -> None:
         state.counters[[TOLD, UNTOLD]] = [100 - round(100 * share), round(100 * share)]
 
 
-def _load_players(state: RankOneState, arrays: Arrays, names: Iterable[str]) -> None:
+def _load_players(state: RankOneState, arrays: Arrays, *names: str) -> None:
     for name in names:
-        values = real_numbers(arrays, name, *_OF_PLAYERS[name])
-        require(len(values) <= _capacity(state), f"{name} are not one number per player")
-        getattr(state, name)[: len(values)] = values
+        load_array(state, name, arrays)
+        known = len(arrays[name]) <= _capacity(state)
+        require(known, f"{name} is not one number per player")

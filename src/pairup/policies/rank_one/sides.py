@@ -22,14 +22,18 @@ from pairup.compiled.couples.rows import write_couple
 from pairup.compiled.kernels import kernel, slot
 from pairup.compiled.logarithm import log
 from pairup.compiled.matchings.graph_matcher import observe_within, write_nobody
-from pairup.compiled.randomness import MANTISSA, mantissa, word
+from pairup.compiled.randomness import word
 from pairup.compiled.stable_sort import sort_by_values
-from pairup.compiled.state_layout import AVAILABLE, ROUND
+from pairup.compiled.state_fields import AVAILABLE, ROUND
 from pairup.compiled.steps import OK, provide, set_available
 from pairup.policies.rank_one.fading import fade_round
-from pairup.policies.rank_one.learned_prior import learn_law, welcome
-from pairup.policies.rank_one.means import average_draw, average_expected
-from pairup.policies.rank_one.posterior import refresh
+from pairup.policies.rank_one.moments import (
+    average_draw,
+    average_expected,
+    learn_prior,
+    start_newcomers,
+)
+from pairup.policies.rank_one.posterior import refresh_as_due, uniform
 from pairup.policies.rank_one.state import (
     CHANGED,
     LEARNS_PRIOR,
@@ -43,7 +47,7 @@ from pairup.policies.rank_one.state import (
 from pairup.policies.rank_one.steps import sort_by_mean
 
 # All players are refreshed _REFRESHES / (outcomes of the player known best) times per round, within
-# these limits. A row that is seldom coupled would else be refreshed in every round, for nothing.
+# these limits. Rows that are seldom coupled would otherwise be refreshed in every round.
 _REFRESHES, _MIN_REFRESHES, _MAX_REFRESHES = 2_000.0, 0.05, 80.0
 _SCALE = 2**60  # number of the stream of scales, beyond those of all rounds
 _SPREAD = 4.0  # a move goes this far, in mean distances of the scale from its bound
@@ -74,7 +78,7 @@ def _propose(state, couples):
     if inner.reals[WEIGHT_GROWTH] != 1.0:
         fade_round(inner)
     if inner.counters[LEARNS_PRIOR] == 1:
-        welcome(inner)
+        start_newcomers(inner)
     if inner.counters[ROUND] % inner.counters[PERIOD] == 0:
         _move_scale(state)
         _draw(inner)
@@ -113,7 +117,7 @@ def couple_across(order, columns, couples):
 
 @kernel
 def _draw(state):
-    """Let the chain go on as far as the new information asks for, and take the rates there."""
+    """Advance the chain as far as the new information requires, and take the rates there."""
     state.key[1], state.draws[0] = word(state.key[0], state.counters[ROUND]), 0
     count, most = state.counters[AVAILABLE], 0.0
     for x in range(count):
@@ -121,18 +125,14 @@ def _draw(state):
     limit, outcomes = max(_MAX_REFRESHES / count, 1.0), most * state.reals[OUTCOMES]
     due = state.counters[PERIOD] * min(max(_REFRESHES / (outcomes + 1.0), _MIN_REFRESHES), limit)
     for x in range(count):
-        i = slot(state.available[x])
-        state.credit[i] += due
-        while state.credit[i] >= 1.0:
-            state.credit[i] -= 1.0
-            refresh(state, i)
+        refresh_as_due(state, slot(state.available[x]), due)
     for x in range(count):
         if state.counters[LEARNS_PRIOR] == 1:
             average_expected(state, slot(state.available[x]))
         else:
             average_draw(state, slot(state.available[x]))
     if state.counters[LEARNS_PRIOR] == 1:
-        learn_law(state)
+        learn_prior(state)
     state.counters[CHANGED] = 1
 
 
@@ -156,7 +156,7 @@ def _move_scale(state):
     room = -log(top_row * top_column)
     far = min(room, _SPREAD / (abs(weight) + 1e-9))
     key = word(state.key[0], inner.counters[ROUND])
-    shift = far / (2.0 + far) * (2.0 * _uniform(key, 0) - 1.0)
+    shift = far / (2.0 + far) * (2.0 * uniform(key, 0) - 1.0)
     factor = (1.0 + shift) / (1.0 - shift)
     inside = top_row * factor < 1.0 and top_column / factor < 1.0
     if not (inside and low_row * factor > _MIN_RATE and low_column / factor > _MIN_RATE):
@@ -166,12 +166,6 @@ def _move_scale(state):
         for i in range(len(columns)):
             moved = rates[i] / factor if columns[i] else rates[i] * factor
             gain += declined * log((1.0 - moved) / (1.0 - rates[i]))
-    if gain >= 0.0 or log(_uniform(key, 1)) < gain:
+    if gain >= 0.0 or log(uniform(key, 1)) < gain:
         for i in range(len(columns)):
             rates[i] = rates[i] / factor if columns[i] else rates[i] * factor
-
-
-@kernel
-def _uniform(key, number):
-    """A draw in (0, 1)."""
-    return (np.float64(mantissa(word(key, number))) + 0.5) / MANTISSA

@@ -2,7 +2,7 @@
 
 One number per player explains all couples: couple (i, j) plays with probability rate_i * rate_j.
 The rates are drawn from their joint posterior by the chain of `posterior`. A round changes the
-posterior little, so that the chain goes on from where the last round left it:
+posterior little, so that the chain continues from where the last round left it:
 with many moves while all is new, with few when one more outcome hardly matters.
 
 Whatever is done for a proposal is done for the players available and their couples alone.
@@ -19,7 +19,7 @@ from pairup.compiled.matchings.graph_matcher import (
 )
 from pairup.compiled.randomness import word
 from pairup.compiled.stable_sort import sort_by_values
-from pairup.compiled.state_layout import AVAILABLE, ROUND
+from pairup.compiled.state_fields import AVAILABLE, ROUND
 from pairup.compiled.steps import FULL, OK, provide
 from pairup.policies.rank_one.couple_layouts import (
     at,
@@ -30,14 +30,15 @@ from pairup.policies.rank_one.couple_layouts import (
     row_length,
 )
 from pairup.policies.rank_one.fading import fade_round
-from pairup.policies.rank_one.learned_prior import learn_law, welcome
-from pairup.policies.rank_one.means import (
+from pairup.policies.rank_one.moments import (
     average_draw,
     average_expected,
     expects_means,
+    learn_prior,
     set_exact_mean,
+    start_newcomers,
 )
-from pairup.policies.rank_one.posterior import refresh
+from pairup.policies.rank_one.posterior import refresh_as_due
 from pairup.policies.rank_one.state import (
     ANSWERED,
     CHANGED,
@@ -180,7 +181,7 @@ def _meet(state, i, j, here, there):
 
 @kernel
 def _note_usual(state, i, j, tries):
-    """Note whom player i met most: of several the lowest slot, in whatever order they came."""
+    """Note whom player i met most: of several the lowest slot, whatever their order."""
     usual, most = state.usual[i], np.int32(0)
     if usual >= 0:
         most = state.couples.tries[at(state.couples, i, place(state.couples, i, slot(usual)))]
@@ -190,7 +191,7 @@ def _note_usual(state, i, j, tries):
 
 @kernel
 def _count_telling(state, kind):
-    """Count an outcome that was not played, by whether answers were told; the last ones matter."""
+    """Count an outcome that was not played, by whether answers are known; the last ones matter."""
     counters = state.counters
     counters[kind] += 1
     if counters[TOLD] + counters[UNTOLD] >= _TOLD_WINDOW:
@@ -200,12 +201,12 @@ def _count_telling(state, kind):
 
 @kernel
 def _draw_if_due(state):
-    """Let the chain go on if it is due in this round; returns whether to play its draw."""
+    """Advance the chain if it is due in this round; returns whether to play its draw."""
     counters, reals = state.counters, state.reals
     if reals[WEIGHT_GROWTH] != 1.0:
         fade_round(state)
     if counters[LEARNS_PRIOR] == 1:
-        welcome(state)
+        start_newcomers(state)
     due = counters[ROUND] % counters[PERIOD] == 0
     explores = due and _explores(state)
     last, draws = counters[ROUND] - counters[ROUND] % counters[PERIOD], counters[OWED] + due
@@ -237,7 +238,7 @@ def settle(state, first, last):
 def _explores(state):
     """Whether a round that could explore does.
 
-    Where answers are told, all matchings teach the same, and to explore is of no use.
+    Where answers are known, all matchings teach the same, and exploring gains nothing.
     """
     counters, reals = state.counters, state.reals
     if counters[ANSWERED] == 0:
@@ -252,7 +253,7 @@ def _explores(state):
 
 @kernel
 def _draw(state, round, explores):
-    """Let the chain go on as far as the new information asks for, and take the rates there."""
+    """Advance the chain as far as the new information requires, and take the rates there."""
     state.key[1], state.draws[0] = word(state.key[0], round), 0
     limit, outcomes = _refresh_limit(state), state.reals[OUTCOMES]
     for x in range(state.counters[AVAILABLE]):
@@ -262,11 +263,7 @@ def _draw(state, round, explores):
         if not explores and state.unsure[i] == 0.0:
             continue  # its mean is known without the chain
         due = min(max(_REFRESHES / (state.met[i] * outcomes + 1.0), _MIN_REFRESHES), limit)
-        state.credit[i] += state.counters[PERIOD] * due
-        while state.credit[i] >= 1.0:
-            state.credit[i] -= 1.0
-            state.spare[x] = 1
-            refresh(state, i)
+        state.spare[x] = refresh_as_due(state, i, state.counters[PERIOD] * due)
     expects = expects_means(state)
     for x in range(state.counters[AVAILABLE]):
         if not expects:
@@ -274,7 +271,7 @@ def _draw(state, round, explores):
         elif state.spare[x] == 1:
             average_expected(state, slot(state.available[x]))
     if state.counters[LEARNS_PRIOR] == 1:
-        learn_law(state)
+        learn_prior(state)
     state.counters[CHANGED] = 1
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from pairup.compiled.couples.greedy_leader import beats
 from pairup.compiled.kernels import kernel, outlined
-from pairup.compiled.state_fields import Flags, Integers, Reals
+from pairup.compiled.state_fields import Flags, Integers, Players, Reals
 
 _TOLERANCE = 1e-12  # smaller gains of another assignment may be rounding
 _NOBODY = -1
@@ -40,8 +40,9 @@ class AssignedLeader(NamedTuple):
     hidden: np.ndarray = Integers("slots")
     # Of each slot, -1 for hidden items and those who are away.
     place: np.ndarray = Integers("slots", _NOBODY)
-    # Of each position, by slot: what it held last, -1 if nothing.
-    last_item: np.ndarray = Integers("slots", _NOBODY)
+    # Of each position, by slot: what it held last, -1 if nothing. It stays as long as nothing is
+    # better, so that it is a part of what is known.
+    last_item: np.ndarray = Players("slots", _NOBODY, saved=True)
     is_position: np.ndarray = Flags("slots")
     ranked: np.ndarray = Integers("slots")
     mean: np.ndarray = Reals("slots")  # by place
@@ -92,10 +93,10 @@ def note_mean(leader, i, j, mean):
 def update(leader, mean):
     """Make the leader the best by the means again; returns whether it changed."""
     for k in range(leader.couples[0]):
-        liking = leader.mean[k] - leader.price[leader.item[k]] + _TOLERANCE
-        if liking < leader.bound[k]:  # which may be the bound of a mean that fell
+        value = leader.mean[k] - leader.price[leader.item[k]] + _TOLERANCE
+        if value < leader.bound[k]:  # which may be the bound of a mean that fell
             _find_bound(leader, mean, k)
-            if liking < leader.bound[k]:
+            if value < leader.bound[k]:
                 return _improve(leader, mean)
     return False
 
@@ -151,8 +152,8 @@ def _search(leader, mean):
         leader.profit[k] = -np.inf
         for x in range(leader.item_count[0]):
             i = leader.items[x]
-            liking = mean[i, leader.positions[k]] - leader.price[i]
-            leader.profit[k] = max(leader.profit[k], liking)
+            value = mean[i, leader.positions[k]] - leader.price[i]
+            leader.profit[k] = max(leader.profit[k], value)
         end = _find_path(leader, mean, k)
         while end >= 0:  # hand the items on
             before = leader.came_from[end]

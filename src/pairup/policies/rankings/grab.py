@@ -5,7 +5,7 @@ number n < C - 1 swaps the items of the ranks n and n + 1, and number C - 1 + h 
 number h into the last rank; -1 is the leader itself.
 
 A neighbour's gain is a sum of indices less those of the leader's couples. KL indices are bounded
-from both sides without a logarithm (see `anchored_index`), which mostly tells the best neighbour
+from both sides without a logarithm (see `kl_index`), which mostly tells the best neighbour
 from the others; where it does not, they are solved exactly.
 """
 
@@ -18,31 +18,44 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.compiled.couples.anchored_index import (
+from pairup.compiled.couples.kl_index import (
     ENTRIES,
-    INDEX,
+    UNKNOWN,
+    best_neighbour,
+    exact_gain,
+    exploration_level,
+    lower_gain,
     lower_index,
-    new_anchors,
     solve_index,
+    takes_lead,
+    upper_gain,
     upper_index,
 )
-from pairup.compiled.couples.kl_index import exploration_level
-from pairup.compiled.couples.leader_counts import LeaderCounts
-from pairup.compiled.couples.leader_turns import (
+from pairup.compiled.couples.leader_counts import (
     CELL,
     LEVEL,
     NO_CELL,
     TURN_PLACES,
     TURN_REALS,
+    LeaderCounts,
     times_led,
 )
 from pairup.compiled.couples.statistics import CoupleStatistics, record
-from pairup.compiled.kernels import kernel, outlined, slot
+from pairup.compiled.kernels import bind, kernel, slot
 from pairup.compiled.logarithm import log
 from pairup.compiled.matchings.graph_matcher import write_nobody
 from pairup.compiled.randomness import shuffle, word
-from pairup.compiled.state_fields import Flags, Integers, Keys, Reals, new_state
-from pairup.compiled.state_layout import AVAILABLE, ROUND, new_counters, new_reals
+from pairup.compiled.state_fields import (
+    AVAILABLE,
+    ROUND,
+    Flags,
+    Integers,
+    Keys,
+    Reals,
+    new_counters,
+    new_reals,
+    new_state,
+)
 from pairup.compiled.steps import FULL, OK, provide
 from pairup.errors import PolicyError
 from pairup.policies.contract import StartContext, check_integer_option
@@ -55,7 +68,6 @@ from pairup.policies.rankings.assigned_leader import (
     update,
 )
 from pairup.policies.registry import register
-from pairup.saved_arrays import Arrays, numbers, require
 
 # Places of counters.
 (
@@ -64,8 +76,6 @@ from pairup.saved_arrays import Arrays, numbers, require
     PERIOD,  # times as leader between two plays of it, 0: as many as items
     _COUNTERS,  # how many there are
 ) = range(TURN_PLACES, TURN_PLACES + 4)
-
-_MARGIN = 1e-12  # bounds closer than this are left to the exact index, which is good to 1e-15
 
 
 @register
@@ -134,7 +144,7 @@ class GRAB(LeaderCountingPolicy):
         return super().sizes(context) | {"kl": int(self.index == "kl")}
 
     def start(self, context: StartContext) -> GrabState:
-        slots, level = context.slots, 0.0
+        level = 0.0
         horizon = self.horizon or context.horizon if self.clock == "horizon" else 0
         if horizon is None:
             raise PolicyError(
@@ -153,25 +163,7 @@ class GRAB(LeaderCountingPolicy):
             counters=new_counters(options, _COUNTERS),
             reals=new_reals({LEVEL: level}, TURN_REALS),
             is_row=np.append(~context.columns, False),
-            anchors=new_anchors(*(slots, slots) if self.index == "kl" else (0, 0)),
         )
-
-    def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
-        super().forget(state, slot, rate)
-        if self.index == "kl":
-            state.anchors[slot, :, INDEX] = state.anchors[:, slot, INDEX] = -1.0
-
-    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        # The leader stays as long as nothing is better, so that it is a part of what is known.
-        return super().saved(state) | {"last_items": state.leader.last_item[:-1]}
-
-    def load(self, state: Any, arrays: Arrays) -> GrabState:
-        state = super().load(state, arrays)
-        items = numbers(arrays, "last_items", minimum=-1)
-        slots = len(state.is_row) - 1
-        require(len(items) <= slots and np.all(items < slots), "its leader has unknown players")
-        state.leader.last_item[: len(items)] = items
-        return state
 
     def leader(self, state: Any) -> NDArray[np.int64]:
         update_leader(state)
@@ -192,10 +184,9 @@ class GrabState(NamedTuple):
     reals: np.ndarray = Reals(TURN_REALS)  # LEVEL, where the clock is the horizon
     is_row: np.ndarray = Flags("slots")  # by slot
     # KL: the indices that were solved last, by slots.
-    anchors: np.ndarray = Reals(f"slots * kl, slots * kl, {ENTRIES}")
+    anchors: np.ndarray = Reals(f"slots * kl, slots * kl, {ENTRIES}", UNKNOWN, by_couple=True)
     # Bounds of the indices of the leader's couples in this round, by place.
     lower: np.ndarray = Reals("slots")
-    gain: np.ndarray = Reals("slots")  # bounds of what the neighbours gain in this round
 
 
 def _set_available(state, players):
@@ -229,7 +220,10 @@ def _propose(state, couples):
     period = state.counters[PERIOD] if state.counters[PERIOD] > 0 else state.leader.item_count[0]
     neighbour = -1
     if led % period != 0:
-        neighbour = _best_neighbour(state, _level(state, led + 1))
+        level = _level(state, led + 1)
+        for k in range(state.leader.couples[0]):
+            state.lower[k] = _lower(state, state.leader.item[k], state.leader.positions[k], level)
+        neighbour = best_neighbour(state, state.leader.item_count[0] - 1, level)
     _write(state.leader, neighbour, couples)
     return OK
 
@@ -258,42 +252,7 @@ def _level(state, clock):
     return exploration_level(clock) if state.counters[KL] else math.sqrt(2.0 * log(float(clock)))
 
 
-@kernel
-def _best_neighbour(state, level):
-    """The number of the neighbour to play, or -1 for the leader itself."""
-    leader, gain, neighbours = state.leader, state.gain, state.leader.item_count[0] - 1
-    for k in range(leader.couples[0]):
-        state.lower[k] = _lower(state, leader.item[k], leader.positions[k], level)
-    guess, best, second = -1, -np.inf, -np.inf
-    for neighbour in range(neighbours):
-        gain[neighbour] = _upper_gain(state, neighbour, level)
-        if gain[neighbour] > best:
-            guess, best, second = neighbour, gain[neighbour], best
-        else:
-            second = max(second, gain[neighbour])
-    if best < -_MARGIN:
-        return -1
-    if guess >= 0 and _lower_gain(state, guess, level) > max(second, 0.0) + _MARGIN:
-        return guess
-    return _solved_neighbour(state, level, guess)
-
-
-@outlined
-def _solved_neighbour(state, level, guess):
-    """As `_best_neighbour`, by exact indices; the likely one comes first."""
-    best, best_neighbour = 0.0, -1
-    for turn in range(state.leader.item_count[0] - 1):
-        neighbour = guess if turn == 0 else turn - (turn <= guess)
-        if state.gain[neighbour] >= best - _MARGIN:
-            value = _gain(state, neighbour, level)
-            if _wins(state, value, neighbour, best, best_neighbour):
-                best, best_neighbour = value, neighbour
-    return best_neighbour
-
-
-@kernel
 def _upper_gain(state, neighbour, level):
-    """A bound of `_gain` from above, without solving."""
     leader, last = state.leader, state.leader.couples[0] - 1
     if neighbour >= last:
         k, hidden = leader.ranked[last], leader.hidden[neighbour - last]
@@ -304,41 +263,46 @@ def _upper_gain(state, neighbour, level):
     return swapped - (state.lower[k] + state.lower[other])
 
 
-@kernel
 def _lower_gain(state, neighbour, level):
-    """A bound of `_gain` from below, without solving."""
+    return _gain(state, neighbour, level, False)
+
+
+def _exact_gain(state, neighbour, level):
+    return _gain(state, neighbour, level, True)
+
+
+@kernel
+def _gain(state, neighbour, level, exact):
+    """How much more the neighbour gives, by exact indices, or at least, by bounds on them."""
     leader, last = state.leader, state.leader.couples[0] - 1
     k = leader.ranked[min(neighbour, last)]
-    given_up = _upper(state, leader.item[k], leader.positions[k], level)
+    given_up = _most(state, leader.item[k], leader.positions[k], level, exact)
     if neighbour >= last:
         hidden = leader.hidden[neighbour - last]
-        return _lower(state, hidden, leader.positions[k], level) - given_up
+        return _least(state, hidden, leader.positions[k], level, exact) - given_up
     other = leader.ranked[neighbour + 1]
-    given_up += _upper(state, leader.item[other], leader.positions[other], level)
-    swapped = _lower(state, leader.item[other], leader.positions[k], level)
-    swapped += _lower(state, leader.item[k], leader.positions[other], level)
+    given_up += _most(state, leader.item[other], leader.positions[other], level, exact)
+    swapped = _least(state, leader.item[other], leader.positions[k], level, exact)
+    swapped += _least(state, leader.item[k], leader.positions[other], level, exact)
     return swapped - given_up
 
 
 @kernel
-def _gain(state, neighbour, level):
-    """How many more games the neighbour could give than the leader, optimistically."""
-    leader, last = state.leader, state.leader.couples[0] - 1
-    k = leader.ranked[min(neighbour, last)]
-    given_up = _index(state, leader.item[k], leader.positions[k], level)
-    if neighbour >= last:
-        hidden = leader.hidden[neighbour - last]
-        return _index(state, hidden, leader.positions[k], level) - given_up
-    other = leader.ranked[neighbour + 1]
-    given_up += _index(state, leader.item[other], leader.positions[other], level)
-    swapped = _index(state, leader.item[other], leader.positions[k], level)
-    swapped += _index(state, leader.item[k], leader.positions[other], level)
-    return swapped - given_up
+def _most(state, item, position, level, exact):
+    if exact:
+        return _index(state, item, position, level)
+    return _upper(state, item, position, level)
 
 
 @kernel
-def _wins(state, value, neighbour, best, best_neighbour):
-    """Whether a neighbour takes the lead; ties are random, but the leader wins its own."""
+def _least(state, item, position, level, exact):
+    if exact:
+        return _index(state, item, position, level)
+    return _lower(state, item, position, level)
+
+
+def _takes_lead(state, value, neighbour, best, best_neighbour):
+    """Ties are random, but the leader wins its own."""
     if value != best or best_neighbour < 0:
         return value > best
     key = word(state.keys[1], state.counters[ROUND])
@@ -393,3 +357,9 @@ def _write(leader, neighbour, couples):
             item = leader.hidden[neighbour - last]
         couples[x, 0], couples[x, 1] = min(item, position), max(item, position)
     write_nobody(couples, count)
+
+
+bind(upper_gain, GrabState, _upper_gain)
+bind(lower_gain, GrabState, _lower_gain)
+bind(exact_gain, GrabState, _exact_gain)
+bind(takes_lead, GrabState, _takes_lead)

@@ -21,20 +21,17 @@ from numpy.typing import NDArray
 
 from pairup.compiled.couples import leader_counts
 from pairup.compiled.couples.kl_index import exploration_level, kl, kl_index
-from pairup.compiled.couples.leader_counts import LeaderCounts
-from pairup.compiled.couples.leader_turns import CELL, NO_CELL, TURN_PLACES
+from pairup.compiled.couples.leader_counts import CELL, NO_CELL, TURN_PLACES, LeaderCounts
 from pairup.compiled.couples.statistics import CoupleStatistics, record
 from pairup.compiled.kernels import kernel, outlined
 from pairup.compiled.logarithm import log
 from pairup.compiled.matchings.graph_matcher import write_nobody
 from pairup.compiled.randomness import shuffle, word
-from pairup.compiled.state_fields import Flags, Integers, Keys, Reals, new_state
-from pairup.compiled.state_layout import ROUND
+from pairup.compiled.state_fields import ROUND, Flags, Integers, Keys, Reals, new_state
 from pairup.compiled.steps import FULL, OK, provide
 from pairup.policies.contract import StartContext
 from pairup.policies.couple_policies import LeaderCountingPolicy
 from pairup.policies.registry import register
-from pairup.saved_arrays import Arrays, numbers, require
 
 # Places of counters.
 (
@@ -105,25 +102,6 @@ class UniRank(LeaderCountingPolicy):
             column_order=np.array(context.column_order, np.int64),
         )
 
-    def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
-        super().forget(state, slot, rate)
-        state.wins[slot, :] = state.wins[:, slot] = 0
-
-    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
-        winners, losers = compared = np.nonzero(state.wins)
-        comparisons = {"winners": winners, "losers": losers, "wins": state.wins[compared]}
-        return super().saved(state) | comparisons
-
-    def load(self, state: Any, arrays: Arrays) -> UniRankState:
-        state = super().load(state, arrays)
-        winners, losers = numbers(arrays, "winners"), numbers(arrays, "losers")
-        wins, slots = numbers(arrays, "wins"), len(state.is_row) - 1
-        require(len(winners) == len(losers) == len(wins), "its comparisons are incomplete")
-        known = np.all((winners < slots) & (losers < slots))
-        require(known, "it has comparisons of unknown players")
-        state.wins[winners, losers] = wins
-        return state
-
     def leader(self, state: Any) -> NDArray[np.int64]:
         find_leader(state)
         shown = state.counters[POSITIONS]
@@ -136,7 +114,7 @@ class UniRankState(NamedTuple):
 
     stats: CoupleStatistics
     counts: LeaderCounts
-    wins: np.ndarray = Integers("slots, slots")  # by slots
+    wins: np.ndarray = Integers("slots, slots", saved=True, by_couple=True)  # by slots
     # [j, i]: above this level j may be better than i; -1: always.
     doubt: np.ndarray = Reals("slots, slots")
     # [i, j]: j is better than i, at the leader's small margin.

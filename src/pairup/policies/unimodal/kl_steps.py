@@ -11,41 +11,40 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.compiled.couples import neighbours
-from pairup.compiled.couples.anchored_index import (
+from pairup.compiled.couples.greedy_leader import Leader
+from pairup.compiled.couples.kl_index import (
     ENTRIES,
     INDEX,
+    UNKNOWN,
+    best_neighbour,
+    exact_gain,
+    exploration_level,
+    kl,
+    kl_index,
+    lower_bound,
+    lower_gain,
     lower_index,
+    slope_at,
     solve_index,
+    takes_lead,
+    upper_gain,
     upper_index,
     upper_line,
 )
-from pairup.compiled.couples.greedy_leader import Leader
-from pairup.compiled.couples.kl_index import exploration_level, kl, kl_index, lower_bound, slope_at
-from pairup.compiled.couples.leader_counts import LeaderCounts
-from pairup.compiled.couples.leader_turns import (
-    CLOCK,
-    LEVEL,
-    TURN_REALS,
-    clock,
-    is_own_turn,
-    times_led,
-)
+from pairup.compiled.couples.leader_counts import TURN_REALS, LeaderCounts
 from pairup.compiled.couples.neighbours import (
-    BY_PLAYERS,
     COUPLE,
     NEIGHBOUR_PLACES,
     cross_pair,
     note_mean,
     radius,
-    set_players,
     wins,
-    write,
 )
 from pairup.compiled.couples.statistics import PHANTOM_MEAN, CoupleStatistics, record
-from pairup.compiled.kernels import kernel, outlined, slot
+from pairup.compiled.kernels import bind, kernel, slot
 from pairup.compiled.state_fields import Integers, Keys, Reals
-from pairup.compiled.steps import FULL, OK, provide
+from pairup.compiled.steps import provide
+from pairup.policies.unimodal import steps
 
 _MARGIN = 1e-12  # bounds closer than this are left to the exact index, which is good to 1e-15
 
@@ -64,36 +63,14 @@ class UnimodalKlState(NamedTuple):
     rad: np.ndarray = Reals("slots // 2 + 1")  # 1 / sqrt(tries) of each couple of the leader
     # V1: lower bounds of the indices of leader couples in this round.
     lower: np.ndarray = Reals(_BOUNDS)
-    # V1: the indices of cross pairs and leader couples when last solved.
-    anchors: np.ndarray = Reals(f"{_BOUNDS}, 5, {ENTRIES}")
+    # V1: the indices of four cross pairs and a leader's couple when last solved.
+    anchors: np.ndarray = Reals(f"{_BOUNDS}, 5, {ENTRIES}", UNKNOWN)
     base: np.ndarray = Reals("slots // 2 + 1, 4")  # of the cross pairs of each couple and the next
     slope: np.ndarray = Reals("slots // 2 + 1, 4")
     # Those lines of all pairs, inf when not known.
-    tangent_base: np.ndarray = Reals("slots, slots", np.inf)
-    tangent_slope: np.ndarray = Reals("slots, slots")
+    tangent_base: np.ndarray = Reals("slots, slots", np.inf, by_couple=True)
+    tangent_slope: np.ndarray = Reals("slots, slots", by_couple=True)
     reals: np.ndarray = Reals(TURN_REALS)  # CLOCK and LEVEL of the next round, most likely
-
-
-def _set_available(state, players):
-    set_players(state, players)
-    _load(state, 0, state.leader.couples[0] - 1)
-
-
-def _propose(state, couples):
-    update_leader(state)
-    led = times_led(state)
-    if led < 0:
-        return FULL
-    neighbour = -1
-    if not is_own_turn(state, led):
-        x = _level(state, clock(state, led))
-        neighbour = _by_players(state, x) if state.counters[BY_PLAYERS] else _by_matchings(state, x)
-    write(state.leader, neighbour, couples)
-    # Unless the leader falls, this is x in the next round, whose choice waits for what this round
-    # observes: its logarithms now fill that wait.
-    following = 1 + clock(state, led)
-    state.reals[CLOCK], state.reals[LEVEL] = following, exploration_level(following)
-    return OK
 
 
 def _observe(state, couples, played):
@@ -113,32 +90,13 @@ def _observe(state, couples, played):
             state.base[k, cross], state.slope[k, cross] = base, slope
 
 
-provide(UnimodalKlState, set_available=_set_available, propose=_propose, observe=_observe)
-
-
-@kernel
-def update_leader(state):
-    """Update the leader by the statistics."""
-    first, last = neighbours.update_leader(state)
-    if first <= last:
-        _load(state, first, last)
-
-
-@kernel
-def _load(state, first, last):
-    """Fetch what is cached of the leader's pairs, after couples `first` to `last` changed."""
-    leader, tries = state.leader, state.stats.tries
-    for k in range(first, last + 1):
-        i, j = leader.order[2 * k], leader.order[2 * k + 1]
-        state.rad[k] = radius(leader.mean[k], tries[i, j])
-        if len(state.anchors):
-            state.anchors[k, COUPLE, INDEX] = -1.0
-    for k in range(max(first - 1, 0), min(last + 1, leader.couples[0] - 1)):
-        for cross in range(4):
-            if len(state.anchors):
-                state.anchors[k, cross, INDEX] = -1.0
-            i, j = cross_pair(leader, k, cross)
-            state.base[k, cross], state.slope[k, cross] = _optimism(state, i, j)
+def _load_pair(state, k, place, i, j):
+    if len(state.anchors):
+        state.anchors[k, place, INDEX] = UNKNOWN
+    if place == COUPLE:
+        state.rad[k] = radius(state.leader.mean[k], state.stats.tries[i, j])
+    else:
+        state.base[k, place], state.slope[k, place] = _optimism(state, i, j)
 
 
 @kernel
@@ -152,12 +110,10 @@ def _optimism(state, i, j):
     return state.tangent_base[i, j], state.tangent_slope[i, j]
 
 
-@kernel
-def _level(state, clock):
-    return state.reals[LEVEL] if state.reals[CLOCK] == clock else exploration_level(clock)
+def _level_at(state, clock):
+    return exploration_level(clock)
 
 
-@kernel
 def _by_players(state, level):
     """Criterion V2: exclude by bounds, then by one divergence, then solve."""
     leader = state.leader
@@ -189,49 +145,20 @@ def _tangent(state, k, cross, level):
     return state.base[k, cross] + state.slope[k, cross] * level
 
 
-@kernel
 def _by_matchings(state, level):
-    """Criterion V1: if bounds do not tell, solve the likely neighbour and what may beat it."""
-    choices = 2 * (state.leader.couples[0] - 1)
+    """Criterion V1: how many more games the neighbour could give."""
     for k in range(state.leader.couples[0]):
         state.lower[k] = _leader_bound(state, k, level)
-    guess, best, second = -1, -np.inf, -np.inf
-    for neighbour in range(choices):
-        upper = _upper_gain(state, neighbour, level)
-        if upper > best:
-            guess, best, second = neighbour, upper, best
-        else:
-            second = max(second, upper)
-    if best < -_MARGIN:
-        return -1
-    if _lower_gain(state, guess, level) > max(second, 0.0) + _MARGIN:
-        return guess
-    return _solved_by_matchings(state, level, guess)
+    return best_neighbour(state, 2 * (state.leader.couples[0] - 1), level)
 
 
-@outlined
-def _solved_by_matchings(state, level, guess):
-    best, best_neighbour = 0.0, -1
-    for turn in range(2 * (state.leader.couples[0] - 1)):
-        neighbour = guess if turn == 0 else turn - (turn <= guess)
-        if _upper_gain(state, neighbour, level) >= best - _MARGIN:
-            gain = _gain(state, neighbour, level)
-            if wins(state, gain, neighbour, best, best_neighbour):
-                best, best_neighbour = gain, neighbour
-    return best_neighbour
-
-
-@kernel
 def _upper_gain(state, neighbour, level):
-    """A bound on `_gain` from above, without solving."""
     k, swap = neighbour >> 1, neighbour & 1
     cross = _tangent(state, k, swap, level) + _tangent(state, k, 3 - swap, level)
     return cross - (state.lower[k] + state.lower[k + 1])
 
 
-@kernel
 def _lower_gain(state, neighbour, level):
-    """A bound on `_gain` from below, without solving; -inf where nothing is known."""
     k, swap, total = neighbour >> 1, neighbour & 1, 0.0
     for cross in (swap, 3 - swap):
         i, j = cross_pair(state.leader, k, cross)
@@ -246,9 +173,7 @@ def _lower_gain(state, neighbour, level):
     return total
 
 
-@kernel
 def _gain(state, neighbour, level):
-    """How many more games the neighbour could give than the leader, optimistically."""
     k, swap = neighbour >> 1, neighbour & 1
     cross = _cross_index(state, k, swap, level, -np.inf)
     cross += _cross_index(state, k, 3 - swap, level, -np.inf)
@@ -308,3 +233,19 @@ def _cross_index(state, k, cross, level, needed):
         state.tangent_base[i, j], state.tangent_slope[i, j] = base, slope
         state.base[k, cross], state.slope[k, cross] = base, slope
     return q
+
+
+provide(
+    UnimodalKlState,
+    set_available=steps.set_available,
+    propose=steps.propose,
+    observe=_observe,
+)
+bind(steps.load_pair, UnimodalKlState, _load_pair)
+bind(steps.level_at, UnimodalKlState, _level_at)
+bind(steps.best_by_players, UnimodalKlState, _by_players)
+bind(steps.best_by_matchings, UnimodalKlState, _by_matchings)
+bind(upper_gain, UnimodalKlState, _upper_gain)
+bind(lower_gain, UnimodalKlState, _lower_gain)
+bind(exact_gain, UnimodalKlState, _gain)
+bind(takes_lead, UnimodalKlState, wins)

@@ -10,33 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.compiled.couples import neighbours
 from pairup.compiled.couples.greedy_leader import Leader
-from pairup.compiled.couples.leader_counts import LeaderCounts
-from pairup.compiled.couples.leader_turns import (
-    CLOCK,
-    LEVEL,
-    TURN_REALS,
-    clock,
-    is_own_turn,
-    times_led,
-)
-from pairup.compiled.couples.neighbours import (
-    BY_PLAYERS,
-    COUPLE,
-    NEIGHBOUR_PLACES,
-    cross_pair,
-    note_mean,
-    radius,
-    set_players,
-    wins,
-    write,
-)
+from pairup.compiled.couples.leader_counts import TURN_REALS, LeaderCounts
+from pairup.compiled.couples.neighbours import COUPLE, NEIGHBOUR_PLACES, note_mean, radius, wins
 from pairup.compiled.couples.statistics import PHANTOM_MEAN, CoupleStatistics, record
-from pairup.compiled.kernels import kernel, slot
+from pairup.compiled.kernels import bind, kernel, slot
 from pairup.compiled.logarithm import log
 from pairup.compiled.state_fields import Integers, Keys, Reals
-from pairup.compiled.steps import FULL, OK, provide
+from pairup.compiled.steps import provide
+from pairup.policies.unimodal import steps
 
 
 class UnimodalUcbState(NamedTuple):
@@ -56,28 +38,6 @@ class UnimodalUcbState(NamedTuple):
     reals: np.ndarray = Reals(TURN_REALS)
 
 
-def _set_available(state, players):
-    set_players(state, players)
-    _load(state, 0, state.leader.couples[0] - 1)
-
-
-def _propose(state, couples):
-    update_leader(state)
-    led = times_led(state)
-    if led < 0:
-        return FULL
-    neighbour = -1
-    if not is_own_turn(state, led):
-        x = _level(state, clock(state, led))
-        neighbour = _by_players(state, x) if state.counters[BY_PLAYERS] else _by_matchings(state, x)
-    write(state.leader, neighbour, couples)
-    # Unless the leader falls, this is x in the next round, whose choice waits for what this round
-    # observes: its logarithm now fills that wait.
-    following = 1 + clock(state, led)
-    state.reals[CLOCK], state.reals[LEVEL] = following, _level_at(following)
-    return OK
-
-
 def _observe(state, couples, played):
     for c in range(len(played)):
         i, j = slot(couples[c, 0]), slot(couples[c, 1])
@@ -90,42 +50,18 @@ def _observe(state, couples, played):
             state.cross_mean[k, cross], state.cross_rad[k, cross] = mean, rad
 
 
-provide(UnimodalUcbState, set_available=_set_available, propose=_propose, observe=_observe)
+def _load_pair(state, k, place, i, j):
+    mean, tries = state.stats.mean[i, j], state.stats.tries[i, j]
+    if place == COUPLE:
+        state.rad[k] = radius(mean, tries)
+    elif tries == 0 and mean != PHANTOM_MEAN:
+        state.cross_mean[k, place], state.cross_rad[k, place] = np.inf, 0.0
+    else:
+        state.cross_mean[k, place], state.cross_rad[k, place] = mean, radius(mean, tries)
 
 
-@kernel
-def update_leader(state):
-    """Update the leader by the statistics."""
-    first, last = neighbours.update_leader(state)
-    if first <= last:
-        _load(state, first, last)
-
-
-@kernel
-def _load(state, first, last):
-    """Fetch what is kept of the leader's pairs, after couples `first` to `last` changed."""
-    leader, stats = state.leader, state.stats
-    for k in range(first, last + 1):
-        i, j = leader.order[2 * k], leader.order[2 * k + 1]
-        state.rad[k] = radius(leader.mean[k], stats.tries[i, j])
-    for k in range(max(first - 1, 0), min(last + 1, leader.couples[0] - 1)):
-        for cross in range(4):
-            i, j = cross_pair(leader, k, cross)
-            mean, tries = stats.mean[i, j], stats.tries[i, j]
-            if tries == 0 and mean != PHANTOM_MEAN:
-                state.cross_mean[k, cross], state.cross_rad[k, cross] = np.inf, 0.0
-            else:
-                state.cross_mean[k, cross], state.cross_rad[k, cross] = mean, radius(mean, tries)
-
-
-@kernel
-def _level(state, clock):
+def _level_at(state, clock):
     """How many radii the index is above the mean."""
-    return state.reals[LEVEL] if state.reals[CLOCK] == clock else _level_at(clock)
-
-
-@kernel
-def _level_at(clock):
     return math.sqrt(2.0 * log(float(clock)))
 
 
@@ -139,7 +75,6 @@ def _cross_index(state, k, cross, x):
     return state.cross_mean[k, cross] + x * state.cross_rad[k, cross]
 
 
-@kernel
 def _by_players(state, x):
     """Criterion V2: how much better a cross pair could be than the better couple."""
     best, best_neighbour = 0.0, -1
@@ -155,7 +90,6 @@ def _by_players(state, x):
     return best_neighbour
 
 
-@kernel
 def _by_matchings(state, x):
     """Criterion V1: how many more games the neighbour could give."""
     best, best_neighbour, tied = 0.0, np.int64(-1), np.int64(0)
@@ -190,3 +124,15 @@ def _gains(state, k, x):
     swap0 = _cross_index(state, k, 0, x) + _cross_index(state, k, 3, x)
     swap1 = _cross_index(state, k, 1, x) + _cross_index(state, k, 2, x)
     return swap0 - both, swap1 - both
+
+
+provide(
+    UnimodalUcbState,
+    set_available=steps.set_available,
+    propose=steps.propose,
+    observe=_observe,
+)
+bind(steps.load_pair, UnimodalUcbState, _load_pair)
+bind(steps.level_at, UnimodalUcbState, _level_at)
+bind(steps.best_by_players, UnimodalUcbState, _by_players)
+bind(steps.best_by_matchings, UnimodalUcbState, _by_matchings)

@@ -3,17 +3,13 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
-from pairup.compiled.couples.anchored_index import new_anchors
-from pairup.compiled.couples.leader_turns import CLOCK_IS_ROUND
+from pairup.compiled.couples.leader_counts import CLOCK_IS_ROUND
 from pairup.compiled.couples.neighbours import BY_PLAYERS, NEIGHBOUR_PLACES
-from pairup.compiled.state_fields import new_state
-from pairup.compiled.state_layout import new_counters
+from pairup.compiled.state_fields import new_counters, new_state
 from pairup.policies.contract import StartContext
 from pairup.policies.couple_policies import GreedyNeighbourPolicy
 from pairup.policies.registry import register
-from pairup.policies.unimodal import kl_steps, ucb_steps
+from pairup.policies.unimodal import steps
 from pairup.policies.unimodal.kl_steps import UnimodalKlState
 from pairup.policies.unimodal.ucb_steps import UnimodalUcbState
 from pairup.problem import Problem
@@ -72,18 +68,9 @@ class Unimodal(GreedyNeighbourPolicy):
 
     def start(self, context: StartContext) -> UnimodalKlState | UnimodalUcbState:
         options = {BY_PLAYERS: self.compare == "players", CLOCK_IS_ROUND: self.clock == "round"}
-        counters, sizes = new_counters(options, NEIGHBOUR_PLACES), self.sizes(context)
-        given: dict[str, Any] = {"keys": context.keys(2), "counters": counters}
-        if self.index == "ucb":
-            return new_state(UnimodalUcbState, sizes, **given)
-        # Of each couple of the leader, the four cross pairs and the couple itself.
-        bounds = (context.slots // 2 + 1) * sizes["by_matchings"]
-        return new_state(UnimodalKlState, sizes, **given, anchors=new_anchors(bounds, 5))
-
-    def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
-        super().forget(state, slot, rate)
-        if self.index == "kl":
-            state.tangent_base[slot, :] = state.tangent_base[:, slot] = np.inf
+        state_class = UnimodalKlState if self.index == "kl" else UnimodalUcbState
+        counters = new_counters(options, NEIGHBOUR_PLACES)
+        return new_state(state_class, self.sizes(context), keys=context.keys(2), counters=counters)
 
     def _update_leader(self, state: Any) -> None:
-        (kl_steps if self.index == "kl" else ucb_steps).update_leader(state)
+        steps.update_leader(state)

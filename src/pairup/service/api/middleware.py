@@ -21,7 +21,7 @@ log = structlog.get_logger()
 
 
 class RequestObserver:
-    """Gives each request an id, logs one line about it and measures it."""
+    """Middleware that numbers each request, logs one line about it and measures it."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app, self._metrics = app, metrics
@@ -48,7 +48,7 @@ class RequestObserver:
         except Exception:
             log.exception("error", path=scope["path"])
             if began_to_answer:
-                raise  # so that the connection breaks off, as the answer is incomplete
+                raise  # the answer is incomplete, so the connection must break off
             detail = f"an internal error occurred: look for {id!r} in the service's log"
             refusal = RefusalError("internal-error", detail, {"request_id": id})
             await send_refusal(refusal, scope["path"])(scope, receive, sending)
@@ -58,12 +58,12 @@ class RequestObserver:
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "unmatched")
-        # Otherwise anyone could make labels without end.
+        # Otherwise callers could create any number of labels.
         known = scope["method"] in _METHODS and route != "unmatched"
         method = scope["method"] if known else "other"
         self._metrics.requests.labels(method, route, str(status)).inc()
         self._metrics.seconds.labels(method, route).observe(seconds)
-        # Not to be ready yet is not an error.
+        # A service that is not ready yet is not an error.
         fine = status < 500 or scope["path"] == "/readyz"
         say = log.info if fine else log.error if status == 500 else log.warning
         milliseconds = round(1000 * seconds, 2)
@@ -75,6 +75,7 @@ class SizeLimits:
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app, self._max_bytes = app, settings.max_body_bytes
+        self._max_proposal_bytes = max(settings.max_proposal_bytes, settings.max_body_bytes)
         self._max_header_bytes = settings.max_header_bytes
         self._max_all_bytes, self._all_bytes = settings.max_bodies_bytes, 0
 
@@ -94,7 +95,7 @@ class SizeLimits:
             message = await receive()
             length = len(message.get("body", b""))
             size, self._all_bytes = size + length, self._all_bytes + length
-            if problem := self._body_problem(size):
+            if problem := self._body_problem(scope, size):
                 raise problem
             return message
 
@@ -104,7 +105,7 @@ class SizeLimits:
             self._all_bytes -= size
 
     def _refuse_at_once(self, scope: Scope) -> RefusalError | None:
-        """Return the refusal of a request whose headers are too large, or say that its body is."""
+        """Return the refusal of a request whose headers, or whose announced body, are too large."""
         size = len(scope.get("raw_path") or b"") + len(scope.get("query_string", b""))
         size += sum(len(name) + len(value) for name, value in scope["headers"])
         if size > self._max_header_bytes:
@@ -115,16 +116,19 @@ class SizeLimits:
                 {"most": self._max_header_bytes},
             )
         told = Headers(scope=scope).get("content-length", "")
-        return self._body_problem(int(told[:20]) if told.isdigit() else 0)
+        return self._body_problem(scope, int(told[:20]) if told.isdigit() else 0)
 
-    def _body_problem(self, size: int) -> RefusalError | None:
-        """Return the refusal of a body of this size, or of any while there are so many bytes."""
-        if size > self._max_bytes:
+    def _body_problem(self, scope: Scope, size: int) -> RefusalError | None:
+        """Return the refusal of a body of this size, or of any body while too many bytes wait."""
+        proposes = scope["method"] == "POST" and scope["path"].endswith("/matchings")
+        most = self._max_proposal_bytes if proposes else self._max_bytes
+        if size > most:
+            setting = "max_proposal_bytes" if proposes else "max_body_bytes"
             return RefusalError(
                 "too-large",
-                f"the body has more than {self._max_bytes} bytes: send less at once, or raise the "
-                "setting max_body_bytes",
-                {"most": self._max_bytes},
+                f"the body has more than {most} bytes: send less at once, or raise the setting "
+                f"{setting}",
+                {"most": most},
             )
         if self._all_bytes > self._max_all_bytes:
             return RefusalError(

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pairup.service.api.schemas.insight import BucketView, Course, EstimatesView, StatsView
+from pairup.service.dashboard.tenths import Tenth
 from pairup.service.domain.counters import wilson_interval
 
-MAX_RATES = 1_000  # players whose rates the page shows
+MAX_RATES = 1_000  # players whose rates a page shows
 _MAX_MAPPED = 200  # players of the heat map
 _MAX_POINTS = 24  # of the course
 _MIN_GAMES = 50  # per point: fewer show noise rather than the course
@@ -74,23 +75,45 @@ def _mean(buckets: Sequence[BucketView], name: Literal["random", "best"]) -> flo
 
 
 def chart_data(
-    stats: StatsView, estimates: EstimatesView, points: Sequence[CoursePoint]
+    stats: StatsView,
+    estimates: EstimatesView,
+    points: Sequence[CoursePoint],
+    *,
+    tenths: Sequence[Tenth] = (),
+    first: int = 1,
 ) -> dict[str, Any]:
-    """Return the numbers that the script draws."""
-    rates = estimates.players[:MAX_RATES]
-    mapped = [each.player for each in rates[:_MAX_MAPPED]]
+    """Return the numbers that the script draws, with the rates from the `first` player on."""
+    rates = estimates.players[first - 1 :][:MAX_RATES]
+    mapped = [each.player for each in estimates.players[:_MAX_MAPPED]]
     return {
         "course": {
             "games": [each.middle for each in points],
             **_columns(points, ("low", "share", "high", "random", "best")),
         },
         "random": stats.random_share and _rounded(stats.random_share.estimate),
+        "tenths": {
+            "names": [each.name for each in tenths],
+            **_columns(tenths, ("played", "random")),
+        },
         "rates": {
+            "first": first,
             "players": [each.player for each in rates],
             **_columns(rates, ("rate", "low", "high")),
         },
         "couples": {"players": mapped, "cells": _cells(estimates, mapped)},
     }
+
+
+def first_of_page(first: int, players: int) -> int:
+    """Return the number of the first player on the page of rates that has a player.
+
+    Examples
+    --------
+    >>> [first_of_page(wanted, 2_500) for wanted in (1, 1_000, 1_001, 9_999)]
+    [1, 1, 1001, 2001]
+    """
+    last = max(players - 1, 0)
+    return min(first - 1, last) // MAX_RATES * MAX_RATES + 1
 
 
 def _cells(estimates: EstimatesView, mapped: Sequence[str]) -> list[list[int]]:

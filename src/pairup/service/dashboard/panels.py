@@ -10,8 +10,8 @@ from pairup.service.dashboard import sentences
 from pairup.service.domain.event_views import Name
 from pairup.service.domain.events import SECOND, Moment, format_moment
 from pairup.service.domain.games import GameRecord
+from pairup.service.domain.matchmaking.rules import Rules
 from pairup.service.domain.pool import Pool
-from pairup.service.domain.rules import Rules
 from pairup.service.pools import views
 
 MAX_GAMES = 60  # games of the current matching that the page lists
@@ -70,6 +70,13 @@ def feedback_bars(stats: StatsView) -> list[CountBar]:
         ("added later", "answers that agree; of {:,} reports", counts.noted, reports),
     )
     return [CountBar(name, meaning.format(of), count, of) for name, meaning, count, of in rows]
+
+
+def unmatched_bars(unmatched: Mapping[str, int]) -> list[CountBar]:
+    """List why players stayed waiting, the most frequent cause first."""
+    whole = sum(unmatched.values())
+    causes = sorted(unmatched.items(), key=lambda each: -each[1])
+    return [CountBar(cause, sentences.unmatched(cause), count, whole) for cause, count in causes]
 
 
 def game_rows(pool: Pool, latest: Sequence[GameRecord], name: Name, now: Moment) -> list[GameRow]:

@@ -84,7 +84,7 @@ def page(
 
 
 def unchanged(tag: str) -> Response:
-    """Say that the page is the one that the browser has."""
+    """Answer that the page is the one that the browser has."""
     return Response(status_code=304, headers={**_HEADERS, "ETag": tag})
 
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Response
 
 from pairup.service.api.door import Caller, CurrentCaller
 from pairup.service.api.paging import Cursor, decode_cursor, encode_cursor
 from pairup.service.api.schemas.insight import EstimatesView, StatsView
 from pairup.service.dashboard import panels
-from pairup.service.dashboard.charts import MAX_RATES, chart_data, course_points
+from pairup.service.dashboard.charts import MAX_RATES, chart_data, course_points, first_of_page
 from pairup.service.dashboard.rendering import is_known, page, poll_interval_ms, tag_of, unchanged
+from pairup.service.dashboard.tenths import Tenth, tenths_of
+from pairup.service.domain.matchmaking.rules import Rules
 from pairup.service.domain.names import POOL_NAME
 from pairup.service.domain.pool import Pool
-from pairup.service.domain.rules import Rules
 from pairup.service.pools import views
 from pairup.service.pools.cache import UnreadablePoolError, unknown_pool
 from pairup.service.problems import RefusalError
@@ -25,7 +26,16 @@ from pairup.service.store import Transaction
 
 router = APIRouter(include_in_schema=False)
 _MAX_POOLS = 24  # per page: each is read in full
-_Snapshot = tuple[StatsView, EstimatesView, Rules, list[panels.GameRow]]  # of a pool at one moment
+
+
+class _Snapshot(NamedTuple):
+    """What the page of a pool shows, at one moment."""
+
+    stats: StatsView
+    estimates: EstimatesView
+    rules: Rules
+    games: list[panels.GameRow]
+    tenths: list[Tenth]
 
 
 def _page_of_refusal(route: Callable[..., Response]) -> Callable[..., Response]:
@@ -69,32 +79,34 @@ def pools_page(caller: CurrentCaller, cursor: Cursor = None) -> Response:
 
 @router.get("/pools/{pool}")
 @_page_of_refusal
-def pool_page(caller: CurrentCaller, pool: str) -> Response:
-    """Show a pool."""
+def pool_page(
+    caller: CurrentCaller, pool: str, first: Annotated[int, Query(ge=1, le=10**9)] = 1
+) -> Response:
+    """Show a pool, with the rates of the players from the `first` on, the best being 1."""
     if not re.match(POOL_NAME, pool):
         raise unknown_pool(pool)
     caller.require("read", pool)
     tag, snapshot = caller.service.read(pool, functools.partial(_snapshot, caller))
     if snapshot is None:
         return unchanged(tag)
-    stats, estimates, rules, games = snapshot
-    points = course_points(stats.course)
+    stats, estimates = snapshot.stats, snapshot.estimates
+    points, first = course_points(stats.course), first_of_page(first, len(estimates.players))
     return page(
         caller,
         "pool",
         tag,
         interval_ms=poll_interval_ms(len(estimates.players)),
-        stats=stats,
-        estimates=estimates,
-        rules=rules,
-        games=games,
+        **snapshot._asdict(),
         reserved_rows=panels.reserved_rows(len(estimates.players)),
-        rates=estimates.players[:MAX_RATES],
+        first=first,
+        rates=estimates.players[first - 1 :][:MAX_RATES],
+        page_size=MAX_RATES,
         couples=estimates.couples[: panels.MAX_COUPLES],
         points=points,
-        cancellations=panels.cancellation_bars(stats, rules),
+        cancellations=panels.cancellation_bars(stats, snapshot.rules),
         feedback=panels.feedback_bars(stats),
-        charts=chart_data(stats, estimates, points),
+        unmatched=panels.unmatched_bars(stats.unmatched),
+        charts=chart_data(stats, estimates, points, tenths=snapshot.tenths, first=first),
     )
 
 
@@ -105,9 +117,11 @@ def _snapshot(caller: Caller, pool: Pool, transaction: Transaction) -> tuple[str
         return tag, None
     latest = transaction.games_of(pool.number, pool.matching, panels.MAX_GAMES)
     name = views.namer(pool, transaction, (each for game in latest for each in game.players))
-    return tag, (
-        StatsView.model_validate(views.stats(pool, panels.MAX_GAMES)),
+    now = caller.service.clock.now()
+    return tag, _Snapshot(
+        StatsView.model_validate(views.stats(pool, panels.MAX_GAMES, now)),
         EstimatesView.model_validate(views.estimates(pool, caller.service.settings.max_couples)),
         pool.rules,
-        panels.game_rows(pool, latest, name, caller.service.clock.now()),
+        panels.game_rows(pool, latest, name, now),
+        tenths_of(pool),
     )

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from typing import Any
+
 from pairup.service.api.schemas.insight import StatsView
 from pairup.service.domain.counters import MIN_GAMES
-from pairup.service.domain.rules import Rules
+from pairup.service.domain.matchmaking.constraints import Constraint
+from pairup.service.domain.matchmaking.matchmaker import ODD
+from pairup.service.domain.matchmaking.rules import Rules
 
 
 def in_points(difference: float) -> str:
@@ -25,7 +31,7 @@ def too_early(stats: StatsView) -> bool:
 
 
 def verdict(stats: StatsView) -> str:
-    """Say in a sentence how the pool compares with random pairing."""
+    """Describe in a sentence how the pool compares with random pairing."""
     found = stats.compared
     if stats.played_share is None:
         return "No game has been decided yet."
@@ -51,7 +57,7 @@ def verdict(stats: StatsView) -> str:
 
 
 def progress(stats: StatsView) -> str:
-    """Say how far the pool has come from random pairing to the best matching."""
+    """Describe how far the pool has come from random pairing to the best matching."""
     if stats.compared is None:
         return "not recorded under this policy" if stats.played_share else "no game decided yet"
     part = stats.compared.of_the_way
@@ -80,22 +86,103 @@ def rules(of: Rules) -> str:
     )
 
 
+def meetings(of: Rules) -> list[str]:
+    """Write the rules of a pool on who meets as sentences, one for each.
+
+    Examples
+    --------
+    >>> near = {"kind": "distance", "attribute": "rating", "at_most": 100}
+    >>> near["relax"] = [{"after_s": 10, "at_most": 200}, {"after_s": 60, "at_most": None}]
+    >>> for each in meetings(Rules(constraints=[near], fairness={"floor": 0.5}, max_wait_s=90)):
+    ...     print(each)
+    Two players meet if their rating differs by at most 100; by at most 200 after 10 s of waiting;
+    whatever it is after 60 s of waiting.
+    Each player is promised 50% of the chance of a game that random pairing would give.
+    A player who has waited for 90 s is matched before others.
+    """
+    said = [f"Two players meet if {_constraint(each)}." for each in of.parsed_constraints]
+    said += [_worth(each) for each in of.worth]
+    if of.floor:
+        said.append(
+            f"Each player is promised {of.floor:.0%} of the chance of a game that random pairing "
+            "would give."
+        )
+    if of.max_wait_s is not None:
+        said.append(f"A player who has waited for {of.max_wait_s:g} s is matched before others.")
+    return said
+
+
+def _constraint(of: Constraint) -> str:
+    first, *later = of.levels
+    said = [_allowed(of, first)]
+    for after_s, level in zip(of.after_s[1:], later, strict=True):
+        lifted = math.isinf(level) or (level == 0 and not of.grows)
+        words = "whatever it is" if lifted else _limit(of, level)
+        said.append(f"{words} after {after_s:g} s of waiting")
+    return "; ".join(said)
+
+
+def _allowed(of: Constraint, level: float) -> str:
+    name = of.attribute
+    match of.kind:
+        case "distance":
+            return f"their {name} differs {_limit(of, level)}"
+        case "equal":
+            return f"their {name} is the same"
+        case "different":
+            return f"their {name} differs"
+        case "overlap":
+            return f"their {name} have an element in common"
+        case "latency":
+            return f"there is a region in which the {name} of both is {_limit(of, level)}"
+        case "block":
+            return f"neither lists the other in {name}"
+        case "cooldown":
+            return f"they have not played each other {_limit(of, level)}"
+
+
+def _limit(of: Constraint, level: float) -> str:
+    if of.kind == "cooldown":
+        games = "game" if level == 1 else f"{level:g} games"
+        return f"in the last {games} of either" if of.field == "games" else f"for {level:g} s"
+    return f"by at most {level:g}" if of.kind == "distance" else f"at most {level:g}"
+
+
+def _worth(of: Mapping[str, Any]) -> str:
+    if of["kind"] == "waiting":
+        return f"A game is worth twice as much after {of['double_after_s']:g} s of waiting."
+    return f"A game is worth half as much for each {of['half_at']:g} of {of['attribute']} apart."
+
+
+def unmatched(cause: str) -> str:
+    """Describe why players stayed waiting.
+
+    Examples
+    --------
+    >>> unmatched("odd"), unmatched("distance:rating")
+    ('somebody whom they may meet was there, but taken', 'nobody was there whom it lets them meet')
+    """
+    if cause == ODD:
+        return "somebody whom they may meet was there, but taken"
+    return "nobody was there whom it lets them meet"
+
+
 def unreported(of: Rules) -> str:
-    """Say what becomes of games that expire."""
+    """Describe what becomes of games that expire."""
     if of.unreported == "cancelled":
         return "expired, which this pool counts as cancelled"
     return "this pool discards expired games, so that they are not counted here"
 
 
-def time_left(seconds: float) -> str:
-    """Say how long something stays open; the script says the same.
+def duration(seconds: float) -> str:
+    """Write a duration in words, as the script of the page does.
 
     Examples
     --------
-    >>> time_left(0.2), time_left(89), time_left(600), time_left(9000)
-    ('in 1 s', 'in 89 s', 'in 10 min', 'in 3 h')
+    >>> duration(0.2), duration(89), duration(600), duration(9000)
+    ('1 s', '89 s', '10 min', '3 h')
     """
     for unit, size in (("s", 1), ("min", 60)):
         if seconds < 90 * size:
-            return f"in {max(1, round(seconds / size))} {unit}"
-    return f"in {max(1, round(seconds / 3600 + 1e-9))} h"
+            return f"{max(1, round(seconds / size))} {unit}"
+    return f"{max(1, round(seconds / 3600 + 1e-9))} h"

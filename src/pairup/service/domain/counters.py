@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
@@ -37,21 +37,6 @@ class Bucket:
     deviation: float = 0.0  # of `random`
     best: float = 0.0  # chance in the best matching of the same players
 
-    def add(self, played: bool, explored: bool, chance: float | None, forecast: Forecast) -> None:
-        """Count a game, whose chance to be played was estimated if it is not None."""
-        self.games += 1
-        self.played += played
-        self.explored += explored
-        random, deviation, best = forecast
-        if chance is None or random is None:
-            return
-        self.estimated += 1
-        self.estimated_played += played
-        self.expected += chance
-        self.random += random
-        self.deviation += deviation or 0.0
-        self.best += best or 0.0
-
     def absorb(self, other: Bucket) -> None:
         """Add another bucket to this one."""
         for each in fields(self):
@@ -80,20 +65,38 @@ class Counters:
     noted: int = 0
     missing: int = 0
     learnt: int = 0
+    unmatched: dict[str, int] = field(default_factory=dict)  # players who waited on, by cause
+    worth: float = 0.0  # of the games proposed
     width: int = 1  # games in a bucket
     buckets: list[Bucket] = field(default_factory=list)
 
-    def decide(
-        self, played: bool, explored: bool, chance: float | None, forecast: Forecast
-    ) -> None:
-        """Count a decided game; where room runs out, two buckets each are joined."""
-        if not self.buckets or self.buckets[-1].games >= self.width:
-            if len(self.buckets) == _MAX_BUCKETS:
-                for one, other in zip(self.buckets[::2], self.buckets[1::2], strict=True):
-                    one.absorb(other)
-                self.width, self.buckets = 2 * self.width, self.buckets[::2]
-            self.buckets.append(Bucket())
-        self.buckets[-1].add(played, explored, chance, forecast)
+    def decide(self, games: Iterable[tuple[bool, bool, float | None, Forecast]]) -> None:
+        """Count decided games: whether each was played and explored, its chance, and forecasts.
+
+        Where room runs out, two buckets each are joined.
+        """
+        bucket = self.buckets[-1] if self.buckets else None
+        for played, explored, chance, (random, deviation, best) in games:
+            if bucket is None or bucket.games >= self.width:
+                bucket = self._next_bucket()
+            bucket.games += 1
+            bucket.played += played
+            bucket.explored += explored
+            if chance is not None and random is not None:
+                bucket.estimated += 1
+                bucket.estimated_played += played
+                bucket.expected += chance
+                bucket.random += random
+                bucket.deviation += deviation or 0.0
+                bucket.best += best or 0.0
+
+    def _next_bucket(self) -> Bucket:
+        if len(self.buckets) == _MAX_BUCKETS:
+            for one, other in zip(self.buckets[::2], self.buckets[1::2], strict=True):
+                one.absorb(other)
+            self.width, self.buckets = 2 * self.width, self.buckets[::2]
+        self.buckets.append(Bucket())
+        return self.buckets[-1]
 
     def as_json(self) -> dict[str, Any]:
         """Return all counters by name."""

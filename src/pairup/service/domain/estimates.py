@@ -20,18 +20,51 @@ def forecast_pairings(learner: Learner, met: Mapping[Any, int], players: Sequenc
     Nothing is known where the policy has no rates of its own: to fit them at every proposal would
     cost more than the proposal. `met` has the number of learnt outcomes of each player.
     """
-    own = learner.rates(players)
-    if len(own) < 2:
+    own = learner.rate_array(players)
+    if own is None or len(players) < 2:
         return Forecast()
-    rates = np.array([each.rate for each in own])
-    outcomes = np.array([met[each.player] for each in own])
-    deviations = np.array([each.deviation for each in own])
+    rates, deviations = own
+    outcomes = np.array([met[each] for each in players])
     random, slopes = mean_of_couples(rates)
+    deviation = _deviation(rates, deviations, outcomes, slopes)
+    return Forecast(random, deviation, best_pairing(rates))
+
+
+def _deviation(
+    rates: NDArray[np.float64],
+    deviations: NDArray[np.float64],
+    outcomes: NDArray[np.int64],
+    slopes: NDArray[np.float64],
+) -> float:
+    """Return the deviation of a mean chance with these slopes by the rates."""
     spread = slopes * np.maximum(deviations, min_deviation(rates, outcomes))
     # Estimates start at 1/2 and are still drawn there, all of them alike: as by two outcomes more.
     pull = slopes @ (2 * (rates - 0.5) / np.maximum(outcomes, 1))
-    deviation = math.hypot(float(np.sqrt((spread**2).sum())), float(pull))
-    return Forecast(random, deviation, best_pairing(rates))
+    return math.hypot(float(np.sqrt((spread**2).sum())), float(pull))
+
+
+def forecast_on_graph(
+    rates: NDArray[np.float64],
+    deviations: NDArray[np.float64],
+    outcomes: NDArray[np.int64],
+    couples: tuple[NDArray[np.int64], NDArray[np.int64]],
+    *,
+    random: float,
+    best: float,
+) -> Forecast:
+    """Complete a forecast where only some `couples`, by places of players, may meet.
+
+    The deviation of `random` is that of the mean over players of the mean over those whom each may
+    meet.
+    """
+    (one, other), players = couples, len(rates)
+    partners = np.maximum(np.bincount(np.concatenate(couples), minlength=players), 1)
+    weights = 1.0 / partners[one] + 1.0 / partners[other]
+    slopes = np.zeros(players)
+    for these, those in ((one, other), (other, one)):
+        slopes += np.bincount(these, weights * rates[those], minlength=players)
+    slopes /= max(float(weights.sum()), 1e-300)
+    return Forecast(random, _deviation(rates, deviations, outcomes, slopes), best)
 
 
 def mean_of_couples(rates: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
@@ -56,7 +89,7 @@ def best_pairing(rates: NDArray[np.float64]) -> float:
 
 
 def min_deviation(rates: Any, met: Any) -> Any:
-    """Return the deviation of rates that so many answers show: of one rate, or of an array."""
+    """Return the deviation of rates after `met` answers: of one rate, or of an array."""
     share = (rates * met + 1) / (met + 2)
     return np.sqrt(share * (1 - share) / (met + 3))
 
@@ -84,7 +117,7 @@ def estimate_rates(learner: Learner, met: Mapping[Any, int]) -> list[RateEstimat
 
     These are the policy's own estimates if it has any, with deviations no smaller than the number
     of outcomes allows. Otherwise they are the rates whose products fit the couples' shares best by
-    moments: each player played as often as the partners' rates let expect. A player without learnt
+    moments: each player played as often as the partners' rates predict. A player without learnt
     outcomes, which `met` counts, has rate 1/2 and the deviation of a uniform draw.
     """
     own = learner.rates()

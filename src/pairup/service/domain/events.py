@@ -62,7 +62,9 @@ PlayerStatus = TypeAliasType("PlayerStatus", Literal["waiting", "proposed", "pla
 PlayerWish = TypeAliasType("PlayerWish", Literal["waiting", "away"])
 # ... and in a batch.
 BatchWish = TypeAliasType("BatchWish", Literal["waiting", "away", "left"])
-PlayerResult = TypeAliasType("PlayerResult", Literal["joined", "moved", "unchanged", "left"])
+PlayerResult = TypeAliasType(
+    "PlayerResult", Literal["joined", "moved", "changed", "unchanged", "left"]
+)
 GameState = TypeAliasType(
     "GameState", Literal["proposed", "played", "cancelled", "released", "expired"]
 )
@@ -102,6 +104,10 @@ class Event:
         about = getattr(self, "games", None) or getattr(self, "players", None)
         return max(1, len(about)) if isinstance(about, list) else 1
 
+    def as_json(self) -> dict[str, Any]:
+        """Return what is stored."""
+        return vars(self)
+
 
 class Version(TypedDict):
     """The code that writes for a pool with some policy."""
@@ -116,6 +122,25 @@ class ProposedGame(TypedDict):
     players: list[Player]
     chance: float | None  # estimated probability that it is played
     explores: bool  # whether the couple is not in the leader, or the policy has no leader
+
+
+class PlayerList(TypedDict):
+    """An attribute of a player that lists players, for example whom they block."""
+
+    player: Player
+    attribute: str
+    players: list[Player]
+
+
+class Ruled(TypedDict):
+    """What the rules of a pool had to do with a proposal."""
+
+    worth: list[float]  # of each game
+    unmatched: dict[str, int]  # number of players who wait, by what left them without a partner
+    alone: list[Player]  # players who may meet nobody
+    # Share of random pairing's chance that each player of the games, in order, and each player who
+    # waits got: null for players without a chance. Null in all: there is no floor.
+    shares: list[float | None] | None
 
 
 class SentReport(TypedDict):
@@ -165,6 +190,17 @@ class Joined(Event):
     kind: ClassVar[str] = "joined"
     players: list[Player]
     status: PlayerWish
+
+
+@dataclass(frozen=True)
+class Attributed(Event):
+    """Attributes of players were set."""
+
+    kind: ClassVar[str] = "attributed"
+    players: list[Player]
+    # What changed of each player: numbers, texts, lists of texts, numbers by region; null: removed.
+    attributes: list[dict[str, float | str | list[str] | dict[str, float] | None]]
+    lists: list[PlayerList]  # attributes that list players
 
 
 @dataclass(frozen=True)
@@ -219,6 +255,19 @@ class Proposed(Event):
     random: float | None  # estimated mean chance of couples of these players drawn at random
     random_deviation: float | None  # standard deviation of that estimate
     best: float | None  # estimated mean chance in the best matching of these players
+    ruled: Ruled | None = None  # None, and not stored: the policy alone decided
+
+    @property
+    def worth(self) -> float:
+        """What the games are worth together; 1 each without rules."""
+        return sum(self.ruled["worth"]) if self.ruled else float(len(self.games))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what is stored."""
+        stored = dict(vars(self))
+        if self.ruled is None:
+            del stored["ruled"]
+        return stored
 
 
 @dataclass(frozen=True)
@@ -370,7 +419,7 @@ class Recorded(NamedTuple):
     @classmethod
     def of(cls, seq: int, at: Moment, event: Event) -> Recorded:
         """Record an event."""
-        return cls(seq, at, event, dumps(vars(event)))
+        return cls(seq, at, event, dumps(event.as_json()))
 
 
 def unpack(pool: int, seq: int, kind: str, body: str) -> Event:

@@ -7,8 +7,7 @@ nobody can guess one, and whoever sends one has said which pool it is about.
 
 A pool keeps only its open games in memory; what became of the others is in the store, in records of
 matchings and games, the one projection of the log that outlives the games. Records follow from the
-log alone: `project` brings them up to the next event, for a request, for a pool and for `verify`
-alike.
+log alone: `project` updates them by the next event, for requests, pools and `verify` alike.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from __future__ import annotations
 import hashlib
 import heapq
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from pairup.service.domain.counters import Forecast
 from pairup.service.domain.events import (
@@ -79,10 +78,8 @@ class Ids:
     def find_game(self, id: str) -> GameKey | None:
         """Return the game that has an id, None if none of this pool can have it."""
         head, _, last = id.rpartition("-")
-        matching, place = self.find_matching(head), _number(last)
-        if matching is None or place is None or f"{place:x}" != last:
-            return None
-        return GameKey(matching, place)
+        matching, place = self.find_matching(head), _find_place(last)
+        return None if matching is None or place is None else GameKey(matching, place)
 
 
 def pool_of(id: str) -> int | None:
@@ -125,8 +122,15 @@ def _find_matching(pool: int, secret: str, id: str) -> Moment | None:
     return matching if known else None
 
 
+@lru_cache(4_096)
+def _find_place(digits: str) -> int | None:
+    place = _number(digits)
+    return None if place is None or f"{place:x}" != digits else place
+
+
 OPEN: GameState = "proposed"
-_CHANGING = (Answered, Decided, Expired, Late, Noted, Released)  # events that change records
+STATES: dict[bool | None, GameState] = {True: "played", False: "cancelled"}
+CHANGING = (Answered, Decided, Expired, Late, Noted, Released)  # events that change records
 
 
 class MatchingRecord(NamedTuple):
@@ -162,31 +166,24 @@ class GameRecord(NamedTuple):
         """What was reported about it."""
         return Report(self.played, self.answers)
 
-    def decided(
-        self, played: bool, cause: str | None, answers: AnswerPair, at: Moment
-    ) -> GameRecord:
-        """Return the record after it was learnt whether the game was played."""
-        state: GameState = "played" if played else "cancelled"
-        head = (self.key, self.players, self.chance, self.expires_at)
-        return GameRecord(*head, state, played, cause, answers, True, self.late, at)
-
 
 def opened_games(event: Proposed) -> list[GameRecord]:
     """List the records of the games that a matching opens, in its order."""
     matching, expires_at = event.matching, event.expires_at
     return [
-        GameRecord(GameKey(matching, place), _pair(game["players"]), game["chance"], expires_at)
+        GameRecord(GameKey(matching, place), (one, other), game["chance"], expires_at)
         for place, game in enumerate(event.games)
+        for one, other in [game["players"]]
     ]
 
 
 def changed_games(event: Event) -> list[GameKey]:
     """List the games whose records an event changes."""
-    return [GameKey(*game) for game in event.games] if isinstance(event, _CHANGING) else []
+    return list(map(GameKey._make, event.games)) if isinstance(event, CHANGING) else []
 
 
 def project(records: dict[GameKey, GameRecord], recorded: Recorded) -> None:
-    """Bring records of games up to the next event, in place; those that it changes must be there.
+    """Update records of games by the next event, in place; those that are not there stay out.
 
     Examples
     --------
@@ -200,38 +197,41 @@ def project(records: dict[GameKey, GameRecord], recorded: Recorded) -> None:
     event = recorded.event
     if isinstance(event, Proposed):
         records |= {game.key: game for game in opened_games(event)}
-    if isinstance(event, Decided):
-        _project_decided(records, event, recorded.at)
-        return
-    for key, changes in zip(changed_games(event), _changes(event, recorded.at), strict=True):
-        records[key] = records[key]._replace(**changes)
+    changes = record_changes(recorded)
+    for key, *values in zip(changed_games(event), *changes.values(), strict=True):
+        if key in records:
+            records[key] = records[key]._replace(**dict(zip(changes, values, strict=True)))
 
 
-def _project_decided(records: dict[GameKey, GameRecord], event: Decided, at: Moment) -> None:
-    nothing = (None, None)
-    rows = columns(changed_games(event), event.played, event.causes, event.answers)
-    for key, played, cause, answers in rows:
-        known = _pair(answers) if answers else nothing
-        records[key] = records[key].decided(played, cause, known, at)
+def record_changes(recorded: Recorded) -> dict[str, Sequence[Any]]:
+    """Return what an event changes in the records of its games: by field, a value for each.
 
-
-def _changes(event: Event, at: Moment) -> Iterator[dict[str, Any]]:
-    """Yield what an event changes in the record of each of its games."""
+    Fields are in their order in a record. None are there if the event changes no records.
+    """
+    at, event = recorded.at, recorded.event
+    each = len(event.games) if isinstance(event, CHANGING) else 0
+    ended: dict[str, Any] = {}
     match event:
         case Answered() | Noted():
-            for answers in event.answers:
-                yield {"answers": _pair(answers)}
+            return {"answers": _pairs(event.answers)}
+        case Decided():
+            return {
+                "state": [STATES[played] for played in event.played],
+                "played": event.played,
+                "cause": event.causes or [None] * each,
+                "answers": _pairs(event.answers) if event.answers else [(None, None)] * each,
+                "learnt": [True] * each,
+                "closed_at": [at] * each,
+            }
         case Late():
-            for played, answers in columns(event.played, event.answers):
-                yield {"late": True, "played": played, "answers": _pair(answers)}
+            answers, late = _pairs(event.answers), [True] * each
+            return {"played": event.played, "answers": answers, "late": late}
         case Released():
-            for _ in event.games:
-                yield {"state": "released", "cause": event.cause, "closed_at": at}
+            ended = {"state": "released", "cause": event.cause, "learnt": False, "closed_at": at}
         case Expired():
             learnt = event.counts_as == "cancelled"
             ended = {"state": "expired", "cause": "unreported", "learnt": learnt, "closed_at": at}
-            for _ in event.games:
-                yield ended
+    return {field: [value] * each for field, value in ended.items()}
 
 
 def columns(first: list[Any], *others: list[Any] | None) -> Iterator[tuple[Any, ...]]:
@@ -240,9 +240,8 @@ def columns(first: list[Any], *others: list[Any] | None) -> Iterator[tuple[Any, 
     return zip(first, *(nothing if each is None else each for each in others), strict=True)
 
 
-def _pair(both: Any) -> tuple[Any, Any]:
-    one, other = both
-    return one, other
+def _pairs(rows: Sequence[Any]) -> list[tuple[Any, Any]]:
+    return [(one, other) for one, other in rows]
 
 
 @dataclass(slots=True)
@@ -265,20 +264,33 @@ class OpenMatching:
         return self.opened_at - (self.expires_at - self.opened_at)
 
     def is_due(self, now: Moment) -> bool:
-        """Whether its games have expired, or were proposed by a clock that was ahead."""
+        """Return whether its games have expired, or were proposed by a clock that was ahead."""
         return not self.earliest <= now < self.expires_at
+
+
+_NOTHING = Report()
 
 
 @dataclass(slots=True)
 class OpenGame:
-    """A game that was proposed and has not ended."""
+    """A game that was proposed and has not ended; what is not known yet is as in its record."""
 
+    state: ClassVar[GameState] = OPEN
+    played: ClassVar[bool | None] = None
+    cause: ClassVar[str | None] = None
+    learnt: ClassVar[bool] = False
+    late: ClassVar[bool] = False
     key: GameKey
     matching: OpenMatching
     players: tuple[int, int]
     chance: float | None
     explores: bool
     answers: AnswerPair = (None, None)
+
+    @property
+    def known(self) -> Report:
+        """What was reported about it."""
+        return Report(None, self.answers) if any(self.answers) else _NOTHING
 
     @property
     def record(self) -> GameRecord:
@@ -288,7 +300,7 @@ class OpenGame:
 
 
 class OpenGames(dict[GameKey, OpenGame]):
-    """Open games by key. What is due is known without a look at all of them."""
+    """Open games by key. Finding those that are due does not take a scan of all."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -305,13 +317,14 @@ class OpenGames(dict[GameKey, OpenGame]):
         heapq.heappush(self._expiries, (matching.expires_at, matching.key))
         heapq.heappush(self._earliest, (-matching.earliest, matching.key))
 
-    def close(self, key: GameKey) -> OpenGame:
-        """Take out a game that ended."""
-        game = self.pop(key)
-        del game.matching.games[key]
-        if not game.matching.games:
-            del self.matchings[key.matching]
-        return game
+    def close(self, keys: Iterable[GameKey]) -> list[OpenGame]:
+        """Remove games that ended."""
+        closed = [self.pop(key) for key in keys]
+        for game in closed:
+            del game.matching.games[game.key]
+            if not game.matching.games:
+                del self.matchings[game.matching.key]
+        return closed
 
     def due(self, now: Moment) -> list[GameKey]:
         """List the games that have expired by now."""

@@ -26,13 +26,13 @@ class PastGamesError(ValueError):
 
 
 def same_player(player: str) -> str:
-    """Say why a game of a player with itself cannot be learnt from."""
+    """Return why a game of a player with itself cannot be learnt from."""
     return f"both of its players are {player!a}, and a couple is two players"
 
 
 @cache
 def feedback_problem(accepted_a: Said, accepted_b: Said, played: Said) -> str:
-    """Say why a game of which this is known cannot be learnt from; empty if it can.
+    """Return why nothing can be learnt from a game with this feedback; empty if it can.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class PastGames:
         return {player: counted[place] for place, player in enumerate(self.players)}
 
     def teach(self, learner: Learner) -> None:
-        """Let a learner, in which all the players are present, learn these games."""
+        """Teach these games to a learner, in which all the players are present."""
         said = list(self._said())
         accepted = [(accepted_a, accepted_b) for accepted_a, accepted_b, _ in said]
         learner.learn(list(self.couples()), [played for *_, played in said], accepted=accepted)

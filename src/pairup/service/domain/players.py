@@ -5,10 +5,15 @@ Players are numbers here; `PlayerNames` says what they are called.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
+from pairup.service.domain.events import SECOND, Moment
 from pairup.service.domain.games import GameKey, OpenGame
+from pairup.service.domain.matchmaking.attributes import Attributes
 from pairup.service.domain.names import ERASED
 
 WAITING, AWAY, PLAYING, PROPOSED = "waiting", "away", "playing", "proposed"
@@ -19,14 +24,18 @@ class Players:
 
     Examples
     --------
+    >>> from pairup.service.domain.counters import Forecast
+    >>> from pairup.service.domain.games import OpenMatching
     >>> players = Players()
-    >>> players.join(1, "waiting")
-    >>> players.begin_game(1, GameKey(0, 0))
+    >>> players.join(1, "waiting", at=7)
+    >>> players.join(2, "away", at=8)
+    >>> matching = OpenMatching(0, 0, 60, Forecast())
+    >>> players.begin_games([OpenGame(GameKey(0, 0), matching, (1, 2), None, False)])
     >>> players.status(1), list(players.waiting)
     ('proposed', [])
-    >>> players.end_game(1)
-    >>> players.counts()
-    {'waiting': 1, 'proposed': 0, 'playing': 0, 'away': 0}
+    >>> players.end_games([1, 2])
+    >>> players.counts(), players.since[1]
+    ({'waiting': 1, 'proposed': 0, 'playing': 0, 'away': 1}, 7)
     """
 
     def __init__(self) -> None:
@@ -36,6 +45,9 @@ class Players:
         self.met: dict[int, int] = {}  # number of learnt outcomes
         self.kept: dict[int, int] = {}  # the same of players who left and may return
         self.waiting: dict[int, None] = {}  # those who can be proposed a game
+        # When those who wish to wait began to: a game that is not played does not end a wait.
+        self.since: dict[int, Moment] = {}
+        self.attributes = Attributes()
         self._free = {WAITING: 0, PLAYING: 0, AWAY: 0}  # number without an open game
 
     def status(self, player: int) -> str:
@@ -52,35 +64,47 @@ class Players:
             AWAY: free[AWAY],
         }
 
-    def join(self, player: int, status: str) -> None:
-        """Let a player in, or in again."""
+    def join(self, player: int, status: str, at: Moment) -> None:
+        """Add a player, who may have been here before."""
         self.last = max(self.last, player)
         self.wishes[player], self.met[player] = status, self.kept.pop(player, 0)
-        self._add_free(player, status)
+        self._begin_wait(player, status, at)
+        self._add_free([player])
 
-    def move(self, player: int, status: str) -> None:
-        """Change what a player wishes."""
-        before, self.wishes[player] = self.wishes[player], status
-        if player not in self.games:
-            self._take_free(player, before)
-            self._add_free(player, status)
+    def move(self, players: Collection[int], status: str, at: Moment) -> None:
+        """Change what players wish; their wait begins now, or ends."""
+        free = {player: None for player in players if player not in self.games}
+        self._take_free(free)
+        for player in players:
+            self.wishes[player] = status
+            self._begin_wait(player, status, at)
+        self._add_free(free)
 
-    def leave(self, player: int, forget: bool) -> None:
-        """Let a player go who is not in an open game."""
-        self._take_free(player, self.wishes.pop(player))
-        met = self.met.pop(player)
-        if not forget:
-            self.kept[player] = met
+    def leave(self, player: int, forget: bool) -> list[int]:
+        """Remove a player without an open game; returns whose names may not be needed."""
+        self._take_free([player])
+        del self.wishes[player]
+        self.since.pop(player, None)
+        self.kept[player] = self.met.pop(player)
+        return self.forget(player) if forget else []
 
-    def begin_game(self, player: int, game: GameKey) -> None:
-        """Note the open game of a player who has none."""
-        self._take_free(player, self.wishes[player])
-        self.games[player] = game
+    def forget(self, player: int) -> list[int]:
+        """Forget a player who left and was kept; returns whose names may not be needed."""
+        del self.kept[player]
+        return [player, *self.attributes.drop(player)]
 
-    def end_game(self, player: int) -> None:
-        """Note that the open game of a player has ended."""
-        del self.games[player]
-        self._add_free(player, self.wishes[player])
+    def begin_games(self, games: Iterable[OpenGame]) -> None:
+        """Note the open games of players who have none."""
+        opened = {player: game.key for game in games for player in game.players}
+        self._take_free(opened)
+        self.games |= opened
+
+    def end_games(self, players: Iterable[int]) -> None:
+        """Note that the open games of players have ended."""
+        ended = list(players)
+        for player in ended:
+            del self.games[player]
+        self._add_free(ended)
 
     def knows(self, player: int) -> bool:
         """Whether a player is present, or left and may return."""
@@ -95,33 +119,60 @@ class Players:
     def __iter__(self) -> Iterator[int]:
         return iter(self.wishes)
 
+    def waits_s(self, now: Moment) -> dict[str, float]:
+        """Return how long those who wait have waited, in seconds: median, 95% and longest.
+
+        Not a number if nobody waits.
+        """
+        waits = [max(0, now - self.since[player]) / SECOND for player in self.waiting]
+        shares = {"median": 0.5, "p95": 0.95, "longest": 1.0}
+        if not waits:
+            return dict.fromkeys(shares, math.nan)
+        found = np.quantile(waits, list(shares.values()), method="higher").tolist()
+        return dict(zip(shares, found, strict=True))
+
+    def is_named(self, player: int) -> bool:
+        """Whether a player's name is needed: that of one who is known, or in a list of another."""
+        return self.knows(player) or player in self.attributes.listed
+
     def as_json(self) -> list[Any]:
-        """Return numbers, wishes and numbers of outcomes, in the order in which they came."""
-        present = [list(self.wishes), list(self.wishes.values()), list(self.met.values())]
-        return [self.last, present, list(self.kept.items())]
+        """Return what is known of the players, in the order in which they came."""
+        since = [self.since.get(player) for player in self.wishes]
+        present = [list(self.wishes), list(self.wishes.values()), list(self.met.values()), since]
+        return [self.last, present, list(self.kept.items()), self.attributes.as_json()]
 
     @classmethod
     def from_json(cls, stored: list[Any], games: Mapping[GameKey, OpenGame]) -> Players:
         """Read players back, with the open games that there are."""
-        players, (last, present, kept) = cls(), stored
-        for player, status, met in zip(*present, strict=True):
-            players.join(player, status)
+        players, (last, present, kept, attributes) = cls(), stored
+        for player, status, met, since in zip(*present, strict=True):
+            players.join(player, status, since)
             players.met[player] = met
         players.last, players.kept = last, dict(kept)
-        for game in games.values():
-            for player in game.players:
-                players.begin_game(player, game.key)
+        players.attributes = Attributes.from_json(attributes)
+        players.begin_games(games.values())
         return players
 
-    def _add_free(self, player: int, status: str) -> None:
-        self._free[status] += 1
+    def _begin_wait(self, player: int, status: str, at: Moment) -> None:
+        self.since.pop(player, None)
         if status == WAITING:
-            self.waiting[player] = None
+            self.since[player] = at
 
-    def _take_free(self, player: int, status: str) -> None:
-        self._free[status] -= 1
-        if status == WAITING:
-            del self.waiting[player]
+    def _add_free(self, players: Iterable[int]) -> None:
+        wishes, free, waiting = self.wishes, self._free, self.waiting
+        for player in players:
+            status = wishes[player]
+            free[status] += 1
+            if status == WAITING:
+                waiting[player] = None
+
+    def _take_free(self, players: Iterable[int]) -> None:
+        wishes, free, waiting = self.wishes, self._free, self.waiting
+        for player in players:
+            status = wishes[player]
+            free[status] -= 1
+            if status == WAITING:
+                del waiting[player]
 
 
 class PlayerNames:

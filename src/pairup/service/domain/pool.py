@@ -10,20 +10,29 @@ In one file because there is a method for each kind of event, and all of them ch
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from itertools import compress
 from typing import Any
+
+import numpy as np
 
 from pairup.errors import PairupError, ServiceError
 from pairup.learning import Learner
+from pairup.learning.fairness import Fairness
 from pairup.matching import Matching
 from pairup.service.domain import events
-from pairup.service.domain.counters import Counters, count
+from pairup.service.domain.counters import Counters, Forecast, count
 from pairup.service.domain.estimates import forecast_pairings
 from pairup.service.domain.events import SECOND, START, Head, Moment, Recorded, Version
 from pairup.service.domain.games import GameKey, Ids, OpenGame, OpenGames, columns, open_matching
 from pairup.service.domain.imports import ImportProgress, PastGames, loaded
+from pairup.service.domain.matchmaking.attributes import flatten_lists
+from pairup.service.domain.matchmaking.constraints import Waiting
+from pairup.service.domain.matchmaking.matchmaker import GivenCouples, Matchmaker
+from pairup.service.domain.matchmaking.recent_games import RecentGames
+from pairup.service.domain.matchmaking.rules import Rules
 from pairup.service.domain.players import AWAY, WAITING, PlayerNames, Players
-from pairup.service.domain.rules import Rules
 
 _DECIMALS = 6  # of chances and rates: more would be stored, and mean nothing
 _MIN_HALF_LIVES = 1 / 64  # by which what was learnt fades at once
@@ -46,7 +55,7 @@ class Pool:
     def __init__(self, number: int, secret: str = "") -> None:
         self.number, self.ids = number, Ids(number, secret)
         self.head = START  # of the log that it follows from
-        self.items = 0  # players and games that the log told of
+        self.items = 0  # players and games in the events so far
         self.at: Moment = 0
         self.faded_at: Moment = 0  # until when what was learnt has faded
         self.name = ""
@@ -60,6 +69,8 @@ class Pool:
         self.imports: dict[str, ImportProgress] = {}  # by id
         self.counters = Counters()
         self.learner = Rules().make_policy().learner(())
+        self.recent = RecentGames()  # while the rules ask who met whom lately
+        self.fairness = Fairness(0.0)  # what players are owed
 
     @property
     def seq(self) -> int:
@@ -77,64 +88,105 @@ class Pool:
         expires_at: Moment,
         available: list[int] | None,
         apart: list[list[int]],
+        given: GivenCouples | None = None,
     ) -> events.Proposed:
-        """Ask the policy for a matching, and return the event that tells of it.
+        """Decide on a matching, by the rules and the policy, and return the event that records it.
 
         The event says all that was decided: a replay applies it, and asks nobody.
         """
         players = list(self.players.waiting) if available is None else available
-        matching = self.learner.suggest(players, apart)
-        leader = self.learner.leader_among(players, apart) if len(players) > 1 else None
-        expected = forecast_pairings(self.learner, self.players.met, players)
-        chances = self.learner.play_probabilities(matching)
-        leading = None if leader is None else set(map(frozenset, leader))
-        games: list[events.ProposedGame] = [
-            {
-                "players": list(couple),
-                "chance": _rounded(chance),
-                "explores": leading is None or frozenset(couple) not in leading,
-            }
-            for couple, chance in zip(matching, chances, strict=True)
-        ]
+        if given is not None or not self.rules.are_plain:
+            decided = self._decide(at, players, apart, given)
+            games, waiting, expected, ruled = decided
+        else:
+            games, waiting, expected = self._ask_policy(players, apart)
+            ruled = None
         return events.Proposed(
             matching=max(at, self.matching + 1),
             games=games,
-            waiting=list(matching.waiting),
+            waiting=waiting,
             available=available,
             apart=apart,
             expires_at=expires_at,
             random=_rounded(expected.random),
             random_deviation=_rounded(expected.deviation),
             best=_rounded(expected.best),
+            ruled=ruled,
         )
+
+    def _ask_policy(
+        self, players: list[int], apart: list[list[int]]
+    ) -> tuple[list[events.ProposedGame], list[Any], Forecast]:
+        """Ask the policy alone who meets."""
+        matching = self.learner.suggest(players, apart)
+        leader = self.learner.leader_among(players, apart) if len(players) > 1 else None
+        expected = forecast_pairings(self.learner, self.players.met, players)
+        chances = self.learner.play_probabilities(matching)
+        games: list[events.ProposedGame] = [
+            {
+                "players": list(couple),
+                "chance": _rounded(chance),
+                "explores": leader is None or couple not in leader,
+            }
+            for couple, chance in zip(matching, chances, strict=True)
+        ]
+        return games, list(matching.waiting), expected
+
+    def _decide(
+        self,
+        at: Moment,
+        players: list[int],
+        apart: list[list[int]],
+        given: GivenCouples | None,
+    ) -> tuple[list[events.ProposedGame], list[int], Forecast, events.Ruled]:
+        """Decide by the rules who meets."""
+        since = np.array([self.players.since[player] for player in players], np.int64)
+        waited_s = np.maximum(at - since, 0) / SECOND
+        waiting = Waiting(players, waited_s, self.players.attributes, self.recent, at)
+        known = (self.learner, self.rules, self.fairness, waiting)
+        maker = Matchmaker(*known, met=self.players.met, apart=apart, given=given)
+        made = maker.decide()
+        rows = zip(made.couples, made.chances, made.explores, strict=True)
+        games: list[events.ProposedGame] = [
+            {"players": list(couple), "chance": _rounded(chance), "explores": explores}
+            for couple, chance, explores in rows
+        ]
+        ruled: events.Ruled = {
+            "worth": [round(worth, _DECIMALS) for worth in made.worth],
+            "unmatched": made.unmatched,
+            "alone": made.alone,
+            "shares": made.shares,
+        }
+        return games, made.waiting, made.forecast, ruled
 
     def rates(self, players: Sequence[int]) -> list[float] | None:
         """Return the estimated rates of players, also of kept ones; None if there are none."""
-        found = {each.player: each.rate for each in self.learner.rates(players)}
-        return [round(found[player], _DECIMALS) for player in players] if found else None
+        found = self.learner.rate_array(players)
+        return None if found is None else [round(rate, _DECIMALS) for rate in found[0].tolist()]
 
     def unnamed(self) -> list[int]:
         """List the players whose names have not been read yet."""
         names, players = self.names, self.players
         new: Collection[int] = range(names.last + 1, players.last + 1)
-        if len(new) > len(players) + len(players.kept):
-            new = [*players, *players.kept]
-        return [each for each in new if each > names.last and players.knows(each)]
+        listed = players.attributes.listed
+        if len(new) > len(players) + len(players.kept) + len(listed):
+            new = dict.fromkeys([*players, *players.kept, *listed])
+        return [each for each in new if each > names.last and players.is_named(each)]
 
     def apply(self, recorded: Recorded) -> None:
-        """Take in an event, which must be the next one.
+        """Apply an event, which must be the next one.
 
         Where that fails, the pool has no log any more: it must be thrown away.
         """
         head, self.head = self.head, _NO_LOG
         self._fade(recorded.at)
-        _APPLY[type(recorded.event)](self, recorded.event)
         self.at = recorded.at
+        _APPLY[type(recorded.event)](self, recorded.event)
         self.items += recorded.event.items
         self.head = head.after(recorded)
 
     def replay(self, recorded: Recorded) -> None:
-        """Take in an event that was read from a log, or say that the log is damaged."""
+        """Apply an event that was read from a log, or refuse it if the log is damaged."""
         if recorded.seq != self.seq + 1:
             raise ServiceError(
                 f"event {self.seq + 1} of pool {self.number} is missing, found event "
@@ -143,7 +195,7 @@ class Pool:
         try:
             self.apply(recorded)
         except (MemoryError, OSError, RecursionError):
-            raise  # which says something about this machine, and nothing about the log
+            raise  # the fault of this machine, not of the log
         except Exception as error:  # whatever a damaged event leads to, only this pool is lost
             said = str(error) if isinstance(error, PairupError) else repr(error)
             raise ServiceError(
@@ -152,9 +204,9 @@ class Pool:
             ) from error
 
     def _fade(self, now: Moment) -> None:
-        """Let what was learnt fade by the time since it last did, if the rules say so.
+        """Fade what was learnt by the time since it last faded, if the rules say so.
 
-        By the dates of events alone, and not before it makes a difference.
+        It depends on the dates of events alone, and waits until it makes a difference.
         """
         if self.rules.memory_s is None:
             self.faded_at = now
@@ -168,6 +220,7 @@ class Pool:
         self.name, self.rules = event.name, Rules(**event.rules)
         self.version = event.version
         self.learner = Learner(self.rules.make_policy(), (), self.rules.seed)
+        self.fairness = Fairness(self.rules.floor)
 
     def _continued(self, event: events.Continued) -> None:
         self.version = event.version
@@ -176,6 +229,10 @@ class Pool:
         self.rules = self.rules.with_changes(event.changes)
         if {"policy", "options", "seed"} & set(event.changes):
             self.learner = self.learner.with_policy(self.rules.make_policy(), self.rules.seed)
+        if self.fairness.floor != self.rules.floor:
+            self.fairness = Fairness(self.rules.floor)  # debts by another floor mean nothing
+        if self.rules.remembered is None:
+            self.recent = RecentGames()
 
     def _deleted(self, event: events.Deleted) -> None:
         self.deleted = True
@@ -186,29 +243,48 @@ class Pool:
 
     def _join(self, player: int, status: str) -> None:
         self.learner.join(player)
-        self.players.join(player, status)
+        self.players.join(player, status, self.at)
+
+    def _attributed(self, event: events.Attributed) -> None:
+        players, attributes = self.players, self.players.attributes
+        before = attributes.listed_by(event.players)
+        for player, changes in columns(event.players, event.attributes):
+            if player not in players:
+                raise ServiceError(f"player {player} is not in the pool")
+            attributes.change(player, changes)
+        for each in event.lists:
+            attributes.set_list(each["player"], each["attribute"], each["players"])
+        players.last = max(players.last, *flatten_lists(event.lists), 0)
+        self._drop_names(before)
 
     def _moved(self, event: events.Moved) -> None:
-        for player in event.players:
-            self.players.move(player, event.status)
+        self.players.move(event.players, event.status, self.at)
 
     def _left(self, event: events.Left) -> None:
         for player, rate in columns(event.players, event.rates):
             self.learner.leave(player, forget=event.forget, rate=rate)
-            self.players.leave(player, event.forget)
-            if event.forget:
-                self.names.drop(player)
+            self._drop_names(self.players.leave(player, event.forget))
 
     def _forgotten(self, event: events.Forgotten) -> None:
         for player, rate in columns(event.players, event.rates):
             self.learner.forget(player, rate=rate)
-            del self.players.kept[player]
-            self.names.drop(player)
+            self._drop_names(self.players.forget(player))
+
+    def _drop_names(self, players: Iterable[int]) -> None:
+        """Forget players whom nobody knows any more, and the names of those whom nobody lists."""
+        for player in players:
+            if not self.players.knows(player):
+                self.recent.forget(player)
+                self.fairness.forget(player)
+            if not self.players.is_named(player):
+                self.names.drop(player)
 
     def _erased(self, event: events.Erased) -> None:
         for player in event.players:
             if self.players.knows(player):
                 raise ServiceError(f"player {player} has not left, or is remembered")
+            self.players.attributes.erase(player)
+            self.names.drop(player)
 
     def _proposed(self, event: events.Proposed) -> None:
         if event.matching <= self.matching:
@@ -221,13 +297,23 @@ class Pool:
         self.learner.record(matching)
         opened = open_matching(event, event.expires_at - self.rules.expiry(0))
         self.games.open(opened)
-        for game in opened.games.values():
-            for player in game.players:
-                self.players.begin_game(player, game.key)
-            self.counters.explored += game.explores
+        self.players.begin_games(opened.games.values())
+        self.counters.explored += sum(game.explores for game in opened.games.values())
         self.matching = event.matching
+        if event.ruled is not None:
+            self._note_ruled(event, event.ruled)
+        self.counters.worth += event.worth
         self.counters.matchings += 1
         self.counters.proposed += len(event.games)
+
+    def _note_ruled(self, event: events.Proposed, ruled: events.Ruled) -> None:
+        """Note what players are owed after a proposal, and who waited for which reason."""
+        if ruled["shares"] is not None:
+            players = [player for game in event.games for player in game["players"]]
+            shares = np.array(ruled["shares"], np.float64)  # None is not a number
+            self.fairness.note([*players, *event.waiting], shares)
+        for cause, times in ruled["unmatched"].items():
+            count(self.counters.unmatched, cause, times)
 
     def _answered(self, event: events.Answered) -> None:
         for game, (one, other) in columns(event.games, event.answers):
@@ -238,21 +324,27 @@ class Pool:
         games = self._close(event.games)
         heard: dict[Hashable, bool] = {
             player: said
-            for game, both in columns(games, event.heard)
-            for player, said in zip(game.players, both or (None, None), strict=True)
+            for game, both in (columns(games, event.heard) if event.heard else ())
+            for player, said in zip(game.players, both, strict=True)
             if said is not None
         }
         self.learner.observe([game.players for game in games], event.played, accepted=heard)
         self._count_learnt(games, event.played)
         self.counters.reports += len(games)
         self.counters.played += sum(event.played)
-        for game, played, cause in columns(games, event.played, event.causes):
-            if not played:
-                count(self.counters.cancelled, str(cause))
-                continue
-            for player in game.players:
-                if self.players.wishes[player] == WAITING:
-                    self.players.move(player, self.rules.after_game)
+        rows = columns(event.played, event.causes)
+        for cause, times in Counter(str(cause) for played, cause in rows if not played).items():
+            count(self.counters.cancelled, cause, times)
+        self._note_played(list(compress((game.players for game in games), event.played)))
+
+    def _note_played(self, couples: list[tuple[int, int]]) -> None:
+        """Note who met whom, and what players do after their games."""
+        if self.rules.remembered is not None:
+            for couple in couples:
+                self.recent.note(couple, self.at, self.rules.remembered)
+        wishes = self.players.wishes
+        waited = [player for couple in couples for player in couple if wishes[player] == WAITING]
+        self.players.move(waited, self.rules.after_game, self.at)
 
     def _noted(self, event: events.Noted) -> None:
         self.counters.noted += len(event.games)
@@ -308,12 +400,12 @@ class Pool:
             if player not in known:
                 self.learner.join(player)  # also one whom it has kept, and who is here
         kept: dict[Any, int] = dict.fromkeys(self.learner.kept, 0)
-        for player in self.players.kept:
+        for player in list(self.players.kept):
             if player not in known and player not in kept:
-                self.names.drop(player)
+                self._drop_names(self.players.forget(player))
         for player in known:
             if player not in self.players:
-                self.players.join(player, AWAY)
+                self.players.join(player, AWAY, self.at)
         self.players.kept, self.players.last = kept, max(self.players.last, *kept, 0)
         self.players.met = dict.fromkeys(self.players, 0)
         for estimate in self.learner.estimates():
@@ -324,20 +416,20 @@ class Pool:
             self.learner.record(Matching([game.players for game in self.games.values()]))
 
     def _close(self, games: Iterable[events.Game]) -> list[OpenGame]:
-        closed = [self.games.close(GameKey(*game)) for game in games]
-        for game in closed:
-            for player in game.players:
-                self.players.end_game(player)
+        closed = self.games.close(map(GameKey._make, games))
+        self.players.end_games(player for game in closed for player in game.players)
         return closed
 
     def _count_learnt(self, games: Sequence[OpenGame], played: Sequence[bool]) -> None:
         self.counters.learnt += len(games)
-        met, decide = self.players.met, self.counters.decide
-        for game, was_played in zip(games, played, strict=True):
-            one, other = game.players
+        met = self.players.met
+        for one, other in (game.players for game in games):
             met[one] += 1
             met[other] += 1
-            decide(was_played, game.explores, game.chance, game.matching.forecast)
+        self.counters.decide(
+            (was_played, game.explores, game.chance, game.matching.forecast)
+            for game, was_played in zip(games, played, strict=True)
+        )
 
 
 # Made at import, so that an event without a method fails then.

@@ -62,7 +62,7 @@ class Report(NamedTuple):
         return self.feedback.decision
 
     def contradicts(self, known: Report) -> bool:
-        """Whether this and what is known cannot both be true."""
+        """Return whether this and what is known cannot both be true."""
         both = zip(self.answers, known.answers, strict=True)
         if any(new and old and new != old for new, old in both):
             return True
@@ -125,19 +125,19 @@ def read_report(
     >>> read_report(None, {"bob": "declined"}, ("ann", "bob"))
     Report(played=None, answers=(None, 'declined'))
     """
-    for player in answers:
-        if player not in players:
-            raise InconsistentReportError(
-                f"player {player!r} is not in this game: answer for {players[0]!r} and "
-                f"{players[1]!r}, the players who were proposed"
-            )
-    if outcome is None and not answers:
+    if not answers and outcome is None:
         raise InconsistentReportError(
             "the report has neither `outcome` nor `answers`: say whether the game was played, "
             "or what its players answered, if only unknown"
         )
-    one, other = (answers.get(player, UNKNOWN) for player in players)
-    return _read(outcome, one, other)
+    first, second = players
+    for player in answers:
+        if player not in players:
+            raise InconsistentReportError(
+                f"player {player!r} is not in this game: answer for {first!r} and {second!r}, the "
+                "players who were proposed"
+            )
+    return _read(outcome, answers.get(first, UNKNOWN), answers.get(second, UNKNOWN))
 
 
 @cache

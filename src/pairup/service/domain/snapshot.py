@@ -16,22 +16,24 @@ from typing import Any, NamedTuple
 
 from pairup.errors import PairupError, ServiceError
 from pairup.learning import Learner
+from pairup.learning.fairness import Fairness
 from pairup.service.domain.counters import Counters
 from pairup.service.domain.events import Head, Version, dumps
 from pairup.service.domain.games import OpenGames
 from pairup.service.domain.imports import ImportProgress
+from pairup.service.domain.matchmaking.recent_games import RecentGames
+from pairup.service.domain.matchmaking.rules import Rules
 from pairup.service.domain.players import Players
 from pairup.service.domain.pool import Pool
-from pairup.service.domain.rules import Rules
 from pairup.service.domain.version import current_version
 
 _NAME = b"pairup snapshot "
-_FORMAT = b"4\n"
+_FORMAT = b"6\n"
 _CHECKSUM = 32
 
 
 class SnapshotError(ServiceError):
-    """A snapshot is of no use: the pool is read from an older one, or from its log."""
+    """A snapshot cannot be used: the pool is read from an older one, or from its log."""
 
 
 class DamagedSnapshotError(SnapshotError):
@@ -80,13 +82,15 @@ def durable_part(pool: Pool) -> bytes:
         "name": pool.name,
         "deleted": pool.deleted,
         "version": pool.version,
-        "rules": pool.rules.as_json(),
+        "rules": pool.rules.stored(),
         # In the order in which they came: what is read back must stay identical.
         "players": pool.players.as_json(),
         "games": pool.games.as_json(),
         "matching": pool.matching,
         "imports": list(pool.imports.items()),
         "counters": pool.counters.as_json(),
+        "recent": pool.recent.as_json(),
+        "debts": list(pool.fairness.debts.items()),
     }
     return dumps(state).encode() + b"\n" + pool.learner.evidence()
 
@@ -135,7 +139,7 @@ def open_snapshot(number: int, head: Head, body: bytes) -> OpenedSnapshot:
 
 
 def _restore(pool: Pool, state: dict[str, Any]) -> None:
-    """Give a pool everything but its learner."""
+    """Restore everything of a pool but its learner."""
     seq, chain = state["head"]
     pool.head = Head(seq, bytes.fromhex(chain))
     for name in ("items", "at", "faded_at", "name", "deleted", "version", "matching"):
@@ -145,6 +149,8 @@ def _restore(pool: Pool, state: dict[str, Any]) -> None:
     pool.players = Players.from_json(state["players"], pool.games)
     pool.imports = {source: ImportProgress(*each) for source, each in state["imports"]}
     pool.counters = Counters.from_json(state["counters"])
+    pool.recent = RecentGames.from_json(state["recent"])
+    pool.fairness = Fairness(pool.rules.floor, debts=state["debts"])
 
 
 def _unused(number: int, head: Head, why: str) -> str:

@@ -133,11 +133,11 @@ class _Archiving:
         return True
 
     def _lock(self, transaction: Transaction, written: str = "") -> None:
-        """Keep other writers of the pool out, if its log is still the one that was verified.
+        """Lock the pool for other writers, if its log is still the one that was verified.
 
         Otherwise the file that was written goes again, unless it is that of another run.
         """
-        row = transaction.lock_pool(self._number)
+        row = transaction.any_pool(self._number, lock=True)
         try:
             self._head = follow_log(transaction, row, self._head)
         except _ReplacedError:
@@ -177,7 +177,7 @@ def find_base(store: Store, number: int, after: int) -> Head:
     if found:
         return pool.head
     with store.writing() as transaction:
-        follow_log(transaction, transaction.lock_pool(number), pool.head)
+        follow_log(transaction, transaction.any_pool(number, lock=True), pool.head)
         for recorded in transaction.events(number, pool.seq):
             pool.replay(recorded)
         transaction.add_snapshot(number, pool.head, pool.at, write_snapshot(pool))
@@ -236,7 +236,7 @@ def _note_dropped(store: Store, number: int, last: int, at: Moment) -> None:
         base = find_base(store, number, last)
         try:
             with store.writing(into_reserve=True) as transaction:
-                transaction.lock_pool(number)
+                transaction.any_pool(number, lock=True)
                 transaction.drop_archives(number, last, base, at)
             return
         except StoreConflictError:  # the service has replaced the snapshot meanwhile

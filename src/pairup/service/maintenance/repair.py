@@ -16,7 +16,6 @@ from typing import Any
 from pairup.errors import ServiceError
 from pairup.service.maintenance.verify import (
     Audit,
-    ExpectedRecords,
     Finding,
     expecting_records,
     verify,
@@ -140,7 +139,7 @@ def _rebuild(transaction: RepairTransaction, number: int, cut: int | None) -> No
         if "names" in parts:
             _write_names(transaction, audit)
         if parts & {"matchings", "games"}:
-            _write_records(transaction, number, records)
+            _write_records(transaction, audit)
 
 
 def _write_names(transaction: RepairTransaction, audit: Audit) -> None:
@@ -152,11 +151,10 @@ def _write_names(transaction: RepairTransaction, audit: Audit) -> None:
     transaction.add_names(number, ((player, None) for player in missing))
 
 
-def _write_records(transaction: RepairTransaction, number: int, records: ExpectedRecords) -> None:
+def _write_records(transaction: RepairTransaction, audit: Audit) -> None:
+    """Write records as requests did, event by event, from where the log begins."""
+    number, records = audit.row.number, audit.records
     transaction.drop_records(number, records.since + 1)
-    for matching, games in records.matchings():
-        transaction.add_matching(number, matching, games)
-    carried = list(records.carried_games())
-    transaction.update_games(number, carried)
-    for game in carried:  # all else that is known of matchings from before the log begins
-        transaction.set_expiry(number, game.key.matching, game.expires_at)
+    transaction.write_games(number, records.carried)
+    for recorded in transaction.events(number, audit.begins):
+        transaction.update_records(number, recorded)

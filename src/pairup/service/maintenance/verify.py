@@ -142,9 +142,9 @@ class Audit:
         self.records.finish()
 
     def _begin(self, snapshots: list[SnapshotRow]) -> None:
-        """Begin with an empty pool, or with the first snapshot before which the log was dropped.
+        """Start with an empty pool, or with the first snapshot before which the log was dropped.
 
-        What was not dropped is looked over, whatever a snapshot says.
+        Events that were not dropped are checked, whatever a snapshot says.
         """
         bases = [each for each in snapshots if each.base]
         first = self.transaction.first_event(self.row.number)
@@ -269,16 +269,18 @@ class ExpectedRecords:
         self._database = database
         self._games: dict[GameKey, GameRecord] = {}
         self.since: Moment = 0  # key of the last matching from before the log begins
+        self.carried: list[GameRecord] = []  # open where the log begins
         database.execute("CREATE TABLE matchings (key PRIMARY KEY, record, seen)")
         database.execute("CREATE TABLE games (key, place, record, seen, PRIMARY KEY (key, place))")
 
     def begin(self, pool: Pool) -> None:
-        """Begin with a pool as it was before the first event of the log."""
+        """Start with a pool as it was before the first event of the log."""
         self.since = pool.matching
-        self._games = {key: game.record for key, game in pool.games.items()}
+        self.carried = [game.record for game in pool.games.values()]
+        self._games = {game.key: game for game in self.carried}
 
     def add(self, recorded: Recorded) -> None:
-        """Bring the records up to the next event."""
+        """Update the records by the next event."""
         changed = changed_games(recorded.event)
         for key in changed:
             if key not in self._games:
@@ -301,7 +303,7 @@ class ExpectedRecords:
             self._write(game)
 
     def differs(self, record: GameRecord | MatchingRecord) -> bool:
-        """Whether a stored record is not what it must be; one that is, has been seen."""
+        """Return whether a stored record is wrong; one that is right is marked as seen."""
         table, key, condition = _place(record)
         query = f"SELECT record FROM {table} WHERE {condition}"
         found = self._database.execute(query, key).fetchone()
@@ -311,7 +313,7 @@ class ExpectedRecords:
         return bool(found[0] != dumps(record))
 
     def any_missing(self, table: str, before: Moment | None) -> bool:
-        """Whether a record was not seen, and is not one that was archived before a moment."""
+        """Return whether a record was not seen, other than those archived before a moment."""
         closed = "key" if table == "matchings" else "record ->> 10"
         kept = f"coalesce({closed}, :before) >= :before"
         query = f"SELECT 1 FROM {table} WHERE seen = 0 AND {kept if before else 1} LIMIT 1"
@@ -321,20 +323,6 @@ class ExpectedRecords:
         """Return how many records of games there must be."""
         (count,) = self._database.execute("SELECT count(*) FROM games").fetchone()
         return int(count)
-
-    def matchings(self) -> Iterator[tuple[MatchingRecord, list[GameRecord]]]:
-        """Yield all matchings in the order in which they were proposed, with their games."""
-        games = "SELECT record FROM games WHERE key = ? ORDER BY place"
-        for (text,) in self._database.execute("SELECT record FROM matchings ORDER BY key"):
-            matching = MatchingRecord(*json.loads(text))
-            rows = self._database.execute(games, (matching.key,)).fetchall()
-            yield matching, [_game(text) for (text,) in rows]
-
-    def carried_games(self) -> Iterator[GameRecord]:
-        """Yield the games that were open where the log begins."""
-        query = "SELECT record FROM games WHERE key <= ?"
-        for (text,) in self._database.execute(query, (self.since,)):
-            yield _game(text)
 
     def _closed_game(self, key: GameKey) -> GameRecord:
         query = "SELECT record FROM games WHERE key = ? AND place = ?"
@@ -363,7 +351,7 @@ def _place(record: GameRecord | MatchingRecord) -> tuple[str, tuple[int, ...], s
 
 @contextmanager
 def expecting_records() -> Iterator[ExpectedRecords]:
-    """Keep expected records while the block runs, in a file that nobody else sees."""
+    """Open a temporary file for expected records while the block runs."""
     with closing(sqlite3.connect("", isolation_level=None)) as database:
         database.execute("PRAGMA journal_mode = OFF")
         yield ExpectedRecords(database)

@@ -23,6 +23,7 @@ from pairup.service.domain.events import (
     Expired,
     Imported,
     Late,
+    Moment,
     Proposed,
     Recorded,
     Released,
@@ -80,7 +81,7 @@ class Metrics:
         return generate_latest(_Shown(every.collect(), may_show))
 
     def close(self) -> None:
-        """Take the gauges of this process out of the sums; its counters stay in them."""
+        """Remove the gauges of this process from the sums; its counters stay in them."""
         if SHARED in os.environ:
             mark_process_dead(os.getpid())
 
@@ -147,18 +148,18 @@ class PoolLabels:
         return pool
 
     def forget(self, pool: str) -> None:
-        """Take the label of a pool back, with its series."""
+        """Remove the label of a pool, with its series."""
         with self._guard:
             if self._remove and self._used.pop(pool, None) is not None:
                 self._remove(pool)
 
 
 class PoolMetrics:
-    """Counters of what happened to pools, and gauges of what they are like now."""
+    """Counters of what happened to pools, and gauges of their present state."""
 
     def __init__(self, registry: CollectorRegistry, max_pools: int, shared: bool) -> None:
         counter = partial(Counter, registry=registry)
-        # Each process tells what it last saw of a pool in its memory: the latest of them is right.
+        # Each process sets what it last saw of a pool in its memory: the latest value is right.
         gauge = partial(Gauge, registry=registry, multiprocess_mode="livemostrecent")
         pool, cause = [LABEL], [LABEL, "cause"]
         self._proposed = counter("pairup_pool_games_proposed", "Games proposed.", pool)
@@ -179,6 +180,15 @@ class PoolMetrics:
             registry=registry,
             buckets=_BUCKETS,
         )
+        self._unmatched = counter(
+            "pairup_pool_unmatched_players",
+            "Players who stayed waiting after a proposal of a pool with rules, by the constraint "
+            "that left them nobody to meet, or odd.",
+            cause,
+        )
+        self._worth = counter(
+            "pairup_pool_games_worth", "Worth of the games proposed; 1 each without rules.", pool
+        )
         self._waiting = gauge("pairup_pool_waiting_players", "Players who wait for a game.", pool)
         self._open = gauge("pairup_pool_open_games", "Games proposed and not decided yet.", pool)
         self._gain = gauge(
@@ -192,8 +202,19 @@ class PoolMetrics:
         self._gain_high = gauge(
             "pairup_pool_gain_high", "Upper end of the gain's 95% interval.", pool
         )
-        self._gauges = (self._waiting, self._open, self._gain, self._gain_low, self._gain_high)
-        self._shown: set[str] = set()  # pools that the gauges tell of
+        self._wait_median = gauge(
+            "pairup_pool_wait_median_seconds", "Median time that waiting players have waited.", pool
+        )
+        self._wait_high = gauge(
+            "pairup_pool_wait_p95_seconds", "95% quantile of the time that they have waited.", pool
+        )
+        self._wait_longest = gauge(
+            "pairup_pool_wait_longest_seconds", "Longest time that one of them has waited.", pool
+        )
+        waits = (self._wait_median, self._wait_high, self._wait_longest)
+        gains = (self._gain, self._gain_low, self._gain_high)
+        self._gauges = (self._waiting, self._open, *gains, *waits)
+        self._shown: set[str] = set()  # pools that have gauges
         self.labels = PoolLabels(max_pools, None if shared else self._remove)
 
     def count(self, pool: str, log: Sequence[Recorded]) -> None:
@@ -208,6 +229,10 @@ class PoolMetrics:
         match event:
             case Proposed():
                 self._proposed.labels(label).inc(len(event.games))
+                self._worth.labels(label).inc(event.worth)
+                if event.ruled is not None:
+                    for cause, times in event.ruled["unmatched"].items():
+                        self._unmatched.labels(label, cause).inc(times)
             case Decided():
                 self._played.labels(label).inc(sum(event.played))
                 cancelled = Counted(filter(None, event.causes or ()))
@@ -228,17 +253,18 @@ class PoolMetrics:
         """Count the time that a proposal took."""
         self._seconds.labels(self.labels.of(pool)).observe(seconds)
 
-    def show(self, pool: Pool) -> None:
-        """Show what a pool that has a label is like now."""
+    def show(self, pool: Pool, now: Moment) -> None:
+        """Set the gauges of a pool that has a label."""
         compared = compare(pool.counters.buckets)
         gain = compared.gain if compared else dict.fromkeys(("estimate", "low", "high"), math.nan)
         waiting, opened = len(pool.players.waiting), len(pool.games)
-        values = (waiting, opened, gain["estimate"], gain["low"], gain["high"])
+        gains = (gain["estimate"], gain["low"], gain["high"])
+        values = (waiting, opened, *gains, *pool.players.waits_s(now).values())
         self._set(pool.name, values)
         self._shown.add(pool.name)
 
     def hide(self, pool: str) -> None:
-        """Show no longer what a pool is like that is not in memory here.
+        """Drop the gauges of a pool that is not loaded in this process.
 
         What is not a number is left out of what is exposed. It is set once, so that another process
         that has the pool in memory tells of it next.
@@ -254,5 +280,6 @@ class PoolMetrics:
     def _remove(self, pool: str) -> None:
         self._shown.discard(pool)
         counters = (self._proposed, self._played, self._cancelled, self._released, self._expired)
-        for each in (*counters, self._late, self._imported, self._seconds, *self._gauges):
+        more = (self._late, self._imported, self._seconds, self._unmatched, self._worth)
+        for each in (*counters, *more, *self._gauges):
             each.remove_by_labels({LABEL: pool})

@@ -14,8 +14,8 @@ from pairup.errors import ServiceError
 from pairup.service.domain import events
 from pairup.service.domain.events import Clock, Head
 from pairup.service.domain.games import new_secret
+from pairup.service.domain.matchmaking.rules import Rules
 from pairup.service.domain.pool import Pool
-from pairup.service.domain.rules import Rules
 from pairup.service.domain.version import current_version
 from pairup.service.observability.metrics import Metrics
 from pairup.service.pools import views
@@ -81,7 +81,7 @@ class PoolAccess:
             pool = Pool(transaction.add_pool(name, secret, now), secret)
             work = UnitOfWork(pool, lambda: transaction, now)
             version = current_version(rules.make_policy())
-            work.add(events.Created(name, rules.as_json(), version))
+            work.add(events.Created(name, rules.stored(), version))
             reply = Reply(views.pool(pool))
             work.flush(transaction, request, reply)
         self._count(work, request)
@@ -102,7 +102,7 @@ class PoolAccess:
             )
 
     def change(self, name: str, command: Command[T], request: KeyedRequest | None = None) -> T:
-        """Let a command change a pool.
+        """Run a command that changes a pool.
 
         What had happened before it refused, for example a game that expired, has happened: it is
         committed, and then the refusal is raised. With a `request` the command returns its reply,
@@ -114,7 +114,7 @@ class PoolAccess:
     def change_once(
         self, name: str, command: Command[dict[str, Any]], request: KeyedRequest | None
     ) -> Reply:
-        """Let a command change a pool, unless the same request has done so before."""
+        """Run a command that changes a pool, unless the same request has done so before."""
         return self.change(name, lambda work: Reply(command(work)), request)
 
     def _try(
@@ -124,7 +124,7 @@ class PoolAccess:
         request: KeyedRequest | None = None,
         keep: bool = True,
     ) -> T:
-        """Let a command change a pool, which is kept in memory or not, and again if need be."""
+        """Run a command on a pool, which is kept in memory or not, and again if need be."""
         deadline = self._deadline()
         for locks in _TRIES:
             cached = self.cache.find(name, keep, deadline)
@@ -190,7 +190,7 @@ class PoolAccess:
     def _check_head(
         self, read: Callable[[], Transaction], cached: CachedPool, head: Head, lock: bool = False
     ) -> Transaction:
-        """Give up where the log of a pool in memory ends otherwise than that pool knows it."""
+        """Raise a conflict if the log does not end as the pool in memory knows it."""
         transaction = read()
         if self._row(transaction, cached, lock).head != head:
             raise StoreConflictError(f"pool {cached.name!r} was changed by another process")
@@ -231,7 +231,7 @@ class PoolAccess:
 
     @contextmanager
     def _current(self, cached: CachedPool, deadline: float) -> Iterator[tuple[Pool, Transaction]]:
-        """Bring a pool in memory, whose lock is held, up to its log."""
+        """Update a pool in memory, whose lock is held, from its log."""
         with self._store.reading(deadline=deadline) as transaction:
             row = self._row(transaction, cached)
             yield cached.bring_up_to(row, transaction), transaction
@@ -261,7 +261,7 @@ class PoolAccess:
         return row
 
     def expire_games(self) -> None:
-        """Let games expire that are due, of pools in memory or not."""
+        """Expire games that are due, of pools in memory or not."""
         now = self._clock.now()
         with self._store.reading() as transaction:
             due = transaction.due_pools(now)
@@ -297,7 +297,7 @@ class PoolAccess:
 
 
 def _decided(work: UnitOfWork, command: Command[Any]) -> tuple[Any, RefusalError | None]:
-    """Let a command decide; returns what it returns, and its refusal if it refuses."""
+    """Run a command; returns its result, and its refusal if it refuses."""
     try:
         return command(work), None
     except RefusalError as refusal:

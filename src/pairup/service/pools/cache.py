@@ -25,8 +25,8 @@ from pairup.service.store.failures import StoreError
 
 _RETRY_S = 10  # until a pool that could not be read is tried again
 # A snapshot is due when the changes since the last one cost about as much to read again as it costs
-# to write: one for each player, or for so many bytes beyond those that cost next to nothing. At
-# most so many changes are read again, so that a start takes seconds.
+# to write: one for each player, or for each of these bytes beyond those that cost little. At
+# most this many changes are read again, so that a start takes seconds.
 _BYTES_PER_CHANGE, _FREE_BYTES = 50, 100_000
 _MAX_REPLAYED = 250_000
 log = structlog.get_logger()
@@ -64,7 +64,7 @@ class CachedPool:
 
     @contextmanager
     def ahead(self, pool: Pool) -> Iterator[Callable[[Head], None]]:
-        """Let the pool run ahead of its log while the block runs.
+        """Allow the pool to be ahead of its log while the block runs.
 
         It is shown again in the end if it is as its log, which ends as it did before or as the
         block has said that it was committed. Otherwise it is thrown away.
@@ -78,7 +78,7 @@ class CachedPool:
                 self.pool = pool
 
     def is_due(self, now: Moment) -> bool:
-        """Whether a game of the pool in memory is due, as far as no request has the pool."""
+        """Return whether a game of the pool in memory is due; False while a request has it."""
         if not self.lock.acquire(blocking=False):
             return False
         try:
@@ -128,7 +128,7 @@ class CachedPool:
         return self._replay_rest(pool, row, transaction)
 
     def _replay_rest(self, pool: Pool, row: PoolRow, transaction: Transaction) -> Pool:
-        """Bring a pool to the head of its log, with the names of its players, or refuse the log."""
+        """Replay a pool to the head of its log, and read its players' names, or refuse the log."""
         try:
             rest = transaction.events(row.number, pool.seq) if pool.seq < row.seq else ()
             for recorded in takewhile(lambda each: each.seq <= row.seq, rest):  # others write on
@@ -150,13 +150,13 @@ class CachedPool:
         return pool
 
     def _note_replaced(self, row: PoolRow) -> None:
-        """Note that the log is not the one that the pool in memory followed from."""
+        """Count a log that is not the one that the pool in memory followed from."""
         log.warning("log replaced", pool=row.name, memory=self.known.seq, log=row.seq)
         self.metrics.logs_replaced.inc()
         self.known = START  # and once is enough
 
     def _open(self, snapshot: SnapshotRow, row: PoolRow) -> Pool | None:
-        """Read a snapshot; None if it is of no use."""
+        """Read a snapshot; None if it cannot be used."""
         try:
             pool = read_snapshot(row.number, snapshot.head, snapshot.body)
         except SnapshotError as error:
@@ -170,7 +170,7 @@ class CachedPool:
     def make_snapshot(self, pool: Pool, every: int | None = None) -> bytes | None:
         """Make a snapshot of a pool that has changed, or that has changed much.
 
-        With `every`, after so many changes of players and games; of a large pool, after more.
+        With `every`, after that many changes of players and games; of a large pool, after more.
         """
         if pool.seq == self.saved_seq:
             return None
@@ -231,7 +231,7 @@ class PoolCache:
         return self.keep(found) if keep else found
 
     def keep(self, cached: CachedPool) -> CachedPool:
-        """Keep a pool in memory, or return the one of this name that is kept already."""
+        """Add a pool to the memory, or return the one of this name that is there already."""
         with self._guard:
             found = self._cached.setdefault(cached.name, cached)
             for unused in list(self._cached)[: -self._settings.cached_pools]:

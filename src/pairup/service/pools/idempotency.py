@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from pairup.service.domain.events import Moment, dumps
+from pydantic_core import to_json
+
+from pairup.service.domain.events import Moment
 from pairup.service.observability.metrics import Metrics
 from pairup.service.problems import RefusalError
 from pairup.service.settings import Settings
@@ -25,8 +27,8 @@ class Reply:
 
     @cached_property
     def text(self) -> str:
-        """The same as JSON."""
-        return dumps(self.view)
+        """The same as JSON, in UTF-8 where the log has ASCII: large replies are made faster."""
+        return to_json(self.view).decode()
 
 
 class ReplyQuota:
@@ -54,7 +56,7 @@ class ReplyQuota:
             self._kept[owner] = (replies + 1, total + size)
 
     def full(self, owner: str) -> bool:
-        """Whether no more replies are kept for an owner."""
+        """Return whether no more replies are kept for an owner."""
         replies, size = self._kept.get(owner, (0, 0))
         return replies >= self._max_replies or size >= self._max_bytes
 
@@ -85,7 +87,7 @@ class KeyedRequest:
     digest: str  # of its method, path and body
 
     def stored_reply(self, transaction: Transaction) -> Reply | None:
-        """Find the first reply; refuse a key that another request was sent with."""
+        """Return the first reply, if any; refuse a key that another request was sent with."""
         stored = transaction.reply(self.owner, self.key)
         if stored is None:
             return None
@@ -121,7 +123,7 @@ def names_player(reply: str, name: str) -> bool:
     >>> names_player('{"results":[{"player":"joanna"}]}', "ann")
     False
     """
-    if not any(dumps(each)[1:-1] in reply for each in (name, repr(name))):
+    if not any(to_json(each).decode()[1:-1] in reply for each in (name, repr(name))):
         return False  # at once: most do not
     return _names(json.loads(reply), name)
 

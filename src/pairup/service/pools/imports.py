@@ -63,7 +63,7 @@ def check_rows(rows: int, games: PastGames) -> None:
 
 
 def load_learner(work: UnitOfWork, learner: Learner, max_players: int) -> None:
-    """Let a saved learner take the place of the pool's."""
+    """Replace the pool's learner by a saved one."""
     pool = work.pool
     if learner.policy != pool.learner.policy:
         raise RefusalError(

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from pairup.errors import PolicyError
 from pairup.service.domain import events
 from pairup.service.domain.events import Moment, UnknownPlayers, format_moment
+from pairup.service.domain.matchmaking.matchmaker import ODD, GivenCouples
 from pairup.service.domain.pool import Pool
 from pairup.service.pools import views
 from pairup.service.pools.unit_of_work import UnitOfWork
@@ -20,12 +25,13 @@ def propose(
     available: list[str] | None,
     apart: Sequence[Sequence[str]],
     unknown: UnknownPlayers = "refuse",
+    allowed: Allowed | None = None,
 ) -> dict[str, Any]:
     """Propose a matching of the players who wait, or of those `available`.
 
     Players who are not in the pool, or who are available but not waiting, are refused or skipped.
     """
-    pool, skipped = work.pool, dict[str, None]()
+    pool, skipped, sent = work.pool, dict[str, None](), available
     if unknown == "skip":
         available, apart, skipped = _without_absent(pool, available, apart)
     chosen = None if available is None else _check_available(pool, available)
@@ -38,7 +44,112 @@ def propose(
             "a game takes two: try again when someone has joined or a game has ended",
             {"waiting": len(players), "players": pool.players.counts(), "skipped": list(skipped)},
         )
-    return _show(work, work.propose(chosen, couples)) | {"skipped": list(skipped)}
+    given, absent = None, dict[str, None]()
+    if allowed is not None:
+        given, absent = _read_allowed(pool, allowed, list(players), sent, unknown)
+    event = _propose(work, chosen, couples, given)
+    unmatched = {ODD: len(event.waiting)} if event.waiting else {}
+    return _show(work, event.matching) | {
+        "skipped": list(skipped | absent),
+        "unmatched": event.ruled["unmatched"] if event.ruled else unmatched,
+        "alone": [pool.names[player] for player in event.ruled["alone"]] if event.ruled else [],
+    }
+
+
+def _propose(
+    work: UnitOfWork,
+    chosen: list[int] | None,
+    apart: list[list[int]],
+    given: GivenCouples | None,
+) -> events.Proposed:
+    try:
+        if given is not None:
+            work.pool.learner.policy.check_graph()
+        return work.propose(chosen, apart, given)
+    except PolicyError as error:
+        raise RefusalError("invalid-request", str(error)) from None
+
+
+class Allowed(NamedTuple):
+    """Who may meet in a proposal, as it was sent: as couples or as groups."""
+
+    couples: Sequence[Sequence[str]] | None = None
+    player_a: Sequence[int] | None = None  # places in `available`
+    player_b: Sequence[int] | None = None
+    groups: Sequence[Sequence[str]] | None = None
+    worth: Sequence[float] | None = None  # of each couple
+
+
+def _read_allowed(
+    pool: Pool,
+    allowed: Allowed,
+    players: list[int],
+    sent: list[str] | None,
+    unknown: UnknownPlayers,
+) -> tuple[GivenCouples, dict[str, None]]:
+    """Read who may meet, by places among the players; returns also who was skipped."""
+    place, absent = {player: x for x, player in enumerate(players)}, dict[str, None]()
+
+    def find(name: str) -> int:
+        found = place.get(pool.names.number(name) or 0)
+        if found is not None:
+            return found
+        if unknown == "refuse":
+            find_player(pool, name)
+            raise RefusalError(
+                "players-not-waiting",
+                f"player {name!r} is in `allowed`, and is not among the players to be matched: "
+                "leave the player out, or skip such players with `unknown`",
+            )
+        absent[name] = None
+        return -1
+
+    worth = None if allowed.worth is None else np.array(allowed.worth, np.float64)
+    if allowed.groups is not None:
+        return _read_groups(allowed.groups, len(players), find), absent
+    if allowed.couples is not None:
+        places = [find(name) for couple in allowed.couples for name in couple]
+        couples = np.array(places, np.int64).reshape(-1, 2)
+    else:
+        places = [place.get(pool.names.number(name) or 0, -1) for name in sent or ()]
+        couples = _read_columns(allowed, places)
+    known = (couples >= 0).all(axis=1)
+    for x in couples[known & (couples[:, 0] == couples[:, 1]), 0]:
+        raise RefusalError(
+            "invalid-request",
+            f"player {pool.names[players[x]]!r} is allowed to meet itself: a couple is two players",
+        )
+    return GivenCouples(couples[known], None if worth is None else worth[known]), absent
+
+
+def _read_groups(
+    groups: Sequence[Sequence[str]], players: int, find: Callable[[str], int]
+) -> GivenCouples:
+    numbers = np.full(players, -1, np.int64)
+    for number, names in enumerate(groups):
+        for name in names:
+            x = find(name)
+            if x >= 0 and numbers[x] >= 0:
+                raise RefusalError(
+                    "invalid-request",
+                    f"player {name!r} is in two groups, or twice in one: put each player into one "
+                    "group, or send couples",
+                )
+            if x >= 0:
+                numbers[x] = number
+    return GivenCouples(groups=numbers)
+
+
+def _read_columns(allowed: Allowed, places: list[int]) -> NDArray[np.int64]:
+    """Read couples that were sent as places in `available`."""
+    columns = np.array([allowed.player_a, allowed.player_b], np.int64).T.reshape(-1, 2)
+    if len(columns) and columns.max() >= len(places):
+        raise RefusalError(
+            "invalid-request",
+            f"allowed has the place {columns.max()}, and `available` has {len(places)} players: "
+            "player_a and player_b are places in `available`, the first of which is 0",
+        )
+    return np.array([*places, -1], np.int64)[columns]
 
 
 def _without_absent(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from typing import Any, NamedTuple, Protocol
 
 from pairup.service.domain import events
-from pairup.service.domain.events import Answer, Outcome
-from pairup.service.domain.games import OPEN, GameKey, GameRecord
+from pairup.service.domain.events import Answer, Outcome, Recorded, ReportResult
+from pairup.service.domain.games import OPEN, STATES, GameKey, GameRecord, OpenGame, project
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.reports import (
     InconsistentReportError,
@@ -24,17 +24,55 @@ from pairup.service.pools.unit_of_work import UnitOfWork
 from pairup.service.problems import RefusalError, outcome_path
 from pairup.service.store import Transaction
 
+View = dict[str, Any]
 
-class SentReport(NamedTuple):
+
+class SentReport(Protocol):
     """A report as it was sent: of a game by its id, with answers by name."""
 
-    game: str
-    outcome: Outcome | None
-    answers: Mapping[str, Answer]
+    @property
+    def game(self) -> str:
+        """Id of the game."""
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """Whether the game was played."""
+
+    @property
+    def answers(self) -> Mapping[str, Answer]:
+        """What players answered, by name."""
+
+
+def report_outcome(work: UnitOfWork, sent: SentReport) -> View:
+    """Record a report of a game."""
+    with closing(_Batch(work, [sent])) as batch:
+        return batch.take_in(sent)
+
+
+def report_outcomes(work: UnitOfWork, reports: Sequence[SentReport]) -> dict[str, list[View]]:
+    """Record reports of several games; each is answered as if it had been sent alone."""
+    with closing(_Batch(work, reports)) as batch:
+        return {"results": [_result(batch, sent) for sent in reports]}
+
+
+def _result(batch: _Batch, sent: SentReport) -> View:
+    try:
+        return batch.take_in(sent)
+    except RefusalError as refusal:
+        problem = refusal.as_json(outcome_path(sent.game))
+        return {"game": sent.game, "result": "refused", "problem": problem}
+
+
+class _Judged(NamedTuple):
+    """What a report leads to: an event of some kind."""
+
+    kind: str
+    game: OpenGame | GameRecord  # as it was before
+    found: Judgement
 
 
 class _Batch:
-    """What the reports of a request lead to, written as few events.
+    """The reports of a request, judged one by one and written as few events.
 
     Otherwise a log would grow by as much as anyone cares to send, and each outcome would cost an
     event of its own.
@@ -42,123 +80,162 @@ class _Batch:
 
     def __init__(self, work: UnitOfWork, reports: Sequence[SentReport]) -> None:
         self._work, find = work, work.pool.ids.find_game
-        self.keys = {sent.game: find(sent.game) for sent in reports}  # None: not an id
-        work.load_games({key for key in self.keys.values() if key})
-        self._judged: dict[str, dict[GameKey, tuple[GameRecord, Judgement]]] = {
-            "answered": {},
-            "decided": {},
-            "noted": {},
-            "late": {},
+        self._keys = {sent.game: find(sent.game) for sent in reports}  # None: not an id
+        work.load_games(key for key in self._keys.values() if key)
+        self._judged: dict[GameKey, _Judged] = {}  # the latest of each game
+        self._pending: dict[GameKey, _Judged] = {}  # those that are not recorded yet
+        self._repeated: list[GameKey] = []
+        self._contradicting: list[tuple[GameKey, Report]] = []
+
+    def take_in(self, sent: SentReport) -> View:
+        """Judge a report and return its receipt, or refuse it."""
+        game, work = self._find(sent.game), self._work
+        # Names are looked up where they matter: most reports of a batch are outcomes alone.
+        names = [work.name(player) for player in game.players] if sent.answers else ("", "")
+        try:
+            said = read_report(sent.outcome, sent.answers, names)
+        except InconsistentReportError as error:
+            raise RefusalError("invalid-request", str(error)) from None
+        found = judge(said, game.known, work.pool.rules.timeout_declines)
+        if found.contradicts:
+            self._contradicting.append((game.key, said))
+            raise _contradicting(work, sent.game, game, said)
+        decides = game.state == OPEN and found.decision is not None
+        if not decides and not found.adds:
+            self._repeated.append(game.key)
+            return self._receipt(sent.game, "repeated", game, found)
+        if game.key in self._pending:  # what an earlier report led to happens first
+            self._record()
+        kind, result = _DECIDED if decides else _ADDED[game.state]
+        self._pending[game.key] = self._judged[game.key] = _Judged(kind, game, found)
+        return self._receipt(sent.game, result, game, found)
+
+    def _find(self, id: str) -> OpenGame | GameRecord:
+        """Return a game as the reports so far leave it, or refuse the id."""
+        key, work = self._keys[id], self._work
+        if key in self._judged:
+            return self._foreseen(key)
+        game = None if key is None else work.game(key)
+        if game is not None:
+            return game
+        check_not_archived(id, None if key is None else key.matching, work.archived_before)
+        raise RefusalError(
+            "no-such-game",
+            f"game {id!r} is not in pool {work.pool.name!r}: report the id that the matching "
+            "gave it",
+        )
+
+    def _foreseen(self, key: GameKey) -> GameRecord:
+        """Return the record of a game that was judged, as its event leaves it."""
+        judged = self._judged[key]
+        game, event = judged.game, _EVENTS[judged.kind]([list(key)], [judged])
+        records = {key: game.record if isinstance(game, OpenGame) else game}
+        project(records, Recorded(self._work.pool.seq, self._work.now, event, ""))
+        return records[key]
+
+    def _record(self) -> None:
+        """Record one event of each kind for all games that were judged."""
+        pending, self._pending = self._pending.values(), {}
+        for kind, make in _EVENTS.items():
+            if some := [each for each in pending if each.kind == kind]:
+                self._work.add(make([list(each.game.key) for each in some], some))
+
+    def _receipt(
+        self, id: str, result: ReportResult, game: OpenGame | GameRecord, found: Judgement
+    ) -> View:
+        """Show a game as a report leaves it."""
+        learnt, said = result == "learnt", found.known.answers
+        played = found.decision if learnt or result == "late" else game.played
+        known = game.answers if result == "repeated" else said
+        return {
+            "game": id,
+            "result": result,
+            "state": STATES[played] if learnt else game.state,
+            "outcome": outcome_of(played),
+            "answers": views.answers(game.players, known, self._work.name) if any(known) else {},
+            "cause": found.cause if learnt else game.cause,
+            "learnt": learnt or game.learnt,
         }
-        self._after: dict[GameKey, GameRecord] = {}  # records of those games
-        self.repeated: list[GameKey] = []
-        self.contradicting: list[tuple[GameKey, Report]] = []
 
-    def game(self, key: GameKey) -> GameRecord | None:
-        """Return the record of a game as the reports so far leave it, None if there is none."""
-        return self._after.get(key) or self._work.game(key)
-
-    def add(self, kind: str, record: GameRecord, found: Judgement, after: GameRecord) -> GameRecord:
-        """Note what a report leads to; what an earlier one about this game led to happens first."""
-        if record.key in self._after:
-            self._add_judged()
-        self._judged[kind][record.key] = record, found
-        self._after[record.key] = after
-        return after
-
-    def _add_judged(self) -> None:
-        """Let one event of each kind tell of all games that were judged."""
-        for kind, judged in self._judged.items():
-            if judged:
-                games = [list(key) for key in judged]
-                self._work.add(_EVENTS[kind](games, list(judged.values())))
-                judged.clear()
-        self._after.clear()
-
-    def finish(self) -> None:
-        """Let the rest happen: what was judged, and one event for reports that change nothing."""
+    def close(self) -> None:
+        """Record what was judged, and one event for reports that change nothing."""
         most = events.MAX_NAMED_GAMES
-        self._add_judged()
-        if games := self.repeated:
+        self._record()
+        if games := self._repeated:
             named = [list(key) for key in games[:most]]
             self._work.add(events.Repeated(named, len(games[most:])))
-        if refused := self.contradicting:
+        if refused := self._contradicting:
             named = [list(key) for key, _ in refused[:most]]
             sent = [_as_sent(report) for _, report in refused[:most]]
             self._work.add(events.Contradicted(named, sent, len(refused[most:])))
 
 
-_Judged = list[tuple[GameRecord, Judgement]]
+# Kinds of events, and what callers are told, by whether a report decides an open game or by the
+# state of the game that it adds something to.
+_DECIDED: tuple[str, ReportResult] = ("decided", "learnt")
+_ADDED: dict[str, tuple[str, ReportResult]] = {
+    OPEN: ("answered", "noted"),
+    "released": ("late", "late"),
+    "expired": ("late", "late"),
+    "played": ("noted", "noted"),
+    "cancelled": ("noted", "noted"),
+}
 
 
-def _answered(games: list[events.Game], judged: _Judged) -> events.Answered:
-    return events.Answered(games, [list(found.known.answers) for _, found in judged])
+def _answers(judged: list[_Judged]) -> list[events.Answers]:
+    return [list(each.found.known.answers) for each in judged]
 
 
-def _noted(games: list[events.Game], judged: _Judged) -> events.Noted:
-    return events.Noted(games, [list(found.known.answers) for _, found in judged])
-
-
-def _decided(games: list[events.Game], judged: _Judged) -> events.Decided:
-    found = [each for _, each in judged]
+def _decided(games: list[events.Game], judged: list[_Judged]) -> events.Decided:
+    found = [each.found for each in judged]
     causes = [each.cause for each in found]
-    answers = [list(each.known.answers) for each in found]
-    heard = [list(each.heard) for each in found]
+    kinds = {id(each): each for each in found}.values()  # few of them: judgements are kept
+    answered = any(any(each.known.answers) for each in kinds)
+    heard = any(each.heard != (None, None) for each in kinds)
     return events.Decided(
         games,
         played=[bool(each.decision) for each in found],
         causes=causes if any(causes) else None,
-        answers=answers if any(map(any, answers)) else None,
-        heard=heard if any(said is not None for both in heard for said in both) else None,
+        answers=_answers(judged) if answered else None,
+        heard=[list(each.heard) for each in found] if heard else None,
     )
 
 
-def _late(games: list[events.Game], judged: _Judged) -> events.Late:
+def _late(games: list[events.Game], judged: list[_Judged]) -> events.Late:
     return events.Late(
         games,
-        played=[found.decision for _, found in judged],
-        answers=[list(found.known.answers) for _, found in judged],
-        first=[not record.late for record, _ in judged],
-        missing=[record.state == "expired" for record, _ in judged],
+        played=[each.found.decision for each in judged],
+        answers=_answers(judged),
+        first=[not each.game.late for each in judged],
+        missing=[each.game.state == "expired" for each in judged],
     )
 
 
-_EVENTS = {"answered": _answered, "decided": _decided, "noted": _noted, "late": _late}
+_EVENTS: dict[str, Callable[[list[events.Game], list[_Judged]], events.Event]] = {
+    "answered": lambda games, judged: events.Answered(games, _answers(judged)),
+    "decided": _decided,
+    "noted": lambda games, judged: events.Noted(games, _answers(judged)),
+    "late": _late,
+}
 
 
 def _as_sent(report: Report) -> events.SentReport:
     return {"outcome": outcome_of(report.played), "answers": list(report.answers)}
 
 
-@contextmanager
-def _batch(work: UnitOfWork, reports: Sequence[SentReport]) -> Iterator[_Batch]:
-    batch = _Batch(work, reports)
-    try:
-        yield batch
-    finally:
-        batch.finish()
+def _contradicting(
+    work: UnitOfWork, id: str, game: OpenGame | GameRecord, said: Report
+) -> RefusalError:
+    def shown(report: Report) -> dict[str, Any]:
+        answers = views.answers(game.players, report.answers, work.name)
+        return {"outcome": outcome_of(report.played), "answers": answers}
 
-
-def report_outcome(work: UnitOfWork, sent: SentReport) -> dict[str, Any]:
-    """Take in a report of a game."""
-    with _batch(work, [sent]) as batch:
-        return _take_in(work, sent, batch)
-
-
-def report_outcomes(
-    work: UnitOfWork, reports: Sequence[SentReport]
-) -> dict[str, list[dict[str, Any]]]:
-    """Take in reports of several games; each is answered as if it had been sent alone."""
-    with _batch(work, reports) as batch:
-        return {"results": [_result(work, sent, batch) for sent in reports]}
-
-
-def _result(work: UnitOfWork, sent: SentReport, batch: _Batch) -> dict[str, Any]:
-    try:
-        return _take_in(work, sent, batch)
-    except RefusalError as refusal:
-        problem = refusal.as_json(outcome_path(sent.game))
-        return {"game": sent.game, "result": "refused", "problem": problem}
+    return RefusalError(
+        "contradicting-outcome",
+        f"game {id!r} has another outcome already: the first report counts, the one sent now "
+        "is noted in the log and changes nothing",
+        {"game": id, "state": game.state, "sent": shown(said), "stored": shown(game.known)},
+    )
 
 
 def show_game(pool: Pool, transaction: Transaction, game: str) -> dict[str, Any]:
@@ -177,72 +254,3 @@ def unknown_game(game: str) -> RefusalError:
     return RefusalError(
         "no-such-game", f"no game has the id {game!r}: send the id that the matching gave it"
     )
-
-
-def _take_in(work: UnitOfWork, sent: SentReport, batch: _Batch) -> dict[str, Any]:
-    """Take in a report; returns what became of it, and the game as it leaves it."""
-    record = _find(work, sent.game, batch)
-    # Names are looked up where they matter: most reports of a batch are outcomes alone.
-    names = [work.name(player) for player in record.players] if sent.answers else ("", "")
-    try:
-        said = read_report(sent.outcome, sent.answers, names)
-    except InconsistentReportError as error:
-        raise RefusalError("invalid-request", str(error)) from None
-    found = judge(said, record.known, work.pool.rules.timeout_declines)
-    if found.contradicts:
-        batch.contradicting.append((record.key, said))
-        raise _contradicting(work, sent.game, record, said)
-    result, after = _decide(work, record, found, batch)
-    return {
-        "game": sent.game,
-        "result": result,
-        "state": after.state,
-        "outcome": outcome_of(after.played),
-        "answers": views.answers(after.players, after.answers, work.name),
-        "cause": after.cause,
-        "learnt": after.learnt,
-    }
-
-
-def _find(work: UnitOfWork, id: str, batch: _Batch) -> GameRecord:
-    key = batch.keys[id]
-    record = None if key is None else batch.game(key)
-    if record is not None:
-        return record
-    check_not_archived(id, None if key is None else key.matching, work.archived_before)
-    raise RefusalError(
-        "no-such-game",
-        f"game {id!r} is not in pool {work.pool.name!r}: report the id that the matching gave it",
-    )
-
-
-def _contradicting(work: UnitOfWork, id: str, record: GameRecord, said: Report) -> RefusalError:
-    def shown(report: Report) -> dict[str, Any]:
-        answers = views.answers(record.players, report.answers, work.name)
-        return {"outcome": outcome_of(report.played), "answers": answers}
-
-    return RefusalError(
-        "contradicting-outcome",
-        f"game {id!r} has another outcome already: the first report counts, the one sent now "
-        "is noted in the log and changes nothing",
-        {"game": id, "state": record.state, "sent": shown(said), "stored": shown(record.known)},
-    )
-
-
-def _decide(
-    work: UnitOfWork, record: GameRecord, found: Judgement, batch: _Batch
-) -> tuple[str, GameRecord]:
-    """Note what follows from a report that does not contradict what is known."""
-    answers, played = found.known.answers, found.decision
-    if record.state == OPEN and played is not None:
-        after = record.decided(played, found.cause, answers, work.now)
-        return "learnt", batch.add("decided", record, found, after)
-    if not found.adds:
-        batch.repeated.append(record.key)
-        return "repeated", record
-    if record.state == OPEN:
-        return "noted", batch.add("answered", record, found, record._replace(answers=answers))
-    if record.state in ("released", "expired"):
-        after = record._replace(late=True, played=played, answers=answers)
-        return "late", batch.add("late", record, found, after)
-    return "noted", batch.add("noted", record, found, record._replace(answers=answers))

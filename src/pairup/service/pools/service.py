@@ -7,7 +7,7 @@ done in the modules beside it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
@@ -26,14 +26,16 @@ from pairup.service.domain.events import (
 )
 from pairup.service.domain.games import pool_of
 from pairup.service.domain.imports import PastGames
+from pairup.service.domain.matchmaking.rules import Rules
 from pairup.service.domain.pool import Pool
-from pairup.service.domain.rules import Rules
 from pairup.service.domain.snapshot import digest_of
 from pairup.service.observability.metrics import Metrics
 from pairup.service.pools import imports, players, proposals, reports, views
 from pairup.service.pools.access import PoolAccess
 from pairup.service.pools.cache import UnreadablePoolError, unknown_pool
 from pairup.service.pools.idempotency import KeyedRequest, Reply, names_player
+from pairup.service.pools.players import Wish
+from pairup.service.pools.proposals import Allowed
 from pairup.service.pools.reports import SentReport
 from pairup.service.pools.unit_of_work import UnitOfWork
 from pairup.service.pools.warmup import warm_up
@@ -81,6 +83,7 @@ class Service:
         try:
             complete = Rules.of(rules)
             complete.check_options()
+            complete.check_meetings()
             policy = complete.make_policy()
         except PairupError as error:
             raise RefusalError("invalid-request", str(error)) from None
@@ -92,6 +95,7 @@ class Service:
 
         def configure(work: UnitOfWork) -> View:
             if changes := _changes(work.pool, rules):
+                players.check_rules(work.pool, work.pool.rules.with_changes(changes))
                 work.add(events.Configured(changes))
             return views.pool(work.pool)
 
@@ -166,30 +170,38 @@ class Service:
 
     # Players
 
-    def put_player(self, pool: str, player: str, status: PlayerWish) -> tuple[View, bool]:
-        """Let a player join, wait or be away; returns the player, and whether they joined."""
-        most = self.settings.max_players
-        command = partial(players.put_player, player=player, status=status, max_players=most)
-        return self.pools.change(pool, command)
+    def put_player(
+        self,
+        pool: str,
+        player: str,
+        status: PlayerWish | None = "waiting",
+        attributes: Mapping[str, Any] | None = None,
+    ) -> tuple[View, bool]:
+        """Set whether a player waits or is away; returns the player, and whether they joined.
+
+        Attributes that are given are set, and removed where they are None.
+        """
+        wish, most = Wish(player, status, attributes), self.settings.max_players
+        return self.pools.change(pool, partial(players.put_player, wish=wish, max_players=most))
 
     def put_players(
         self,
         pool: str,
-        wanted: Sequence[tuple[str, BatchWish]],
+        wanted: Iterable[Wish | tuple[str, BatchWish]],
         request: KeyedRequest | None = None,
     ) -> Reply:
-        """Let players join, wait, be away or leave; each is answered as if it were sent alone."""
-        most = self.settings.max_players
-        command = partial(players.put_players, wanted=wanted, max_players=most)
+        """Set whether players wait, are away or leave; each is answered as if sent alone."""
+        wishes, most = [Wish(*each) for each in wanted], self.settings.max_players
+        command = partial(players.put_players, wanted=wishes, max_players=most)
         return self.pools.change_once(pool, command, request)
 
     def remove_player(self, pool: str, player: str, forget: bool | None = None) -> None:
-        """Let a player leave; what was learnt about them is forgotten, or kept for a return."""
+        """Remove a player; what was learnt about them is forgotten, or kept for a return."""
         command = partial(players.remove_player, player=player, forget=forget)
         self.pools.change(pool, command)
 
     def erase_player(self, pool: str, player: str) -> bool:
-        """Let a player leave, forget what was learnt about them, and erase what they are called.
+        """Remove a player, forget what was learnt about them, and erase what they are called.
 
         Also in pools of that name that were deleted. Logs stay as they are, and no longer say who
         they were about. Replies that name the player are erased after the name, so that none is
@@ -230,7 +242,7 @@ class Service:
                     transaction.empty_replies(named)
 
     def empty_log(self) -> bool:
-        """Let no name that was erased remain beside the database.
+        """Empty the write-ahead log, in which erased names may remain.
 
         Returns whether that is so: while others read, it is tried again later.
         """
@@ -269,11 +281,13 @@ class Service:
         available: list[str] | None = None,
         apart: Sequence[list[str]] = (),
         unknown: UnknownPlayers = "refuse",
+        allowed: Allowed | None = None,
         request: KeyedRequest | None = None,
     ) -> Reply:
         """Propose a matching of the players who wait, or of those `available`."""
         began = time.perf_counter()
-        command = partial(proposals.propose, available=available, apart=apart, unknown=unknown)
+        who = partial(proposals.propose, available=available, apart=apart)
+        command = partial(who, unknown=unknown, allowed=allowed)
         reply = self.pools.change_once(pool, command, request)
         if not reply.replayed:
             self.metrics.pools.time_proposal(pool, time.perf_counter() - began)
@@ -291,13 +305,13 @@ class Service:
     # Games
 
     def report_outcome(self, pool: str, report: SentReport) -> View:
-        """Take in a report of a game."""
+        """Record a report of a game."""
         return self.pools.change(pool, partial(reports.report_outcome, sent=report))
 
     def report_outcomes(
         self, pool: str, given: Sequence[SentReport], request: KeyedRequest | None = None
     ) -> Reply:
-        """Take in reports of several games; each is answered as if it had been sent alone."""
+        """Record reports of several games; each is answered as if it had been sent alone."""
         command = partial(reports.report_outcomes, reports=given)
         return self.pools.change_once(pool, command, request)
 
@@ -328,7 +342,7 @@ class Service:
         return self.read(pool, lambda found, _: imports.save_learner(found))
 
     def load_learner(self, pool: str, data: bytes) -> View:
-        """Let a saved learner take the place of the pool's."""
+        """Replace the pool's learner by a saved one."""
         most = self.settings.max_players
         learner = imports.read_learner(data, most)
 
@@ -346,7 +360,7 @@ class Service:
 
     def stats(self, pool: str, max_games: int) -> View:
         """Show what the pool counted, and how it fares against random pairing."""
-        return self.read(pool, lambda found, _: views.stats(found, max_games))
+        return self.read(pool, lambda found, _: views.stats(found, max_games, self.clock.now()))
 
     def events(self, pool: str, after: int, limit: int) -> View:
         """Show a page of the log, also of a pool that cannot be read."""
@@ -408,12 +422,12 @@ class Service:
                 log.warning("pool not read", pool=row.name, why=str(error))
 
     def expire_games(self) -> None:
-        """Let games expire that are due, in all pools, unless nothing can be stored."""
+        """Expire games that are due, in all pools, unless nothing can be stored."""
         if not self.read_only():
             self.pools.expire_games()
 
     def measure_pools(self) -> None:
-        """Bring the gauges of the pools in memory up to date."""
+        """Update the gauges of the pools in memory."""
         self._count_unreadable()
         metrics, cached = self.metrics.pools, {each.name: each for each in self.pools.cache}
         for name in metrics.labels:
@@ -421,7 +435,7 @@ class Service:
                 metrics.hide(name)
                 continue
             with suppress(RefusalError, ServiceError):  # of which each request tells
-                self.pools.glance(cached[name], metrics.show)
+                self.pools.glance(cached[name], partial(metrics.show, now=self.clock.now()))
 
     def forget_replies(self) -> None:
         """Forget idempotent replies that are older than the settings say, and erased names."""
@@ -438,7 +452,7 @@ class Service:
                 self.pools.replies.recount(transaction.count_replies())
 
     def read_only(self) -> str:
-        """Say why nothing can be stored now; an empty text if it can."""
+        """Return why nothing can be stored now; empty if it can."""
         why = ""
         try:
             self.store.check_room()

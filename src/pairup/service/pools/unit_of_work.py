@@ -16,7 +16,15 @@ from pairup.service.domain.events import (
     Proposed,
     Recorded,
 )
-from pairup.service.domain.games import GameKey, GameRecord, MatchingRecord, changed_games, project
+from pairup.service.domain.games import (
+    GameKey,
+    GameRecord,
+    MatchingRecord,
+    OpenGame,
+    opened_games,
+    project,
+)
+from pairup.service.domain.matchmaking.matchmaker import GivenCouples
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.version import current_version
 from pairup.service.pools.cache import CachedPool
@@ -42,8 +50,6 @@ class UnitOfWork:
         self._at, self._head = max(now, pool.at), pool.head
         self._read = read
         self._stored: dict[GameKey, GameRecord] = {}
-        self._changed: dict[GameKey, GameRecord] = {}
-        self._proposed: dict[Moment, MatchingRecord] = {}
         self._names: dict[int, str] = {}  # of players who have left
         self._new_names: dict[int, str] = {}
         self._erased: list[int] = []
@@ -54,7 +60,7 @@ class UnitOfWork:
             self.add(Expired([list(key) for key in due], pool.rules.unreported))
 
     def add(self, event: Event, new_players: Mapping[str, int] | None = None) -> None:
-        """Let an event happen, in which new players may have got their numbers."""
+        """Apply an event, in which new players may have got their numbers."""
         version = current_version(self.pool.learner.policy)
         if self.pool.seq and self.pool.version != version:
             self._record(Continued(version))  # before the first event of this version of pairup
@@ -66,35 +72,38 @@ class UnitOfWork:
 
     def _record(self, event: Event) -> None:
         recorded = Recorded.of(self.pool.seq + 1, self._at, event)
-        for key in changed_games(event):  # first, because the pool forgets games that end
-            if record := self.game(key):
-                self._changed[key] = record
         self.pool.apply(recorded)
         self.log.append(recorded)
-        project(self._changed, recorded)
 
     # Matchings and games
 
-    def propose(self, available: list[int] | None, apart: list[list[int]]) -> Moment:
-        """Let the pool propose; returns the key of the matching."""
+    def propose(
+        self,
+        available: list[int] | None,
+        apart: list[list[int]],
+        given: GivenCouples | None = None,
+    ) -> Proposed:
+        """Propose a matching; returns the event."""
         expires_at = self.pool.rules.expiry(self.now)
-        event: Proposed = self.pool.propose(self._at, expires_at, available, apart)
+        event: Proposed = self.pool.propose(self._at, expires_at, available, apart, given)
         self.add(event)
-        self._proposed[event.matching] = MatchingRecord.of(event)
-        return event.matching
+        return event
 
     def load_games(self, keys: Iterable[GameKey]) -> None:
         """Read the records of games that are not in memory, all at once, and whose they were."""
         if wanted := [key for key in keys if key not in self.pool.games]:
-            self._stored |= self._read().games(self.pool.number, wanted)
+            self._stored |= self._up_to_now(self._read().games(self.pool.number, wanted))
             self.load_names(player for game in self._stored.values() for player in game.players)
 
-    def game(self, key: GameKey) -> GameRecord | None:
-        """Return the record of a game as it is now, None if there is none."""
-        record = self._changed.get(key) or self._stored.get(key)
-        if record is None and key in self.pool.games:
-            record = self._stored[key] = self.pool.games[key].record
-        return record
+    def _up_to_now(self, records: dict[GameKey, GameRecord]) -> dict[GameKey, GameRecord]:
+        """Return records as the events of this request leave them."""
+        for recorded in self.log:
+            project(records, recorded)
+        return records
+
+    def game(self, key: GameKey) -> OpenGame | GameRecord | None:
+        """Return a game that is open, or whose record was read before; None if there is none."""
+        return self.pool.games.get(key) or self._stored.get(key)
 
     @cached_property
     def archived_before(self) -> Moment | None:
@@ -103,18 +112,16 @@ class UnitOfWork:
 
     def matching(self, key: Moment) -> tuple[MatchingRecord, list[GameRecord]] | None:
         """Return a matching with its games as they are now, None if the pool has no such one."""
-        if key in self._proposed:
-            return self._proposed[key], self._games_of(key)
+        for recorded in self.log:
+            if isinstance(recorded.event, Proposed) and recorded.event.matching == key:
+                return MatchingRecord.of(recorded.event), opened_games(recorded.event)
         record = self._read().matching(self.pool.number, key)
         if record is None:
             return None
         stored = self._read().games_of(self.pool.number, key)
-        games = [self._changed.get(game.key, game) for game in stored]
+        games = self._up_to_now({game.key: game for game in stored}).values()
         self.load_names([*record.waiting, *(each for game in games for each in game.players)])
-        return record, games
-
-    def _games_of(self, matching: Moment) -> list[GameRecord]:
-        return [game for game in self._changed.values() if game.key.matching == matching]
+        return record, list(games)
 
     # Players
 
@@ -148,7 +155,7 @@ class UnitOfWork:
     # The end
 
     def prepare(self, cached: CachedPool, snapshot_every: int) -> None:
-        """Make what will be written, before other writers have to wait for it."""
+        """Encode what will be written, before other writers have to wait for it."""
         self._bodies = encode_events(self.log)
         self._snapshot = cached.make_snapshot(self.pool, snapshot_every) if self.log else None
 
@@ -166,10 +173,8 @@ class UnitOfWork:
         if self._snapshot is not None:
             transaction.add_snapshot(number, head, self.pool.at, self._snapshot)
         self._flush_players(transaction)
-        for key, matching in self._proposed.items():
-            transaction.add_matching(number, matching, self._games_of(key))
-        old = (each for each in self._changed.values() if each.key.matching not in self._proposed)
-        transaction.update_games(number, old)
+        for recorded in self.log:
+            transaction.update_records(number, recorded)
         return head
 
     def _flush_players(self, transaction: Transaction) -> None:

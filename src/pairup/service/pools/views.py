@@ -10,14 +10,14 @@ from itertools import islice
 from typing import Any
 
 from pairup.learning.estimates import Estimate
-from pairup.service.domain.counters import Counters, compare, latest_games, wilson_interval
+from pairup.service.domain.counters import Counters, Z, compare, latest_games, wilson_interval
 from pairup.service.domain.estimates import (
     RateEstimate,
     estimate_random_pairing,
     estimate_rates,
 )
 from pairup.service.domain.event_views import Name
-from pairup.service.domain.events import format_moment
+from pairup.service.domain.events import Moment, format_moment
 from pairup.service.domain.games import GameRecord, Ids, MatchingRecord
 from pairup.service.domain.imports import ImportProgress
 from pairup.service.domain.pool import Pool
@@ -47,7 +47,16 @@ def player(of: Pool, number: int) -> dict[str, Any]:
         "player": of.names[number],
         "status": of.players.status(number),
         "game": None if open_game is None else of.ids.game(open_game),
+        "attributes": attributes(of, number),
     }
+
+
+def attributes(of: Pool, number: int) -> dict[str, Any]:
+    """Show the attributes of a player."""
+    known = of.players.attributes
+    lists = known.lists.get(number, {})
+    named = {name: [of.names[each] for each in players] for name, players in lists.items()}
+    return {**known.values.get(number, {}), **named}
 
 
 def namer(of: Pool, transaction: Transaction, players: Iterable[int]) -> Name:
@@ -72,10 +81,12 @@ def matching(
 
 def game(of: GameRecord, ids: Ids, name: Name) -> dict[str, Any]:
     """Show a game."""
+    one, other = of.players
+    matching_id = ids.matching(of.key.matching)
     return {
-        "id": ids.game(of.key),
-        "matching": ids.matching(of.key.matching),
-        "players": [name(each) for each in of.players],
+        "id": f"{matching_id}-{of.key.place:x}",
+        "matching": matching_id,
+        "players": [name(one), name(other)],
         "chance": of.chance,
         "state": of.state,
         "outcome": outcome_of(of.played),
@@ -118,8 +129,11 @@ def _couple(of: Pool, estimate: Estimate) -> dict[str, Any]:
     return {"players": names, "proposed": estimate.proposed, "played": estimate.played}
 
 
-def stats(of: Pool, max_games: int) -> dict[str, Any]:
-    """Show everything that a page about a pool needs."""
+def stats(of: Pool, max_games: int, now: Moment) -> dict[str, Any]:
+    """Show everything that a page about a pool needs.
+
+    Players have waited since the later of `now` and the last event, as in a proposal.
+    """
     counters = of.counters
     compared = compare(counters.buckets)
     played = wilson_interval(counters.played, counters.learnt) if counters.learnt else None
@@ -130,6 +144,9 @@ def stats(of: Pool, max_games: int) -> dict[str, Any]:
         "at": format_moment(of.at),
         "matchings": counters.matchings,
         "players": of.players.counts(),
+        "waits_s": of.players.waits_s(max(now, of.at)) if of.players.waiting else None,
+        "unmatched": counters.unmatched,
+        "worth": counters.worth / counters.proposed if counters.proposed else None,
         "games": _games(counters, len(of.games)),
         "imported": of.imported,
         "reports": counters.reports,
@@ -139,7 +156,7 @@ def stats(of: Pool, max_games: int) -> dict[str, Any]:
         },
         "exploration": _exploration(counters),
         "played_share": played,
-        "random_share": estimate_random_pairing(estimate_rates(of.learner, of.players.met)),
+        "random_share": _random_share(of),
         "compared": None if compared is None else compared.as_json(),
         "course": {"width": counters.width, "buckets": _course(counters)},
         "open_games": [
@@ -147,6 +164,18 @@ def stats(of: Pool, max_games: int) -> dict[str, Any]:
             for each in islice(of.games.values(), max_games)
         ],
     }
+
+
+def _random_share(of: Pool) -> dict[str, float] | None:
+    """Estimate what random pairing would give, in proposals if not all players may meet."""
+    if not of.rules.needs_graph:
+        return estimate_random_pairing(estimate_rates(of.learner, of.players.met))
+    latest = latest_games(of.counters.buckets)
+    mean, deviation = latest.mean(latest.random), latest.mean(latest.deviation)
+    if mean is None or deviation is None:
+        return None
+    low, high = max(0.0, mean - Z * deviation), min(1.0, mean + Z * deviation)
+    return {"estimate": mean, "low": low, "high": high}
 
 
 def import_progress(of: Pool, source: str) -> dict[str, Any]:

@@ -1,27 +1,37 @@
 """Warm-up: the steps of a policy are compiled before a request needs them, not while it waits.
 
-Compiled code is kept on the disk, so this takes long only after an installation.
+Compiled code is kept on the disk, so this takes long only after an installation. It is compiled in
+a side process then: the compiler takes more memory than the service, and would keep it.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import os
 import random
+from contextlib import suppress
 from functools import cache, lru_cache
+from pathlib import Path
 
+import numba
 import numpy as np
 
 from pairup.best_matching import best_matching
+from pairup.compiled import kernel_cache
 from pairup.learning import Learner
+from pairup.learning.fairness import random_chances
 from pairup.policies import Policy
-from pairup.service.domain.rules import max_option
+from pairup.policies.contract import StartContext
+from pairup.service.domain.matchmaking.rules import max_option
+from pairup.side_process import SideProcessError, call_aside
 
 _FEW, _MANY = 12, 100  # players
 _ROUNDS = 60
 
 
 def warm_up(policy: Policy) -> None:
-    """Let a small learner do everything that a pool lets its learner do.
+    """Run everything that a pool asks of its learner on a small one.
 
     Options are cut to what pools may have: what is compiled does not depend on them, and a pool
     that was created before there were limits must not take the start of the service with it.
@@ -36,6 +46,30 @@ def warm_up(policy: Policy) -> None:
 
 @lru_cache(64)  # once per process and policy, which is a frozen set of options
 def _warm_up(policy: Policy) -> None:
+    _compile_aside(policy)
+    run_steps(policy)
+
+
+def _compile_aside(policy: Policy) -> None:
+    """Compile what is not on the disk yet, in another process; a mark there says what is.
+
+    Third-party policies are compiled here, because no other process knows their code, and so is
+    everything where nothing can be kept.
+    """
+    state = policy.start(StartContext(_FEW, np.uint64(0)))
+    kind = hashlib.sha256(f"{type(policy)} {numba.typeof(state)}".encode()).hexdigest()[:32]
+    mark = Path(kernel_cache.FOLDER) / f"steps-{kind}"
+    if not kernel_cache.is_ours(type(policy)) or mark.exists():
+        return
+    with suppress(SideProcessError, OSError):  # what cannot be compiled fails here again
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        if os.access(mark.parent, os.W_OK):
+            call_aside(f"{__name__}:run_steps", policy)
+            mark.touch()
+
+
+def run_steps(policy: Policy) -> None:
+    """Run the steps of a policy, which compiles them or reads them from the disk."""
     _compile_replacements()
     _live(policy, _FEW)
     if type(policy).reserve is not Policy.reserve:  # its tables are others where players are many
@@ -51,7 +85,7 @@ def _compile_replacements() -> None:
 
 
 def _live(policy: Policy, players: int) -> None:
-    """Let a learner go through all that can happen in a pool."""
+    """Run a learner through all that can happen in a pool."""
     learner = policy.learner(range(players))
     learner.withdraw(learner.propose())
     first, second, third, *_ = learner.propose(range(1, players), apart=[(1, 2)])
@@ -69,12 +103,26 @@ def _live(policy: Policy, players: int) -> None:
     learner = Learner.from_bytes(learner.to_bytes()).with_policy(policy)
     _play(learner)
     learner.leader_among(learner.players)
+    if policy.plays_on_graphs:
+        _meet(learner)
     learner.rates(), learner.estimates(), learner.play_probabilities([("new", 4)])
     Learner.from_bytes(learner.to_bytes()).propose()
 
 
+def _meet(learner: Learner) -> None:
+    """Propose by rules: some couples only, games of different worth, and players who are owed."""
+    players = list(learner.players)
+    one = np.arange(len(players) - 1)
+    couples, worth = np.stack([one, one + 1], axis=1), np.ones(len(one))
+    for debts in (None, np.ones(len(players))):
+        learner.suggest(players, debts=debts)
+        learner.suggest(players, allowed=couples, worth=worth, debts=debts)
+    learner.leader_among(players, allowed=couples, worth=worth)
+    random_chances(len(players), one, one + 1, worth)
+
+
 def _play(learner: Learner) -> None:
-    """Play so many rounds that tables grow, by coins: the couples that look best change often."""
+    """Play rounds by coins until tables grow: the couples that look best change often."""
     coin = random.Random(0)
     for _ in range(_ROUNDS):
         matching = learner.propose()

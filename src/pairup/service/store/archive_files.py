@@ -66,7 +66,7 @@ def write_private(path: Path, content: bytes) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Let the names in a folder be on the disk."""
+    """Write the names in a folder to the disk."""
     opened = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(opened)

@@ -42,7 +42,7 @@ def copying_file(source: Path, file: Path, trusted: bool = False) -> Iterator[Pa
     """Copy a file of SQLite that may be in use, with its archives; it is not changed.
 
     The copy, and the archives beside it, have other names while the block runs, and disappear if an
-    error comes. Where the source is not trusted, because it may come from elsewhere, its archives
+    error comes. Where the source is not trusted, for example a third party's backup, its archives
     must be beside it.
     """
     with _new_file(file) as part:

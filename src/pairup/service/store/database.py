@@ -79,7 +79,7 @@ class Store:
             raise
 
     def _prepare(self) -> None:
-        """Check the database, and bring its schema up to date if necessary."""
+        """Check the database, and migrate its schema if necessary."""
         if self._outdated():
             with self._writer() as connection:
                 schema.wait_for_turn(connection)
@@ -91,7 +91,7 @@ class Store:
                 log.warning("migrated", database=self.name, was=found, now=schema.latest_version())
 
     def _outdated(self) -> bool:
-        """Say whether the schema must be brought up to date, without changing anything."""
+        """Return whether the schema must be migrated, without changing anything."""
         reader = self._engine if self.many_writers else make_read_only_engine(self._url)
         if reader is None:
             return True
@@ -156,7 +156,7 @@ class Store:
             yield connection
 
     def _limit_waits(self, connection: Connection, deadline: float) -> None:
-        """Let a transaction of PostgreSQL wait for locks until a deadline.
+        """Limit the time that a transaction of PostgreSQL waits for locks.
 
         Connections wait for `wait_s` by themselves: a statement is saved where that is near enough.
         """
@@ -194,7 +194,7 @@ class Store:
                 transaction.write_nothing()
 
     def shrink(self) -> None:
-        """Give the room of deleted rows back to the disk; others cannot write meanwhile.
+        """Return the room of deleted rows to the disk; others cannot write meanwhile.
 
         Only for SQLite: PostgreSQL uses this room again by itself, and `VACUUM FULL` is a decision
         of those who run it.
@@ -202,10 +202,10 @@ class Store:
         self._run_alone("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)")
 
     def empty_write_ahead_log(self) -> bool:
-        """Let nothing that was erased remain in the write-ahead log of SQLite.
+        """Empty the write-ahead log of SQLite, in which erased names may remain.
 
-        Returns whether that is so: while others read, it remains there. They are waited for only a
-        moment, because nobody can write meanwhile.
+        Returns whether it is empty: it cannot be emptied while others read. They are waited for
+        only a moment, because nobody can write meanwhile.
         """
         waiting = [f"PRAGMA busy_timeout = {each}" for each in (_MOMENT_MS, BUSY_MS)]
         found = self._run_alone(waiting[0], "PRAGMA wal_checkpoint(TRUNCATE)", waiting[1])

@@ -70,7 +70,7 @@ def _check_file(name: str) -> None:
 
 
 def is_missing(database: str) -> bool:
-    """Whether a database is a file that does not exist yet."""
+    """Return whether a database is a file that does not exist yet."""
     url = parse_address(database)
     return url.drivername == "sqlite" and not Path(str(url.database)).exists()
 
@@ -152,11 +152,12 @@ def _set_up_postgresql(wait_ms: int, connection: Any, _: Any) -> None:
 def _begin_sqlite(connection: Connection) -> None:
     # A writer takes the lock at once: a reader that becomes a writer might have to give up.
     deadline = connection.get_execution_options().get(WRITES)
+    cursor = connection.connection.cursor()
     if deadline is None:
-        connection.exec_driver_sql("BEGIN")
+        cursor.execute("BEGIN")
         return
-    connection.exec_driver_sql(f"PRAGMA busy_timeout = {milliseconds_until(deadline)}")
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    cursor.execute(f"PRAGMA busy_timeout = {milliseconds_until(deadline)}")
+    cursor.execute("BEGIN IMMEDIATE")
 
 
 def milliseconds_until(deadline: float) -> int:
@@ -165,5 +166,5 @@ def milliseconds_until(deadline: float) -> int:
 
 
 def milliseconds(seconds: float) -> int:
-    """Return a time in milliseconds, at least 1: 0 would stand for a wait without end."""
+    """Return a time in milliseconds, at least 1: 0 would mean to wait forever."""
     return max(1, round(1_000 * seconds))

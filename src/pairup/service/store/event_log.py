@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import (
     Connection,
-    CursorResult,
     Executable,
     Select,
     bindparam,
@@ -53,7 +52,7 @@ _SHORT = 4_096  # bytes; a small window is set up faster, and the body fits in i
 
 
 def encode_body(body: str) -> bytes:
-    """Compress the JSON of an event, which is ASCII.
+    """Compress the JSON of an event or of a reply.
 
     Examples
     --------
@@ -61,7 +60,7 @@ def encode_body(body: str) -> bytes:
     >>> len(body), len(encode_body(body)), decode_body(encode_body(body)) == body
     (77, 21, True)
     """
-    text = body.encode("ascii")
+    text = body.encode()
     window, memory = (-12, 5) if len(text) < _SHORT else (-15, 8)
     deflating = zlib.compressobj(6, zlib.DEFLATED, window, memory, zdict=DICTIONARY)
     check = zlib.crc32(text).to_bytes(4, "big")
@@ -69,7 +68,7 @@ def encode_body(body: str) -> bytes:
 
 
 def is_intact(stored: bytes | str) -> bool:
-    """Whether a stored body can be read and fits its checksum."""
+    """Return whether a stored body can be read and fits its checksum."""
     try:
         decode_body(stored)
     except ValueError:
@@ -78,7 +77,7 @@ def is_intact(stored: bytes | str) -> bool:
 
 
 def decode_body(stored: bytes | str) -> str:
-    """Return the JSON of an event as it was given, or raise a `ValueError`."""
+    """Return the JSON that was compressed, or raise a `ValueError`."""
     if isinstance(stored, str):
         raise ValueError("a body that is text, edited by hand")
     if stored[:1] != bytes([_DEFLATED]):
@@ -89,7 +88,7 @@ def decode_body(stored: bytes | str) -> str:
         raise ValueError(f"a body that cannot be inflated ({error})") from error
     if zlib.crc32(text) != int.from_bytes(stored[1:5], "big"):
         raise ValueError("a body that differs from its checksum")
-    return text.decode("ascii")
+    return text.decode()
 
 
 _PAGE = 1_000  # events
@@ -136,19 +135,19 @@ class EventLog:
         self._connection, self._execute = connection, connection.execute
         self._folder = archive_folder  # of archives that are beside the database
 
-    def _run(self, statement: Executable, *rows: tuple[Any, ...]) -> CursorResult[Any]:
+    def _run(self, statement: Executable, *rows: tuple[Any, ...]) -> Any:
         """Execute a statement for each row of values, in the order of its parameters.
 
         Without what SQLAlchemy does for each statement and row, which costs more than the
-        database does. The statement must be a constant; it is compiled once.
+        database does. The statement must be a constant; it is compiled once. Returns a cursor.
         """
-        compiled = _compiled(statement, self._connection.dialect)
-        given: Any = rows
-        if not compiled.positional:
-            given = [dict(zip(compiled.params, row, strict=True)) for row in rows]
-        return self._connection.exec_driver_sql(
-            str(compiled), given[0] if len(rows) == 1 else list(given)
-        )
+        text, names = _compiled(statement, self._connection.dialect)
+        if names is None:  # SQLite, whose driver takes rows as they are
+            cursor = self._connection.connection.cursor()
+            cursor.execute(text, rows[0]) if len(rows) == 1 else cursor.executemany(text, rows)
+            return cursor
+        given = [dict(zip(names, row, strict=True)) for row in rows]
+        return self._connection.exec_driver_sql(text, given[0] if len(rows) == 1 else given)
 
     # Events
 
@@ -205,7 +204,7 @@ class EventLog:
     def raw_events(
         self, pool: int, after: int, limit: int, lenient: bool = False
     ) -> list[RawEvent]:
-        """Read the log without a look into the bodies of its events.
+        """Read the log without parsing the bodies of its events.
 
         Events that were archived are read from their files; those whose files were dropped are
         left out. With `lenient` a body that is damaged is shown as it is stored, instead of
@@ -290,7 +289,7 @@ class EventLog:
         self._execute(delete(tables.events).where(table.pool == pool, archived))
 
     def drop_archives(self, pool: int, last: int, base: Head, at: Moment) -> None:
-        """Note that the archives up to event `last` are deleted: the log begins with a snapshot."""
+        """Mark the archives up to event `last` as deleted: the log begins with a snapshot."""
         table, snapshots = tables.archives.c, tables.snapshots.c
         begins = update(tables.snapshots).where(snapshots.pool == pool)
         self._execute(begins.values(base=False))
@@ -316,7 +315,7 @@ class EventLog:
                 yield SnapshotRow(Head(row.seq, row.chain), row.at, row.base, row.body)
 
     def add_snapshot(self, pool: int, head: Head, at: Moment, body: bytes) -> None:
-        """Keep a snapshot, the latest of the older ones, and the one that a log begins with."""
+        """Add a snapshot, and drop older ones but the latest and the one that a log begins with."""
         table = tables.snapshots.c
         older = select(table.seq).where(table.pool == pool, table.seq < head.seq)
         last = self._execute(older.order_by(table.seq.desc()).limit(1)).scalar()
@@ -331,8 +330,10 @@ class EventLog:
 
 
 @lru_cache(64)
-def _compiled(statement: Any, dialect: Any) -> Any:
-    return statement.compile(dialect=dialect)
+def _compiled(statement: Any, dialect: Any) -> tuple[str, tuple[str, ...] | None]:
+    """Return the text of a statement, and the names of its parameters if they have some."""
+    compiled = statement.compile(dialect=dialect)
+    return str(compiled), None if compiled.positional else tuple(compiled.params)
 
 
 def encode_events(recorded: list[Recorded]) -> list[bytes]:

@@ -2,43 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import delete, select, update
 
 from pairup.service.domain.events import Moment
+from pairup.service.domain.games import GameRecord
 from pairup.service.store import tables
 from pairup.service.store.transaction import PoolRow, Transaction
 
+_CHANGEABLE = ("state", "played", "cause", "answers", "learnt", "late", "closed_at")  # by events
+
 
 class RepairTransaction(Transaction):
-    """A transaction that can also take away and overwrite."""
+    """A transaction that can also delete and overwrite."""
 
     def drop_snapshot(self, pool: int, seq: int) -> None:
-        """Take a snapshot away."""
+        """Delete a snapshot."""
         table = tables.snapshots.c
         self._execute(delete(tables.snapshots).where(table.pool == pool, table.seq == seq))
 
     def begin_log(self, pool: int, seq: int) -> None:
-        """Let the log begin with the snapshot after an event."""
+        """Mark the snapshot after an event as the beginning of the log."""
         table = tables.snapshots.c
         mine = table.pool == pool, table.seq == seq
         self._execute(update(tables.snapshots).where(*mine).values(base=True))
 
-    def set_expiry(self, pool: int, matching: Moment, expires_at: Moment) -> None:
-        """Overwrite when the games of a matching expire."""
+    def write_games(self, pool: int, games: Sequence[GameRecord]) -> None:
+        """Overwrite all that reports and time change in the records of games, and their expiry."""
+        changes = {name: [getattr(each, name) for each in games] for name in _CHANGEABLE}
+        self.update_games(pool, [each.key for each in games], changes)
         table = tables.matchings.c
-        mine = table.pool == pool, table.key == matching
-        self._execute(update(tables.matchings).where(*mine).values(expires_at=expires_at))
+        for key, expires_at in {each.key.matching: each.expires_at for each in games}.items():
+            mine = update(tables.matchings).where(table.pool == pool, table.key == key)
+            self._execute(mine.values(expires_at=expires_at))
 
     def drop_reply(self, owner: str, key: str) -> None:
-        """Take an idempotent reply away."""
+        """Delete an idempotent reply."""
         table = tables.replies.c
         self._execute(delete(tables.replies).where(table.owner == owner, table.key == key))
 
     def drop_records(self, pool: int, since: Moment) -> None:
-        """Take away the records of matchings and games of a pool that were proposed since."""
+        """Delete the records of matchings and games of a pool that were proposed since."""
         games, matchings = tables.games.c, tables.matchings.c
         self._execute(delete(tables.games).where(games.pool == pool, games.matching >= since))
         self._execute(
@@ -51,7 +57,7 @@ class RepairTransaction(Transaction):
         return set(self._execute(select(table.number).where(table.pool == pool)).scalars())
 
     def drop_names(self, pool: int, after: int) -> None:
-        """Take away the rows of players with a greater number."""
+        """Delete the rows of players with a greater number."""
         table = tables.players.c
         self._execute(delete(tables.players).where(table.pool == pool, table.number > after))
 
@@ -61,7 +67,7 @@ class RepairTransaction(Transaction):
         self._execute(update(tables.pools).where(mine).values(row._asdict()))
 
     def cut_log(self, pool: int, last: int) -> None:
-        """Take away the events after `last`, and the snapshots of them."""
+        """Delete the events after `last`, and the snapshots of them."""
         for table in (tables.events, tables.snapshots):
             self._execute(delete(table).where(table.c.pool == pool, table.c.seq > last))
 

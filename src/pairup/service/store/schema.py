@@ -45,7 +45,7 @@ def latest_version() -> str:
 
 
 def check(connection: Connection, database: str) -> bool:
-    """Say whether a database must be migrated; refuse one that is newer, or of another program."""
+    """Return whether a database must be migrated; refuse one that is newer, or not ours."""
     found = read_version(connection)
     if found is None:
         tables = inspect(connection).get_table_names()
@@ -85,5 +85,5 @@ def wait_for_turn(connection: Connection) -> None:
 
 
 def migrate(connection: Connection) -> None:
-    """Bring a database that passed `check` to the latest version, in one transaction."""
+    """Migrate a database that passed `check` to the latest version, in one transaction."""
     command.upgrade(_config(connection), "head")

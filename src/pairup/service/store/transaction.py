@@ -7,7 +7,9 @@ file because it is the list of all statements on the tables beside the log.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import (
@@ -15,6 +17,7 @@ from sqlalchemy import (
     Row,
     Select,
     String,
+    Update,
     bindparam,
     delete,
     exists,
@@ -27,8 +30,16 @@ from sqlalchemy import (
 )
 
 from pairup.service.domain.event_views import players_in, show_event
-from pairup.service.domain.events import START, Head, Moment, dumps
-from pairup.service.domain.games import GameKey, GameRecord, Ids, MatchingRecord
+from pairup.service.domain.events import START, Head, Moment, Proposed, Recorded, dumps
+from pairup.service.domain.games import (
+    CHANGING,
+    OPEN,
+    GameKey,
+    GameRecord,
+    Ids,
+    MatchingRecord,
+    record_changes,
+)
 from pairup.service.domain.players import PlayerNames
 from pairup.service.store import tables
 from pairup.service.store.event_log import EventLog, decode_body, encode_body, is_intact
@@ -38,27 +49,22 @@ T = TypeVar("T")
 _CHUNK = 500  # keys in a statement
 _PAGE = 1_000  # rows read at once
 _SPARSE = 20  # rows per wanted one, from which rows are looked up one by one
-_CHANGEABLE = ("state", "played", "cause", "answers", "learnt", "late", "closed_at")  # by events
 _ALIVE: Select[Any] = select(tables.pools).where(tables.pools.c.deleted_at.is_(None))
 _POOL_NAMED = _ALIVE.where(tables.pools.c.name == bindparam("wanted", type_=String))
 _POOL = _ALIVE.where(tables.pools.c.number == bindparam("wanted", type_=BigInteger))
 # SQLite has no rows to lock, and ignores this: its writers are alone anyway.
 _LOCKED_POOL = _POOL.with_for_update()
+_GAME_KEY = ("pool", "matching", "place")
 _ADD_NAMES = insert(tables.players)
 _ADD_MATCHING = insert(tables.matchings)
 _ADD_GAMES = insert(tables.games)
 _ADD_REPLY = insert(tables.replies)
-_UPDATE_GAMES = (
-    update(tables.games)
-    .where(
-        tables.games.c.pool == bindparam("of"),
-        tables.games.c.matching == bindparam("in"),
-        tables.games.c.place == bindparam("at"),
-    )
-    .values({name: bindparam(name) for name in _CHANGEABLE})
-)
+_UNREPORTED = (OPEN, None, None, None, False, False, None)  # what events change in a game
 _GAMES: Select[Any] = select(*tables.games.c, tables.matchings.c.expires_at).select_from(
     tables.games.join(tables.matchings)
+)
+_MATCHINGS: Select[Any] = select(
+    tables.matchings.c.key, tables.matchings.c.expires_at, tables.matchings.c.waiting
 )
 
 
@@ -91,15 +97,15 @@ class Transaction(EventLog):
     # Pools
 
     def pool_named(self, name: str) -> PoolRow | None:
-        """Find the pool of this name that is not deleted."""
+        """Return the pool of this name that is not deleted, if there is one."""
         return self._pool(_POOL_NAMED, name)
 
     def pool(self, number: int, lock: bool = False) -> PoolRow | None:
-        """Find a pool that is not deleted; `lock` keeps other writers out until the end."""
+        """Return a pool unless it is deleted; `lock` keeps other writers out until the end."""
         return self._pool(_LOCKED_POOL if lock else _POOL, number)
 
     def _pool(self, query: Select[Any], wanted: str | int) -> PoolRow | None:
-        row = self._run(query, (wanted,)).first()
+        row = self._run(query, (wanted,)).fetchone()
         return None if row is None else PoolRow._make(row)
 
     def deleted_pools(self, name: str) -> list[int]:
@@ -107,11 +113,6 @@ class Transaction(EventLog):
         table = tables.pools.c
         query = select(table.number).where(table.name == name, table.deleted_at.is_not(None))
         return list(self._execute(query.order_by(table.number)).scalars())
-
-    def lock_pool(self, number: int) -> PoolRow:
-        """Keep other writers of a pool, deleted or not, out until the end."""
-        query = select(tables.pools).where(tables.pools.c.number == number)
-        return PoolRow(*self._execute(query.with_for_update()).one())
 
     def pools(self, after: str, limit: int) -> list[PoolRow]:
         """List pools by name."""
@@ -137,10 +138,10 @@ class Transaction(EventLog):
         query = select(table.number).order_by(table.name, table.created_at, table.number)
         return list(self._execute(query).scalars())
 
-    def any_pool(self, number: int) -> PoolRow:
-        """Find a pool that exists, or has been deleted."""
+    def any_pool(self, number: int, lock: bool = False) -> PoolRow:
+        """Return a pool, deleted or not; `lock` keeps other writers out until the end."""
         query = select(tables.pools).where(tables.pools.c.number == number)
-        return PoolRow(*self._execute(query).one())
+        return PoolRow(*self._execute(query.with_for_update() if lock else query).one())
 
     def add_pool(self, name: str, secret: str, at: Moment) -> int:
         """Enter a pool without events, whose name must be free, and return its number."""
@@ -201,25 +202,39 @@ class Transaction(EventLog):
 
     # Matchings and games
 
-    def add_matching(
-        self, pool: int, matching: MatchingRecord, games: Sequence[GameRecord]
-    ) -> None:
-        """Enter a matching with its games."""
-        key, expires_at, waiting = matching
-        self._run(_ADD_MATCHING, (pool, key, expires_at, dumps(waiting)))
-        if games:
-            self._run(_ADD_GAMES, *(_new_row(pool, game) for game in games))
+    def update_records(self, pool: int, recorded: Recorded) -> None:
+        """Write what an event says about matchings and games, in columns as it says it."""
+        event = recorded.event
+        if isinstance(event, Proposed):
+            self._add_matching(pool, event)
+        elif isinstance(event, CHANGING):
+            self.update_games(pool, event.games, record_changes(recorded))
 
-    def update_games(self, pool: int, games: Iterable[GameRecord]) -> None:
-        """Update the records of games, all at once."""
-        if rows := [(*_changeable(game), pool, *game.key) for game in games]:
-            self._run(_UPDATE_GAMES, *rows)
+    def _add_matching(self, pool: int, event: Proposed) -> None:
+        key = event.matching
+        self._run(_ADD_MATCHING, (pool, key, event.expires_at, dumps(event.waiting)))
+        rows = (
+            (pool, key, place, *game["players"], game["chance"], *_UNREPORTED)
+            for place, game in enumerate(event.games)
+        )
+        if event.games:
+            self._run(_ADD_GAMES, *rows)
+
+    def update_games(
+        self, pool: int, games: Sequence[Sequence[int]], changes: Mapping[str, Sequence[Any]]
+    ) -> None:
+        """Update fields of the records of games, all at once: by field, a value for each game."""
+        values = {**changes}
+        if "answers" in changes:
+            values["answers"] = [dumps(each) if any(each) else None for each in changes["answers"]]
+        if games:
+            keys = [pool] * len(games), *zip(*games, strict=True)
+            self._run(_update_games(*values), *zip(*values.values(), *keys, strict=True))
 
     def matching(self, pool: int, key: Moment) -> MatchingRecord | None:
-        """Find a matching."""
+        """Return the record of a matching, None if there is none."""
         table = tables.matchings.c
-        columns: Select[Any] = select(table.key, table.expires_at, table.waiting)
-        row = self._execute(columns.where(table.pool == pool, table.key == key)).first()
+        row = self._execute(_MATCHINGS.where(table.pool == pool, table.key == key)).first()
         return None if row is None else _matching_record(row)
 
     def games_of(self, pool: int, matching: Moment, limit: int | None = None) -> list[GameRecord]:
@@ -231,22 +246,22 @@ class Transaction(EventLog):
 
     def stored_games(self, pool: int) -> Iterator[GameRecord | None]:
         """Read all games of a pool; one that cannot be read is None."""
-        query = _GAMES.where(tables.games.c.pool == pool)
-        with self._execute(query.execution_options(yield_per=_PAGE)) as rows:
-            for row in rows:
-                yield _readable(_game_record, row)
+        return self._stored(_GAMES.where(tables.games.c.pool == pool), _game_record)
 
     def stored_matchings(self, pool: int) -> Iterator[MatchingRecord | None]:
         """Read all matchings of a pool; one that cannot be read is None."""
-        table = tables.matchings.c
-        columns: Select[Any] = select(table.key, table.expires_at, table.waiting)
-        query = columns.where(table.pool == pool)
+        return self._stored(_MATCHINGS.where(tables.matchings.c.pool == pool), _matching_record)
+
+    def _stored(self, query: Select[Any], read: Callable[[Row[Any]], T]) -> Iterator[T | None]:
         with self._execute(query.execution_options(yield_per=_PAGE)) as rows:
             for row in rows:
-                yield _readable(_matching_record, row)
+                record: T | None = None
+                with suppress(TypeError, ValueError):
+                    record = read(row)
+                yield record
 
     def games(self, pool: int, keys: Iterable[GameKey]) -> dict[GameKey, GameRecord]:
-        """Find games of a pool."""
+        """Return the records of games of a pool, by key."""
         table, found = tables.games.c, dict[GameKey, GameRecord]()
         mine = _GAMES.where(table.pool == pool)
         for some in _chunks(keys):
@@ -279,7 +294,7 @@ class Transaction(EventLog):
     # Replies to requests with an idempotency key
 
     def reply(self, owner: str, key: str) -> tuple[str, str] | None:
-        """Find the digest of a request, and the body of its reply."""
+        """Return the digest of a request and the body of its reply, None if none is kept."""
         table = tables.replies.c
         query = select(table.digest, table.body).where(table.owner == owner, table.key == key)
         row = self._execute(query).first()
@@ -301,7 +316,7 @@ class Transaction(EventLog):
     def keep_reply(
         self, owner: str, key: str, pool: int, digest: str, body: str, at: Moment
     ) -> int:
-        """Keep the reply to a request about a pool; returns the bytes that it takes."""
+        """Store the reply to a request about a pool; returns the bytes that it takes."""
         stored = encode_body(body)
         self._run(_ADD_REPLY, (owner, key, pool, digest, stored, at))
         return len(stored)
@@ -330,7 +345,7 @@ class Transaction(EventLog):
             self._execute(update(tables.replies).where(*mine).values(body=empty))
 
     def write_nothing(self) -> None:
-        """Write something that leaves the database as it is, to see whether that can be done."""
+        """Write and delete a row, to see whether the database can be written."""
         self._run(_ADD_REPLY, ("", "", None, "", b"", 0))  # no API key has such an owner
         self._execute(delete(tables.replies).where(tables.replies.c.owner == ""))
 
@@ -366,7 +381,7 @@ class Transaction(EventLog):
         return list(self._execute(select(tables.api_keys).order_by(*order)))
 
     def api_key(self, digest: str) -> Row[Any] | None:
-        """Find a key that is not revoked by its digest."""
+        """Return the key of a digest, None if there is none that is not revoked."""
         table = tables.api_keys.c
         query = select(tables.api_keys).where(table.digest == digest, table.revoked_at.is_(None))
         return self._execute(query).first()
@@ -378,11 +393,12 @@ class Transaction(EventLog):
         return self._execute(mine.values(revoked_at=at)).rowcount > 0
 
 
-def _readable(read: Callable[[Row[Any]], T], row: Row[Any]) -> T | None:
-    try:
-        return read(row)
-    except (TypeError, ValueError):
-        return None
+@cache
+def _update_games(*fields: str) -> Update:
+    """Make the statement that updates some fields of a game, and then takes its key."""
+    mine = (tables.games.c[name] == bindparam(f"of_{name}") for name in _GAME_KEY)
+    values: list[Any] = [(name, bindparam(name)) for name in fields]
+    return update(tables.games).where(*mine).ordered_values(*values)
 
 
 def _chunks(keys: Iterable[T]) -> Iterator[list[T]]:
@@ -409,22 +425,4 @@ def _game_record(row: Row[Any]) -> GameRecord:
         row.learnt,
         row.late,
         row.closed_at,
-    )
-
-
-def _new_row(pool: int, game: GameRecord) -> tuple[Any, ...]:
-    """Return the columns of a game, in the order of the table."""
-    return (pool, *game.key, *game.players, game.chance, *_changeable(game))
-
-
-def _changeable(game: GameRecord) -> tuple[Any, ...]:
-    answers = dumps(game.answers) if any(game.answers) else None
-    return (
-        game.state,
-        game.played,
-        game.cause,
-        answers,
-        game.learnt,
-        game.late,
-        game.closed_at,
     )

@@ -1,7 +1,12 @@
-"""A batch: many replications of a policy on a problem, played side by side."""
+"""Batches: many replications of a policy on a problem, played side by side.
+
+As many are played at once as fit, in launches of about half a second.
+"""
 
 from __future__ import annotations
 
+import threading
+import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,13 +20,12 @@ from pairup.compiled.randomness import POLICY
 from pairup.compiled.simulation_loop import new_totals
 from pairup.compiled.state_fields import fields_of
 from pairup.errors import SimulationError
-from pairup.policies.contract import Policy, StartContext, check_fit
-from pairup.policies.interruptions import Interruptions
+from pairup.policies.contract import Interruptions, Policy, StartContext, check_fit
 from pairup.problem import Problem
 from pairup.simulation.batches.layout import Layout, leaves, make_layout, stacked, with_leaves
 from pairup.simulation.batches.loop_source import BEGIN, make_table
-from pairup.simulation.batches.memory import Loop, Memory
-from pairup.simulation.playthrough import start_state
+from pairup.simulation.batches.memory import DeviceMemory, Loop, Memory
+from pairup.simulation.playthrough import Measurements, ShowShare, start_state
 from pairup.simulation.replication import (
     new_replication,
     new_replications,
@@ -32,8 +36,12 @@ from pairup.simulation.replication import (
 
 Array = NDArray[Any]
 _EARLY_GROWTH = 4  # times that tables are enlarged before the first round
-_MORE_PLAYERS = 4  # with so many more, every array of players is larger
-_PLAYERS = (8, 16, 24, 32)  # loops are compiled for up to so many, and for one number beyond
+_MORE_PLAYERS = 4  # with these added, every array of players is larger
+_PLAYERS = (8, 16, 24, 32)  # loops are compiled for up to these numbers, and for one number beyond
+_MAX_REPLICATIONS = 131_072  # at once: more do not make a card faster
+_MEMORY_SHARE = 0.4  # of a card's free memory, so that tables can grow
+_FIRST_ROUNDS = 64  # of the first launch
+_LAUNCH_SECONDS = 0.5  # a launch cannot be interrupted
 
 
 @dataclass(frozen=True)
@@ -215,7 +223,7 @@ class Batch:
         return make_layout(trees, [exact], *rules)
 
     def _growing(self, trees: tuple[Any, ...]) -> list[bool]:
-        """Say of each array whether it is part of a table that can grow."""
+        """Return, for each array, whether it is part of a table that can grow."""
         return [self._grows and field.can_grow for tree in trees for field in fields_of(tree)]
 
     def _declared_shapes(self, trees: tuple[Any, ...], players: int) -> list[tuple[int, ...]]:
@@ -233,7 +241,7 @@ class Batch:
         ]
 
     def _resolve(self, status: NDArray[np.int64]) -> None:
-        """Let the policy change the states whose steps were interrupted: enlarge a table, mostly.
+        """Change the states whose steps were interrupted as the policy says: mostly a larger table.
 
         If that changes the size of arrays, tables are enlarged for all replications.
         """
@@ -314,3 +322,79 @@ def check_policy(policy: Policy, problem: Problem) -> None:
 
 def _shapes(state: Any) -> list[tuple[int, ...]]:
     return [leaf.shape for leaf in leaves(state)]
+
+
+def play_batches(  # noqa: PLR0913 - those of `play_replications`, and some with defaults
+    problem: Problem,
+    policy: Policy,
+    rounds: int,
+    replications: Sequence[int],
+    seed: int,
+    checkpoints: Sequence[int],
+    stop: threading.Event | None = None,
+    show: ShowShare = lambda share: None,
+    memory: Memory | None = None,
+    memory_share: float = 1.0,
+) -> Measurements:
+    """Play replications side by side; the arguments and results are those of `play_replications`.
+
+    `show` gets the share done. When `stop` is set, the call ends after the launch under way, in
+    about half a second, with a `SimulationError`. By default a GPU plays; `memory_share` is what it
+    may use of its free memory.
+    """
+    place: Memory = DeviceMemory() if memory is None else memory
+    size, parts = block_size(problem, policy, rounds, place, memory_share), list[Measurements]()
+    for first in range(0, len(replications), size):
+        part = replications[first : first + size]
+        batch = Batch(problem, policy, rounds, seed, part, place)
+
+        def show_part(share: float, first: int = first, count: int = len(part)) -> None:
+            show((first + share * count) / len(replications))
+
+        parts.append(_play(batch, rounds, checkpoints, stop, show_part))
+    regret, games = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return regret, games
+
+
+def check_gpu() -> None:
+    """Refuse, with one line that says what is missing, a machine on which no GPU can play."""
+    DeviceMemory()
+
+
+def block_size(
+    problem: Problem, policy: Policy, rounds: int, memory: Memory, share: float = 1.0
+) -> int:
+    """Return how many replications to play at once."""
+    one = Batch(problem, policy, rounds, 0, range(1), memory)
+    room = share * _MEMORY_SHARE * memory.free_bytes
+    return int(np.clip(room / one.nbytes, 1, _MAX_REPLICATIONS))
+
+
+def _play(
+    batch: Batch,
+    rounds: int,
+    checkpoints: Sequence[int],
+    stop: threading.Event | None,
+    show: ShowShare,
+) -> Measurements:
+    """Play a batch in launches."""
+    regret, games = [], []
+    now, launch = 0, _FIRST_ROUNDS
+    for checkpoint in checkpoints:
+        while now < checkpoint:
+            if stop is not None and stop.is_set():
+                raise SimulationError("the simulation was stopped before its last round")
+            began, until = time.monotonic(), min(now + launch, checkpoint)
+            batch.play_to(until)
+            if until - now == launch:
+                launch = _next_launch(launch, time.monotonic() - began)
+            now = until
+            show(now / rounds)
+        regret.append(batch.regret)
+        games.append(batch.games)
+    return np.stack(regret, axis=1), np.stack(games, axis=1)
+
+
+def _next_launch(rounds: int, seconds: float) -> int:
+    """Return how many rounds to launch next, from the time that the last ones took."""
+    return int(np.clip(rounds * _LAUNCH_SECONDS / max(seconds, 1e-3), rounds // 2, 4 * rounds)) or 1

@@ -22,9 +22,9 @@ def _failed(error: Any) -> bool:
     return int(error) != 0
 
 
-def _checked(answer: tuple[Any, ...]) -> Any:
+def _checked(returned: tuple[Any, ...]) -> Any:
     """Return what a function of the driver gave, or raise its error."""
-    error, *values = answer
+    error, *values = returned
     if _failed(error):
         raise SimulationError(f"the GPU failed ({error.name}): {_WAY_OUT}")
     return values[0] if len(values) == 1 else tuple(values)
@@ -106,11 +106,11 @@ class Device:
         self._streams: list[Any] = []
 
     def enter(self) -> None:
-        """Let this thread use the GPU."""
+        """Make the GPU current in this thread."""
         _checked(self.driver.cuCtxSetCurrent(self.context))
 
     def take_stream(self) -> Any:
-        """Give a stream that nobody uses."""
+        """Return a stream that nobody uses."""
         if self._streams:
             return self._streams.pop()
         flag = self.driver.CUstream_flags.CU_STREAM_NON_BLOCKING
@@ -160,7 +160,7 @@ class Queue:
         self._stream = device.take_stream()
 
     def allocate(self, nbytes: int) -> int:
-        """Take memory; returns its address."""
+        """Allocate memory and return its address."""
         error, address = self._driver.cuMemAllocAsync(nbytes, self._stream)
         if _failed(error):
             raise SimulationError(
@@ -170,7 +170,7 @@ class Queue:
         return int(address)
 
     def free(self, address: int) -> None:
-        """Give memory back; called by any thread, when nobody refers to it."""
+        """Free memory; called by any thread, when nobody refers to it."""
         self._driver.cuCtxSetCurrent(self.device.context)
         self._driver.cuMemFreeAsync(address, self._stream)
 
@@ -212,7 +212,7 @@ class Queue:
         self.wait()
 
     def wait(self) -> None:
-        """Wait until all is done."""
+        """Wait for all pending work."""
         _checked(self._driver.cuStreamSynchronize(self._stream))
 
     def __del__(self) -> None:

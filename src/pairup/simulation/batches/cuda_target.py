@@ -5,7 +5,7 @@ into one rounding; together with a logarithm of our own that makes every number 
 bit. Only divisions of single precision may be off by two units: no number of a run depends on the
 last bits of those.
 
-Called by `machine_code`, in side processes: the compiler is changed for all of a process.
+Called by `memory`, in side processes: the compiler is changed for all of a process.
 
 All that is used of numba-cuda is in this file, internals among it. Any version may change them:
 `pyproject.toml` allows only versions that were tried, and `gpu_tests/test_numba_cuda_internals.py`
@@ -26,13 +26,9 @@ from numba.cuda.extending import intrinsic
 from numba.cuda.np.arrayobj import populate_array
 
 from pairup.compiled.simulation_loop import play_rounds
-from pairup.compiled.third_party.steps import steps_of
+from pairup.compiled.third_party import rebound, steps_of
 from pairup.simulation.batches.array_intrinsics import make_intrinsics
-from pairup.simulation.batches.layout import (
-    BLOCKS_PER_MULTIPROCESSOR,
-    THREADS_PER_BLOCK,
-    Layout,
-)
+from pairup.simulation.batches.layout import BLOCKS_PER_MULTIPROCESSOR, THREADS_PER_BLOCK, Layout
 from pairup.simulation.batches.loop_source import COPIES, define_loop
 
 ENTRY = "pairup_loop"  # name of the kernel in the machine code
@@ -116,9 +112,7 @@ def _steps(state_class: type) -> dict[str, Any]:
         for name, step in steps_of(state_class)._asdict().items()
         if step is not None
     }
-    names = {**play_rounds.py_func.__globals__, **steps}
-    play = python_types.FunctionType(play_rounds.py_func.__code__, names, "play_rounds")
-    play = cuda.jit(play, device=True)
+    play = cuda.jit(rebound(play_rounds.py_func, steps), device=True)
 
     def play_unchecked(state: Any, replication: Any, totals: Any, until: Any) -> Any:
         return play(state, replication, totals, until, False)
@@ -147,6 +141,6 @@ def _keep_memory_known() -> None:
 
 
 def _assume_device(capability: tuple[int, int]) -> None:
-    """Let Numba compile for a GPU that this process does not open."""
+    """Have Numba compile for a GPU that this process does not open."""
     device = python_types.SimpleNamespace(compute_capability=capability)
     dispatcher.get_current_device = lambda: device

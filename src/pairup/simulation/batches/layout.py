@@ -25,7 +25,7 @@ class Leaf:
     """An array of a replication; `capacity` is the greatest number of its elements.
 
     The loop works on a copy of each array, or in place where it is large or may grow. A copy with
-    `shared_at` lies in memory that threads share, so many bytes into a thread's part of it.
+    `shared_at` lies in memory that threads share, that many bytes into a thread's part of it.
     """
 
     dtype: str
@@ -132,7 +132,7 @@ def make_layout(
 
 
 def _shared(made: Sequence[Leaf], is_indexed: Sequence[bool], room: int) -> list[Leaf]:
-    """Let the smallest arrays that are indexed lie in shared memory, as far as there is room."""
+    """Place the smallest arrays that are indexed in shared memory, as far as there is room."""
     placed, at = list(made), 0
     for place, leaf in sorted(enumerate(made), key=lambda each: each[1].nbytes):
         if is_indexed[place] and not leaf.in_place and at + leaf.nbytes <= room:

@@ -146,7 +146,7 @@ def copy(own: Any, start: Any) -> None:
 
 
 def fill(batch: Any, start: Any, r: int) -> None:
-    """Let replication r of a batch begin with the numbers that all begin with."""
+    """Write the numbers that all replications begin with to replication r of a batch."""
     for x in range(start.shape[0]):
         batch[x, r] = start[x]
 

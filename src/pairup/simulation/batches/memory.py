@@ -1,19 +1,29 @@
-"""Memory: where batches lie, and what plays them there."""
+"""Memory: where batches lie, and what plays them there.
+
+Machine code for GPUs is compiled in side processes, and kept on disk.
+"""
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import os
+import threading
+from collections import defaultdict
 from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
+from pairup.compiled.kernel_cache import cache_folder
+from pairup.compiled.source_digest import bytes_digest
+from pairup.errors import SimulationError
+from pairup.side_process import SideProcessError, call_aside
 from pairup.simulation.batches.cuda_driver import DeviceArray, Queue, open_device
-from pairup.simulation.batches.layout import (
-    BLOCKS_PER_MULTIPROCESSOR,
-    THREADS_PER_BLOCK,
-    Layout,
-)
-from pairup.simulation.batches.machine_code import get_machine_code
+from pairup.simulation.batches.layout import BLOCKS_PER_MULTIPROCESSOR, THREADS_PER_BLOCK, Layout
+from pairup.simulation.batches.loop_source import loop_source
 
 _ENTRY = "pairup_loop"  # as in `cuda_target`, which only a compiler imports
 _MAX_LOCAL_BYTES = 8_192  # an array up to this size is copied into the memory of its thread
@@ -21,6 +31,9 @@ MAX_SHARED_BYTES = 850  # of a replication: more would leave too little for the 
 _RESERVED_BYTES = 1_024  # of shared memory, by the driver, for each block
 _WARP = 32  # threads that take each step together
 _WARPS = 2  # per multiprocessor, up to which replications have some for themselves
+_TARGET = "pairup.simulation.batches.cuda_target"
+_LIBRARIES = ("numba-cuda", "numba", "numpy")
+_locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
 Loop = Callable[[int, int, Any], None]  # takes a round, a number of replications, and a table
 
@@ -49,7 +62,7 @@ class Memory(Protocol):
         """Read an array that was placed."""
 
     def address(self, placed: Any) -> int:
-        """Tell where an array lies."""
+        """Return the address of an array."""
 
     def make_loop(self, layout: Layout) -> Loop:
         """Compile the loop of a layout."""
@@ -84,7 +97,7 @@ class DeviceMemory:
         return self._queue.get(placed)
 
     def address(self, placed: DeviceArray) -> int:
-        """Tell where an array lies."""
+        """Return the address of an array."""
         return placed.address
 
     def make_loop(self, layout: Layout) -> Loop:
@@ -104,3 +117,53 @@ class DeviceMemory:
         """Return over how many threads to spread each replication: idle ones do not hold it up."""
         room = self.device.multiprocessors * _WARPS * _WARP // count
         return min(1 << max(room.bit_length() - 1, 0), _WARP)
+
+
+def get_machine_code(layout: Layout, capability: tuple[int, int]) -> bytes:
+    """Return the machine code of a layout's loop for GPUs of a compute capability.
+
+    It is read from the folder of compiled kernels, or compiled: in half a minute. Threads that ask
+    for several layouts compile them side by side.
+    """
+    path = cache_folder() / f"cuda-{_digest(layout, capability)}.cubin"
+    with _locks[path.name]:
+        if not path.exists():
+            _compile(layout, capability, path)
+        return path.read_bytes()
+
+
+def _digest(layout: Layout, capability: tuple[int, int]) -> str:
+    text = f"{capability} {_compiler()} {layout.trees} {loop_source(layout)}"
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@functools.cache
+def _compiler() -> str:
+    return f"{version('numba-cuda')} {bytes_digest(Path(__file__).parent, '*.py')}"
+
+
+def _check_compiler(capability: tuple[int, int]) -> None:
+    """Refuse libraries that do not work together, which is not the fault of a policy's steps."""
+    try:
+        call_aside(f"{_TARGET}:check_compiler", capability)
+    except SideProcessError as error:
+        versions = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
+        raise SimulationError(
+            f"the compiler for GPUs does not work with these versions, {versions} ({error}): "
+            'pip install "pairup[cuda]" installs versions that do, or use engine="cpu"'
+        ) from None
+
+
+def _compile(layout: Layout, capability: tuple[int, int], path: Path) -> None:
+    try:
+        code = call_aside(f"{_TARGET}:compile_loop", layout, capability)
+    except SideProcessError as error:
+        _check_compiler(capability)
+        state = type(layout.trees[0]).__name__
+        raise SimulationError(
+            f'the steps of {state} cannot be compiled for a GPU ({error}): use engine="cpu"'
+        ) from None
+    path.parent.mkdir(parents=True, exist_ok=True)
+    made = path.with_suffix(f".{os.getpid()}")
+    made.write_bytes(code)
+    made.replace(path)  # at once: another process may look for it

@@ -14,6 +14,7 @@ from pairup.service.api.schemas.fields import GameId, MatchingId, PoolName
 from pairup.service.api.schemas.games import (
     GameView,
     MatchingView,
+    NewGameReport,
     NewMatching,
     NewReport,
     ProposalView,
@@ -21,8 +22,8 @@ from pairup.service.api.schemas.games import (
     ReceiptView,
     ReportBatch,
 )
-from pairup.service.pools.proposals import unknown_matching
-from pairup.service.pools.reports import SentReport, unknown_game
+from pairup.service.pools.proposals import Allowed, unknown_matching
+from pairup.service.pools.reports import unknown_game
 
 matchings_router = APIRouter(prefix="/v1", tags=["matchings"])
 router = APIRouter(prefix="/v1", tags=["games"])
@@ -55,16 +56,26 @@ MatchingWriter = Annotated[Caller, _matching_door("write")]
     openapi_extra=json_body(NewMatching, required=False),
 )
 def propose_matching(
-    caller: PoolWriter, idempotency_key: IdempotencyKey, pool: PoolName
+    caller: PoolWriter, pool: PoolName, idempotency_key: IdempotencyKey = None
 ) -> Response:
     """Propose the next games, of all players who wait or of those who are available."""
     settings, everyone = caller.service.settings, NewMatching.model_validate({})
-    sizes = {"max_parts": 2 * settings.max_apart, "max_items": settings.max_players}
-    wanted = caller.read(NewMatching, default=everyone, **sizes)
+    parts = 2 * settings.max_apart + settings.max_allowed
+    sizes = {"max_parts": parts, "max_items": settings.max_players + 2 * settings.max_allowed}
+    wanted = caller.read(NewMatching, default=everyone, in_parts=True, **sizes)
     check_length("players", wanted.available or (), settings.max_players, "max_players")
     check_length("couples to keep apart", wanted.apart, settings.max_apart, "max_apart")
-    request = caller.keyed(idempotency_key)
-    reply = caller.service.propose(pool, wanted.available, wanted.apart, wanted.unknown, request)
+    allowed = None if wanted.allowed is None else Allowed(**dict(wanted.allowed))
+    size = wanted.allowed.size if wanted.allowed else 0
+    check_length("allowed couples", range(size), settings.max_allowed, "max_allowed")
+    reply = caller.service.propose(
+        pool,
+        wanted.available,
+        wanted.apart,
+        wanted.unknown,
+        allowed=allowed,
+        request=caller.keyed(idempotency_key),
+    )
     return send_reply(reply, 201, f"/v1/matchings/{reply.view['id']}")
 
 
@@ -81,7 +92,7 @@ def get_matching(caller: MatchingReader, matching: MatchingId) -> Response:
     "/matchings/{matching}/release", response_model=MatchingView, responses=refusals(404, 409, 410)
 )
 def release_matching(
-    caller: MatchingWriter, idempotency_key: IdempotencyKey, matching: MatchingId
+    caller: MatchingWriter, matching: MatchingId, idempotency_key: IdempotencyKey = None
 ) -> Response:
     """Take back the games of a matching that are still open: nothing is learnt from them."""
     pool = caller.find_pool("write", matching, unknown_matching)
@@ -116,7 +127,7 @@ def report_outcome(caller: GameWriter, game: GameId) -> Response:
     is stored; one that comes late is stored and not learnt.
     """
     pool, body = caller.find_pool("write", game, unknown_game), caller.read(NewReport)
-    sent = SentReport(game, body.outcome, body.answers)
+    sent = NewGameReport.model_construct(game=game, outcome=body.outcome, answers=body.answers)
     return send(caller.service.report_outcome(pool, sent))
 
 
@@ -127,11 +138,11 @@ def report_outcome(caller: GameWriter, game: GameId) -> Response:
     openapi_extra=json_body(ReportBatch),
 )
 def report_outcomes(
-    caller: PoolWriter, idempotency_key: IdempotencyKey, pool: PoolName
+    caller: PoolWriter, pool: PoolName, idempotency_key: IdempotencyKey = None
 ) -> Response:
     """Report what became of several games; each report is answered as if it were sent alone."""
     maximum = caller.service.settings.max_outcomes
     body = caller.read(ReportBatch, max_parts=7 * maximum)
     check_length("outcomes", body.outcomes, maximum, "max_outcomes")
-    given = [SentReport(each.game, each.outcome, each.answers) for each in body.outcomes]
-    return send_reply(caller.service.report_outcomes(pool, given, caller.keyed(idempotency_key)))
+    request = caller.keyed(idempotency_key)
+    return send_reply(caller.service.report_outcomes(pool, body.outcomes, request))

@@ -24,13 +24,13 @@ _TEXT: dict[str, Any] = {"content": {"text/plain": {"schema": {"type": "string"}
 
 @router.get("/healthz", response_model=HealthView)
 async def check_health() -> Response:
-    """Say that the process is up."""
+    """Answer as long as the process is up."""
     return send({"status": "ok"})
 
 
 @router.get("/readyz", response_model=HealthView, responses=refusals())
 async def check_readiness(request: Request) -> Response:
-    """Say whether requests are answered without delay: all is compiled, the database answers.
+    """Return whether requests are answered without delay: all is compiled, the database answers.
 
     A process that cannot store anything is not ready, though it may still answer what only reads.
     """
@@ -71,13 +71,13 @@ async def get_metrics(caller: CurrentCaller) -> Response:
 
 def _show_metrics(caller: Caller) -> bytes:
     may: Callable[[str, str], bool] = _may_nothing
-    with suppress(ServiceError):  # without its database, the service still tells how it is
+    with suppress(ServiceError):  # without its database, the service still shows its metrics
         try:
             may = caller.principal.may
         except RefusalError as refusal:
             sent = "authorization" in caller.request.headers
             if sent and refusal.problem.status in (401, 403):
-                raise  # a wrong key is told so; beyond a limit the process is shown all the same
+                raise  # a wrong key gets 401; the status ignores rate limits
     return caller.service.show_metrics(partial(may, "read"))
 
 

@@ -63,7 +63,7 @@ def save_learner(caller: PoolReader, pool: PoolName) -> Response:
     openapi_extra={"requestBody": {"required": True, "content": {BYTES: _SCHEMA}}},
 )
 def load_learner(caller: PoolAdmin, pool: PoolName) -> Response:
-    """Let a saved learner, of the same policy, take the place of the pool's.
+    """Replace the pool's learner by a saved one of the same policy.
 
     Its players who are not in the pool join it, away. Open games stay open.
     """

@@ -165,7 +165,7 @@ def _counted(state: State) -> Iterator[None]:
 
 
 def _may_still_read(caller: Caller, pool: str, number: int) -> bool:
-    """Whether the key was not revoked, nor the pool deleted, since the stream began."""
+    """Return whether key and pool still exist since the stream began."""
     try:
         caller.reauthenticated().require("read", pool)
         return caller.service.pool_number(pool) == number  # another one may get its name

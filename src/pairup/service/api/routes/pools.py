@@ -40,11 +40,13 @@ from pairup.service.api.schemas.pools import (
 )
 from pairup.service.domain.events import PlayerStatus
 from pairup.service.pools import views
+from pairup.service.pools.players import Wish
 
 router = APIRouter(prefix="/v1/pools", tags=["pools"])
 players_router = APIRouter(prefix="/v1/pools/{pool}/players", tags=["players"])
 # Which pool it is, only the body says.
 PoolCreator = Annotated[Caller, door(lambda caller: caller.require_anywhere("admin"))]
+_MAX_PARTS = 100_000  # of rules that are read, if only to say how many may be sent
 _LINKS = {
     "links": {
         name: {"operationId": name, "parameters": {"pool": "$response.body#/name"}}
@@ -60,9 +62,9 @@ _LINKS = {
     responses={201: _LINKS, **refusals(409)},
     openapi_extra=json_body(NewPool),
 )
-def create_pool(caller: PoolCreator, idempotency_key: IdempotencyKey) -> Response:
+def create_pool(caller: PoolCreator, idempotency_key: IdempotencyKey = None) -> Response:
     """Create a pool."""
-    body = caller.read(NewPool)
+    body = caller.read(NewPool, max_parts=_MAX_PARTS)
     caller.require("admin", body.name)
     reply = caller.service.create_pool(body.name, body.given(), caller.keyed(idempotency_key))
     return send_reply(reply, 201, f"/v1/pools/{body.name}")
@@ -98,7 +100,7 @@ def get_pool_digest(caller: PoolReader, pool: PoolName) -> Response:
 )
 def update_pool(caller: PoolAdmin, pool: PoolName) -> Response:
     """Change rules of a pool; a new policy is told what is known of the couples."""
-    body = caller.read(RulesChange)
+    body = caller.read(RulesChange, max_parts=_MAX_PARTS)
     return send(caller.service.configure_pool(pool, body.given()))
 
 
@@ -109,6 +111,8 @@ def delete_pool(caller: PoolAdmin, pool: PoolName) -> Response:
     return Response(status_code=204)
 
 
+_MEAN_ATTRIBUTES = 8  # of the players in a large batch, at most
+_MEAN_ITEMS = 8  # ... of the attributes of each that are lists
 PlayerPath = Annotated[SentPlayer, Path(description="Player; a slash may be sent as %2F or as /.")]
 _JOINED = {"model": PlayerView, "description": "The player joined."}
 StatusFilter = Annotated[
@@ -147,15 +151,18 @@ def list_players(
     responses=refusals(404, 409),
     openapi_extra=json_body(PlayerBatch),
 )
-def put_players(caller: PoolWriter, idempotency_key: IdempotencyKey, pool: PoolName) -> Response:
-    """Let several players join, wait, be away or leave; each is answered as if it were sent alone.
+def put_players(
+    caller: PoolWriter, pool: PoolName, idempotency_key: IdempotencyKey = None
+) -> Response:
+    """Set whether several players wait, are away or leave; each is answered as if sent alone.
 
     Those who leave do so first, and make room for others.
     """
     maximum = caller.service.settings.max_player_changes
-    body = caller.read(PlayerBatch, max_parts=3 * maximum)
+    sizes = {"max_parts": (4 + _MEAN_ATTRIBUTES) * maximum, "max_items": _MEAN_ITEMS * maximum}
+    body = caller.read(PlayerBatch, **sizes)
     check_length("players", body.players, maximum, "max_player_changes")
-    wanted = [(each.player, each.status) for each in body.players]
+    wanted = [Wish(each.player, each.wish, each.attributes) for each in body.players]
     return send_reply(caller.service.put_players(pool, wanted, caller.keyed(idempotency_key)))
 
 
@@ -172,12 +179,12 @@ def get_player(caller: PoolReader, pool: PoolName, player: PlayerPath) -> Respon
     openapi_extra=json_body(PlayerChange, required=False),
 )
 def put_player(caller: PoolWriter, pool: PoolName, player: PlayerPath) -> Response:
-    """Let a player join, wait again or be away.
+    """Set whether a player waits or is away, and attributes; a new player joins.
 
     A game that is proposed to the player stays proposed.
     """
-    status = caller.read(PlayerChange, default=PlayerChange()).status
-    view, joined = caller.service.put_player(pool, player, status)
+    sent = caller.read(PlayerChange, default=PlayerChange.model_validate({}))
+    view, joined = caller.service.put_player(pool, player, sent.wish, sent.attributes)
     return send(view, 201 if joined else 200)
 
 
@@ -189,7 +196,7 @@ def remove_player(
     forget: Forget = None,
     erase: Erase = False,
 ) -> Response:
-    """Let a player leave, and forget what was learnt about them; an open game is released.
+    """Remove a player, and forget what was learnt about them; an open game is released.
 
     With `forget=false`, or by the pool's rule `keep_records`, their record is kept until they join
     again; `forget=true` forgets the record of a player who left before, too. `erase=true` also

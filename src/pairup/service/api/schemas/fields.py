@@ -14,6 +14,7 @@ from pydantic import (
 )
 
 from pairup.service.domain.games import GAME_ID, MATCHING_ID
+from pairup.service.domain.matchmaking.attributes import ATTRIBUTE_NAME
 from pairup.service.domain.names import MAX_NAME, POOL_NAME, PRINTABLE, normalized_name
 
 PATTERN_RULES = {  # the patterns in words
@@ -22,6 +23,8 @@ PATTERN_RULES = {  # the patterns in words
     PRINTABLE: "it is text without invisible or control characters",
     MATCHING_ID: "it is the id of a matching, as it was answered",
     GAME_ID: "it is the id of a game, as it was answered",
+    ATTRIBUTE_NAME: "the name of an attribute has at most 64 letters of ASCII, digits, _, . and -, "
+    "and begins with a letter or _",
 }
 T = TypeVar("T")
 # Ends at the first wrong item: a long list of nonsense would have as many errors as items.

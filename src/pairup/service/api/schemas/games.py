@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from pairup.service.api.schemas.fields import (
+    MAX_INTEGER,
     Body,
     Couple,
     GameId,
@@ -50,10 +51,66 @@ class GameView(BaseModel):
     closed_at: Time | None
 
 
+_Place = Annotated[int, Field(ge=0, lt=MAX_INTEGER)]
+_Worth = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
+
+
+class AllowedCouples(Body):
+    """Who may meet in one proposal: couples by name, couples by place, or groups."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"couples": [["ann", "bob"], ["bob", "cyd"]], "worth": [1, 0.5]},
+                {"groups": [["ann", "bob"], ["cyd", "dan", "eve"]]},
+            ]
+        }
+    )
+
+    couples: Items[SentCouple] | None = Field(None, description="Couples who may meet.")
+    player_a: Items[_Place] | None = Field(
+        None, description="The first player of each couple, as a place in `available`, from 0."
+    )
+    player_b: Items[_Place] | None = Field(None, description="The other player of each couple.")
+    groups: Items[Items[SentPlayer]] | None = Field(
+        None, description="Groups, each player in one at most, who meet within their group only."
+    )
+    worth: Items[_Worth] | None = Field(
+        None, description="What a game of each couple is worth; 1 by default."
+    )
+
+    @model_validator(mode="after")
+    def check(self) -> Self:
+        """Refuse what contradicts itself."""
+        columns = [None if each is None else len(each) for each in (self.player_a, self.player_b)]
+        if columns[0] != columns[1]:
+            raise ValueError("player_a and player_b have an item for each couple")
+        ways = (self.couples, self.player_a, self.groups)
+        if ways.count(None) != 2:
+            raise ValueError("there are either couples, or player_a and player_b, or groups")
+        couples = self.player_a if self.couples is None else self.couples
+        if self.worth is not None and len(self.worth) != len(couples or ()):
+            raise ValueError("worth has an item for each couple, and none for groups")
+        return self
+
+    @property
+    def size(self) -> int:
+        """Number of couples, or of players in groups."""
+        return len(self.couples or self.player_a or ()) + sum(map(len, self.groups or ()))
+
+
 class NewMatching(Body):
     """A matching to be proposed, by default of everyone who waits."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{}, {"apart": [["ann", "bob"]]}]})
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {},
+                {"apart": [["ann", "bob"]]},
+                {"allowed": {"couples": [["ann", "bob"]], "worth": [2]}},
+            ]
+        }
+    )
 
     available: Items[SentPlayer] | None = Field(
         None, description="Players to be matched, all of them waiting; by default all who wait."
@@ -61,10 +118,14 @@ class NewMatching(Body):
     apart: Items[SentCouple] = Field(
         default_factory=list, description="Couples that must not meet."
     )
+    allowed: AllowedCouples | None = Field(
+        None,
+        description="Who may meet, within the constraints of the pool; by default all of them.",
+    )
     unknown: UnknownPlayers = Field(
         "refuse",
-        description="What becomes of players in `available` and `apart` who are not in the pool, "
-        "or not waiting: the request is refused, or they are skipped.",
+        description="What becomes of players in `available`, `apart` and `allowed` who are not in "
+        "the pool, or not waiting: the request is refused, or they are skipped.",
     )
 
 
@@ -86,6 +147,13 @@ class ProposalView(MatchingView):
         description="Players who were sent and skipped, because they are not in the pool or not "
         "waiting."
     )
+    unmatched: dict[str, int] = Field(
+        description="Number of players who stay waiting, by the first constraint that leaves them "
+        "nobody to meet (`distance:rating`, `cooldown`, `allowed`, `apart`), or `odd`: there are "
+        "players whom they may meet, but none was left.",
+        examples=[{"odd": 1, "distance:rating": 2}],
+    )
+    alone: list[PlayerId] = Field(description="Players who may meet nobody of those who wait.")
 
 
 class NewReport(Body):

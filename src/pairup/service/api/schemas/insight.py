@@ -153,6 +153,14 @@ class Course(BaseModel):
     buckets: list[BucketView]
 
 
+class WaitsView(BaseModel):
+    """How long players who wait have waited, in seconds."""
+
+    median: float
+    p95: float = Field(description="95% of them have waited for at most this long.")
+    longest: float
+
+
 class StatsView(BaseModel):
     """Everything that a page about a pool shows."""
 
@@ -162,6 +170,18 @@ class StatsView(BaseModel):
     at: Time
     matchings: int
     players: PlayerCounts
+    waits_s: WaitsView | None = Field(
+        description="How long those who wait have waited; null if nobody waits."
+    )
+    unmatched: dict[str, int] = Field(
+        description="Number of players who stayed waiting after a proposal of a pool with rules, "
+        "counted once for each proposal, by the first constraint that left them nobody to meet, or "
+        "`odd`.",
+        examples=[{"odd": 12, "distance:rating": 3}],
+    )
+    worth: float | None = Field(
+        description="Mean worth of the games proposed, 1 without rules; null before the first."
+    )
     games: GameCounts
     imported: int = Field(description="Number of games of the past that were imported.")
     reports: int = Field(description="Number of reports that could be read, each about one game.")

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    StringConstraints,
+    Tag,
+    model_validator,
+)
+from typing_extensions import TypeVar
 
 from pairup.service.api.schemas.fields import (
     MAX_INTEGER,
@@ -14,6 +23,7 @@ from pairup.service.api.schemas.fields import (
     PlayerId,
     PoolName,
     SentPlayer,
+    Share,
     Time,
 )
 from pairup.service.api.schemas.problems import ProblemView
@@ -25,6 +35,20 @@ from pairup.service.domain.events import (
     PlayerWish,
     Unreported,
 )
+from pairup.service.domain.matchmaking.attributes import (
+    ATTRIBUTE_NAME,
+    MAX_ATTRIBUTES,
+    MAX_ITEMS,
+    MAX_TEXT,
+    type_of,
+)
+from pairup.service.domain.matchmaking.constraints import (
+    MAX_CONSTRAINTS,
+    MAX_RELAXATIONS,
+    Constraint,
+    ConstraintError,
+)
+from pairup.service.domain.matchmaking.worth import MAX_FACTORS
 
 _Number = Annotated[float, Field(gt=-MAX_INTEGER, lt=MAX_INTEGER, allow_inf_nan=False)]
 _Integer = Annotated[int, Field(gt=-MAX_INTEGER, lt=MAX_INTEGER)]
@@ -52,6 +76,190 @@ Memory = Annotated[
 ]
 
 
+AttributeName = Annotated[
+    str, StringConstraints(pattern=ATTRIBUTE_NAME), Field(examples=["rating"])
+]
+Seconds = Annotated[float, Field(ge=0, le=31 * 86_400, allow_inf_nan=False)]
+_Limit = Annotated[float, Field(ge=0, lt=MAX_INTEGER, allow_inf_nan=False)]
+_Games = Annotated[int, Field(ge=0, le=1_000)]
+_AfterS = Annotated[
+    float,
+    Field(
+        gt=0,
+        le=31 * 86_400,
+        allow_inf_nan=False,
+        description="Seconds of waiting after which this holds for a player and whom they meet.",
+    ),
+]
+T = TypeVar("T")
+_Relax = Annotated[list[T], Field(default_factory=list, max_length=MAX_RELAXATIONS)]
+
+
+class Relaxation(Body):
+    """A time after which a constraint is lifted."""
+
+    after_s: _AfterS
+
+
+class LimitRelaxation(Relaxation):
+    """A wider limit after some time; null, or none: the constraint is lifted."""
+
+    at_most: _Limit | None = None
+
+
+class CooldownRelaxation(Relaxation):
+    """A shorter cooldown after some time; none: the constraint is lifted."""
+
+    games: _Games | None = None
+    within_s: Seconds | None = None
+
+
+class _Constraint(Body):
+    @model_validator(mode="after")
+    def check(self) -> Self:
+        """Refuse a constraint that contradicts itself."""
+        try:
+            Constraint.of(self.model_dump())
+        except ConstraintError as error:
+            raise ValueError(str(error)) from None
+        return self
+
+
+class _Attributed(_Constraint):
+    attribute: AttributeName
+
+
+class DistanceConstraint(_Attributed):
+    """Two players meet if their numbers differ by at most `at_most`."""
+
+    kind: Literal["distance"]
+    at_most: _Limit
+    relax: _Relax[LimitRelaxation]
+
+
+class LatencyConstraint(_Attributed):
+    """Two players meet if there is a region in which neither exceeds `at_most`."""
+
+    kind: Literal["latency"]
+    at_most: _Limit
+    relax: _Relax[LimitRelaxation]
+
+
+class EqualConstraint(_Attributed):
+    """Two players meet if their attributes are equal."""
+
+    kind: Literal["equal"]
+    relax: _Relax[Relaxation]
+
+
+class DifferentConstraint(_Attributed):
+    """Two players meet if their attributes differ: hosts and guests, drivers and riders."""
+
+    kind: Literal["different"]
+    relax: _Relax[Relaxation]
+
+
+class OverlapConstraint(_Attributed):
+    """Two players meet if their lists have an element in common."""
+
+    kind: Literal["overlap"]
+    relax: _Relax[Relaxation]
+
+
+class BlockConstraint(_Attributed):
+    """Two players do not meet if one lists the other; without the attribute, nobody is listed."""
+
+    kind: Literal["block"]
+    relax: _Relax[Relaxation]
+
+
+class CooldownConstraint(_Constraint):
+    """Two players who played do not meet again within some games of either, or some seconds."""
+
+    kind: Literal["cooldown"]
+    games: _Games | None = None
+    within_s: Seconds | None = None
+    relax: _Relax[CooldownRelaxation]
+
+
+AnyConstraint = Annotated[
+    DistanceConstraint
+    | LatencyConstraint
+    | EqualConstraint
+    | DifferentConstraint
+    | OverlapConstraint
+    | BlockConstraint
+    | CooldownConstraint,
+    Field(discriminator="kind"),
+]
+Constraints = Annotated[
+    list[AnyConstraint],
+    Field(
+        max_length=MAX_CONSTRAINTS,
+        description="Who may meet: two players for whom all of these hold. Each may relax with the "
+        "time that the one who waited longer has waited.",
+        examples=[
+            [
+                {
+                    "kind": "distance",
+                    "attribute": "rating",
+                    "at_most": 100,
+                    "relax": [{"after_s": 10, "at_most": 200}],
+                },
+                {"kind": "equal", "attribute": "region"},
+            ]
+        ],
+    ),
+]
+
+
+class DistanceWorth(Body):
+    """A game is worth half as much for each `half_at` by which its players' numbers differ."""
+
+    kind: Literal["distance"]
+    attribute: AttributeName
+    half_at: Annotated[float, Field(gt=0, lt=MAX_INTEGER, allow_inf_nan=False)]
+
+
+class WaitingWorth(Body):
+    """A game is worth twice as much after `double_after_s`, three times after twice that time.
+
+    By the time that the one who waited longer has waited.
+    """
+
+    kind: Literal["waiting"]
+    double_after_s: Annotated[float, Field(ge=0.001, le=31 * 86_400, allow_inf_nan=False)]
+
+
+Worth = Annotated[
+    list[Annotated[DistanceWorth | WaitingWorth, Field(discriminator="kind")]],
+    Field(
+        max_length=MAX_FACTORS,
+        description="What a game is worth: the product of these. Proposals aim at the most worth "
+        "times chance.",
+        examples=[[{"kind": "distance", "attribute": "rating", "half_at": 100}]],
+    ),
+]
+
+
+class FairnessRule(Body):
+    """Share of random pairing's chance of a game that each player is promised; 0: none."""
+
+    floor: Share = Field(examples=[0.5])
+
+
+MaxWait = Annotated[
+    float,
+    Field(
+        gt=0,
+        le=31 * 86_400,
+        allow_inf_nan=False,
+        description="Seconds, after which a player is matched before others, if there is anyone "
+        "whom the player may meet; null: never.",
+    ),
+]
+
+
 class RulesChange(Body):
     """The rules of a pool that change."""
 
@@ -73,12 +281,16 @@ class RulesChange(Body):
         None, description="Whether records of players who leave are kept until they return."
     )
     memory_s: Memory | None = None
+    constraints: Constraints | None = None
+    worth: Worth | None = None
+    fairness: FairnessRule | None = None
+    max_wait_s: MaxWait | None = None
 
     def given(self) -> dict[str, Any]:
         """Return the rules that were sent."""
         given = self.model_dump(exclude_none=True, exclude={"name"})
-        if "memory_s" in self.model_fields_set:  # where null has a meaning
-            given["memory_s"] = self.memory_s
+        for name in {"memory_s", "max_wait_s"} & self.model_fields_set:  # where null has a meaning
+            given[name] = getattr(self, name)
         return given
 
 
@@ -112,6 +324,10 @@ class PoolView(BaseModel):
     after_game: AfterGame
     keep_records: bool
     memory_s: float | None
+    constraints: list[AnyConstraint]
+    worth: list[Annotated[DistanceWorth | WaitingWorth, Field(discriminator="kind")]]
+    fairness: FairnessRule
+    max_wait_s: float | None
     players: PlayerCounts
     open_games: int
     seq: int = Field(description="Number of the last event.")
@@ -140,17 +356,62 @@ class PoolPage(BaseModel):
     next: str | None = Field(description="Cursor of the next page, to be sent as `cursor`.")
 
 
-class PlayerChange(Body):
-    """A player's wish: to wait for a game, or to be away."""
+_Text = Annotated[str, Field(max_length=MAX_TEXT)]
+_Texts = Annotated[list[_Text], Field(max_length=MAX_ITEMS)]
+_ByRegion = Annotated[dict[_Text, _Number], Field(max_length=MAX_ITEMS)]
+_Value = Annotated[
+    Annotated[_Number, Field(strict=True), Tag("number")]
+    | Annotated[_Text, Tag("text")]
+    | Annotated[_Texts, Tag("list")]
+    | Annotated[_ByRegion, Tag("numbers")],
+    Discriminator(type_of),
+]
+Attributes = Annotated[
+    dict[AttributeName, _Value | None],
+    Field(
+        max_length=MAX_ATTRIBUTES,
+        description="Attributes to set: numbers, texts, lists of texts, numbers by region; null "
+        "removes one. Others stay as they are.",
+        examples=[{"rating": 1500, "region": "eu", "languages": ["en"], "ping": {"eu": 30}}],
+    ),
+]
 
-    status: PlayerWish = "waiting"
+
+class PlayerChange(Body):
+    """A player's wish, to wait for a game or to be away, and attributes of the player."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"status": "waiting"}, {"attributes": {"rating": 1500, "region": "eu"}}]
+        }
+    )
+
+    status: PlayerWish | None = Field(
+        None,
+        description="By default `waiting`; where attributes are sent, what it was before.",
+    )
+    attributes: Attributes | None = None
+
+    @property
+    def wish(self) -> PlayerWish | None:
+        """The status that is wished for; None: as it is."""
+        return self.status if self.status or self.attributes is not None else "waiting"
 
 
 class PlayerBatchItem(Body):
     """What one of several players wishes."""
 
     player: SentPlayer
-    status: BatchWish = "waiting"
+    status: BatchWish | None = Field(
+        None,
+        description="By default `waiting`; where attributes are sent, what it was before.",
+    )
+    attributes: Attributes | None = None
+
+    @property
+    def wish(self) -> BatchWish | None:
+        """The status that is wished for; None: as it is."""
+        return self.status if self.status or self.attributes is not None else "waiting"
 
 
 class PlayerBatch(Body):
@@ -192,6 +453,7 @@ class PlayerView(BaseModel):
     player: PlayerId
     status: PlayerStatus
     game: GameId | None = Field(description="The game that is proposed to the player.")
+    attributes: dict[str, float | str | list[str] | dict[str, float]]
 
 
 class PlayerPage(BaseModel):

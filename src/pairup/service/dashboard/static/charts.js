@@ -56,15 +56,30 @@
     })];
   }
 
+  // Who gains and who pays: the share of each tenth of the players, beside that of random pairing.
+  function tenths(all, look) {
+    const { names, played, random } = all.tenths;
+    if (!names.length) return null;
+    const bars = (name, y, colour) => ({ type: "bar", name, x: names, y, marker: { color: colour },
+      hovertemplate: `${name} %{y:.1%}<extra></extra>` });
+    const told = random.some((each) => each !== null) ? [bars("random pairing", random, look.random)] : [];
+    return [[...told, bars("played", played, look.ours)], layout(look, {
+      barmode: "group", bargap: 0.25, hovermode: "x unified", showlegend: true,
+      legend: { orientation: "h", x: 0, y: 1.03, yanchor: "bottom" },
+      xaxis: { type: "category", title: { text: "players by acceptance rate, lowest first" }, showgrid: false },
+      yaxis: { title: { text: "share of games", standoff: 12 }, tickformat: percent, rangemode: "tozero" },
+    })];
+  }
+
   function faded(colour) {
     const number = parseInt(colour.slice(1), 16);
     return `rgba(${number >> 16}, ${(number >> 8) & 255}, ${number & 255}, 0.2)`;
   }
 
   function rates(all, look, width) {
-    const { players, rate, low, high } = all.rates;
+    const { first, players, rate, low, high } = all.rates;
     if (!players.length) return null;
-    const place = players.map((_, x) => x + 1), few = width / players.length >= 22;
+    const place = players.map((_, x) => first + x), few = width / players.length >= 22;
     return [[{
       type: "scatter", mode: "markers", x: place, y: rate, text: players.map(plain),
       customdata: low.map((each, x) => [each, high[x]]),
@@ -76,7 +91,7 @@
     }], layout(look, {
       xaxis: few
         ? { tickvals: place, ticktext: players.map((each) => plain(short(each))), tickangle: -45, showgrid: false, zeroline: false }
-        : { title: { text: "players, best first" }, showgrid: false, zeroline: false, rangemode: "tozero" },
+        : { title: { text: "players, best first" }, showgrid: false, zeroline: false, rangemode: first === 1 ? "tozero" : "normal" },
       yaxis: { title: { text: "acceptance rate", standoff: 12 }, tickformat: percent, range: [0, 1.02] },
     })];
   }
@@ -133,7 +148,7 @@
     }
   }
 
-  const charts = { course, rates, couples };
+  const charts = { course, tenths, rates, couples };
 
   function draw() {
     const stored = document.getElementById("charts");

@@ -94,19 +94,21 @@
     if (field) field.focus();
   }
 
-  // How long games stay open, counted from the moment the page came: the clock here may be wrong.
-  function left(seconds) {
+  function duration(seconds) {
     for (const [unit, size] of [["s", 1], ["min", 60]]) {
-      if (seconds < 90 * size) return `in ${Math.max(1, Math.round(seconds / size))} ${unit}`;
+      if (seconds < 90 * size) return `${Math.max(1, Math.round(seconds / size))} ${unit}`;
     }
-    return `in ${Math.max(1, Math.round(seconds / 3600))} h`;
+    return `${Math.max(1, Math.round(seconds / 3600))} h`;
   }
 
-  const ends = new WeakMap();
+  // How long games stay open and players have waited, counted from the moment the page came: the
+  // clock here may be wrong. While no event changes the page, those who wait are the same.
+  const came = new WeakMap();
   function count() {
-    document.querySelectorAll("time[data-left]").forEach((each) => {
-      if (!ends.has(each)) ends.set(each, performance.now() + 1000 * Number(each.dataset.left));
-      const told = left((ends.get(each) - performance.now()) / 1000);
+    document.querySelectorAll("time[data-left], time[data-waited]").forEach((each) => {
+      if (!came.has(each)) came.set(each, performance.now());
+      const passed = (performance.now() - came.get(each)) / 1000, { left, waited } = each.dataset;
+      const told = left === undefined ? duration(Number(waited) + passed) : `in ${duration(Number(left) - passed)}`;
       if (each.textContent !== told) each.textContent = told;
     });
   }

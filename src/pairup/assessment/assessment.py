@@ -1,0 +1,257 @@
+"""Assessment: whether matching players by what is learnt about them is worth it, from a history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import polars as pl
+
+from pairup.assessment.fit_checks import FitCheck, FitChecker, describe_fit
+from pairup.assessment.game_table import GameTable, read_games
+from pairup.assessment.outlook import (
+    POOL_SIZES,
+    TENTHS,
+    Interval,
+    LearningOutlook,
+    PoolOutlook,
+    PoolSampler,
+    expect_learning,
+    interval_of,
+)
+from pairup.assessment.posterior import Draw, Evidence, draw_rates
+from pairup.errors import AssessmentError
+from pairup.intervals import wilson_ends
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Verdict = Literal["worth it", "not worth it", "not enough data"]
+Progress = Callable[[str, float], None]  # what is being done, and its share
+
+WORTH = 0.02  # a gain, as a share of what random pairing gives, from which it is worth it
+_SWEEPS, _DRAWS = 1_000, 400
+_MAX_CHAIN = 2_000_000  # games of which the posterior is drawn
+_MAX_CHAIN_WORK = 300_000_000  # games times sweeps; a longer history has a shorter chain
+_MIN_SWEEPS = 120
+_MAX_CHURN = 0.2
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What a history says about its players, and what matching them would bring.
+
+    Made by `pairup.assess`. Shares are of proposed games that are played.
+    """
+
+    table: GameTable
+    played: Interval  # share of the history's games
+    population: dict[str, Interval]  # mean rate, standard deviation, and tenths of the players
+    checks: tuple[FitCheck, ...]
+    pool: PoolOutlook  # of all players of the history
+    pools: tuple[PoolOutlook, ...]  # of other sizes
+    draw: Draw  # of the posterior, for pools in which a policy learns
+    seed: int
+
+    @cached_property
+    def learning(self) -> LearningOutlook:
+        """How a pool that knows nothing learns to match such players; simulated when asked for."""
+        churn = min(self.table.players / (2.0 * self.table.games), _MAX_CHURN)
+        told = self.table.answers_told > 0.5
+        return expect_learning(self.draw, churn, told, np.random.default_rng(self.seed))
+
+    @property
+    def gain(self) -> Interval:
+        """What the best matching of all players gives beyond random pairing."""
+        return self.pool.gain
+
+    @property
+    def fit(self) -> str:
+        """Whether couples are products of rates, in words."""
+        return describe_fit(self.checks)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether it is worth it."""
+        wanted = WORTH * self.pool.random.estimate
+        if self.gain.low >= wanted:
+            return "worth it"
+        return "not worth it" if self.gain.high < wanted else "not enough data"
+
+    @property
+    def games_needed(self) -> int | None:
+        """How many games such as these would decide it; None where it is decided."""
+        if self.verdict != "not enough data":
+            return None
+        wanted = WORTH * self.pool.random.estimate
+        half = (self.gain.high - self.gain.low) / 2.0
+        away = max(abs(self.gain.estimate - wanted), half / 10.0)
+        return int(np.ceil(self.table.games * (half / away) ** 2))
+
+    @property
+    def rules(self) -> dict[str, Any]:
+        """A pool to begin with, as `POST /v1/pools` takes it."""
+        rules: dict[str, Any] = {
+            "name": "assessed",
+            "policy": "rank_one_thompson",
+            "options": {"period": 4, "prior": "learned"},
+            "fairness": {"floor": 0.5},
+        }
+        alarms = {each.name: each for each in self.checks if each.alarm}
+        if "rating distance" in alarms:
+            half = max(float(np.nanmedian(self.table.distance)), 1e-9)
+            rules["worth"] = [{"kind": "distance", "attribute": "rating", "half_at": half}]
+        if "same region" in alarms:
+            rules["constraints"] = [
+                {"kind": "equal", "attribute": "region", "relax": [{"after_s": 30.0}]}
+            ]
+        if "drift" in alarms:
+            rules["memory_s"] = 30 * 86_400.0
+        return rules
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all numbers, as JSON takes them."""
+        table = self.table
+        return {
+            "history": {
+                "rows": table.rows,
+                "games": table.games,
+                "players": table.players,
+                "games_per_player": 2.0 * table.games / table.players,
+                "answers_told": table.answers_told,
+                "skipped": dict(table.skipped),
+                "listed": [each._asdict() for each in table.listed],
+                "truncated": table.truncated,
+            },
+            "played": asdict(self.played),
+            "population": {name: asdict(each) for name, each in self.population.items()},
+            "fit": self.fit,
+            "checks": [asdict(each) | {"verdict": each.verdict} for each in self.checks],
+            "pool": asdict(self.pool),
+            "pools": [asdict(each) for each in self.pools],
+            "learning": asdict(self.learning),
+            "gain": asdict(self.gain),
+            "verdict": self.verdict,
+            "games_needed": self.games_needed,
+            "rules": self.rules,
+        }
+
+    def plot(self) -> Figure:
+        """Draw what was found: rates, gain by size, who gains and who pays, and the checks."""
+        from pairup.assessment.drawing import draw_assessment
+
+        return draw_assessment(self)
+
+
+def assess(
+    history: Iterable[str | Path] | pl.DataFrame | pl.LazyFrame | str | Path,
+    columns: Mapping[str, str] | None = None,
+    *,
+    seed: int = 0,
+    progress: Progress = lambda what, share: None,
+) -> Assessment:
+    """Assess what matching players by their acceptance rates would bring, from past games.
+
+    The model: each player accepts with a rate of its own, drawn from a Beta distribution, and a
+    couple plays when both accept. All intervals are those of the posterior of the rates, given the
+    history; whether the model holds is checked.
+
+    Parameters
+    ----------
+    history
+        A frame, a file or several: columns `player_a`, `player_b`, and `played` or `accepted_a` and
+        `accepted_b`, as `pairup import` takes them; optionally `time`, `rating_a`, `rating_b`,
+        `region_a`, `region_b`.
+    columns
+        What columns are called in the history, by the names above.
+    seed
+        Of all random draws: the same history and seed give the same assessment.
+    progress
+        Called with what is being done, and with the share that is done.
+
+    Raises
+    ------
+    AssessmentError
+        The history cannot be read, or has no games.
+
+    Examples
+    --------
+    >>> from pairup.assessment.simulated_history import simulate_history
+    >>> found = assess(simulate_history(players=40, rounds=60, seed=1))
+    >>> found.verdict, found.fit
+    ('worth it', 'fits')
+    """
+    files = [history] if isinstance(history, str | Path) else history
+    table = read_games(files, columns, lambda rows: progress(f"{rows:,} rows read", 0.0))
+    if table.players < 4:
+        raise AssessmentError(
+            f"the history has {table.players} players, and with fewer than 4 there is nothing to "
+            "choose: give a longer one"
+        )
+    rng = np.random.default_rng(seed)
+    checker, population = FitChecker(table, rng), _PopulationSummary()
+    pools = [PoolSampler(size, rng) for size in (None, *POOL_SIZES)]
+    games, evidence = _evidence(table, rng)
+    sweeps = int(np.clip(_MAX_CHAIN_WORK // games, _MIN_SWEEPS, _SWEEPS))
+    kept = min(_DRAWS, sweeps // 2)
+    chain = draw_rates(evidence, rng, sweeps, kept, lambda share: progress("rates", share))
+    for number, draw in enumerate(chain):
+        population.add(draw)
+        for pool in pools:
+            pool.add(draw)
+        if number % 2 == 0:  # half of the draws are enough for the checks
+            checker.add(draw.rates)
+    share = float(table.played.mean())
+    low, high = wilson_ends(share, table.games)
+    everybody, *others = (each.finish() for each in pools)
+    return Assessment(
+        table=table,
+        played=Interval(share, float(low), float(high)),
+        population=population.finish(),
+        checks=checker.finish(),
+        pool=everybody,
+        pools=tuple(others),
+        draw=draw,
+        seed=seed,
+    )
+
+
+def _evidence(table: GameTable, rng: np.random.Generator) -> tuple[int, Evidence]:
+    """Count what is known of each player, from as many games as a chain can look at."""
+    rows = np.arange(table.games)
+    if table.games > _MAX_CHAIN:
+        rows = np.sort(rng.choice(table.games, _MAX_CHAIN, replace=False))
+    both = np.stack([table.one[rows], table.other[rows]], axis=1)
+    answers = table.answers[rows]
+    counts = [
+        np.bincount(both[answers == code], minlength=table.players).astype(np.float64)
+        for code in (1, 0)
+    ]
+    untold = both[(answers < 0).all(axis=1)]
+    couples, missed = np.unique(untold[:, 0] * table.players + untold[:, 1], return_counts=True)
+    one, other = np.divmod(couples, table.players)
+    return len(rows), Evidence(counts[0], counts[1], one, other, missed)
+
+
+class _PopulationSummary:
+    """The players' rates: mean, spread, and the mean of each tenth, the lowest first."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, list[float]] = {}
+
+    def add(self, draw: Draw) -> None:
+        """Note a draw."""
+        ordered = np.sort(draw.rates)
+        seen = {"mean": ordered.mean(), "deviation": ordered.std()}
+        parts = np.array_split(ordered, TENTHS)
+        seen |= {f"tenth {x + 1}": part.mean() for x, part in enumerate(parts) if len(part)}
+        for name, value in seen.items():
+            self._seen.setdefault(name, []).append(float(value))
+
+    def finish(self) -> dict[str, Interval]:
+        """Return the intervals."""
+        return {name: interval_of(values) for name, values in self._seen.items()}

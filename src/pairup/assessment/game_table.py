@@ -1,0 +1,324 @@
+"""Game tables: past games from files or frames, read in batches into arrays of bounded size.
+
+Players are told apart by hashes of their names: an assessment needs to know who is the same, not
+who it is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from pairup.errors import AssessmentError, did_you_mean
+from pairup.learning.feedback import Codes, complete
+
+PLAYERS = ("player_a", "player_b")
+SAID = ("accepted_a", "accepted_b", "played")
+OPTIONAL = ("time", "rating_a", "rating_b", "region_a", "region_b")
+COLUMNS = (*PLAYERS, *SAID, *OPTIONAL)
+MAX_ROWS = 50_000_000
+_BATCH = 500_000  # rows that are read together
+_MAX_LISTED = 20  # skipped rows that are named
+_YES, _NO, _BAD = ("true", "yes", "1", "1.0"), ("false", "no", "0", "0.0"), 9
+
+Progress = Callable[[int], None]  # number of rows read
+
+
+class SkippedRow(NamedTuple):
+    """A row that says nothing about its players, and why."""
+
+    row: int  # counted from 1, without the header
+    reason: str
+
+
+@dataclass(frozen=True)
+class GameTable:
+    """Past games in arrays, a row each, and what was left out."""
+
+    players: int
+    one: NDArray[np.int64]  # number of each game's players, the lower first
+    other: NDArray[np.int64]
+    answers: Codes  # of shape (games, 2), with those that follow
+    played: NDArray[np.bool_]
+    distance: NDArray[np.float64]  # of the ratings, NaN where one is not known
+    hours: NDArray[np.float64]  # since 1970, NaN where the time is not known
+    same_region: Codes  # -1 where it is not known
+    rows: int
+    skipped: Mapping[str, int] = field(default_factory=dict)  # number of rows by reason
+    listed: Sequence[SkippedRow] = ()  # the first of them
+    truncated: bool = False  # whether there were more rows than are read
+
+    @property
+    def games(self) -> int:
+        """Number of games."""
+        return len(self.one)
+
+    @property
+    def answers_told(self) -> float:
+        """Share of the games that were not played of which some answer is known."""
+        lost = ~self.played
+        known = (self.answers[lost] >= 0).any(axis=1)
+        return float(np.mean(known)) if lost.any() else 1.0
+
+
+def read_games(
+    sources: Iterable[str | Path] | pl.DataFrame | pl.LazyFrame,
+    columns: Mapping[str, str] | None = None,
+    progress: Progress = lambda rows: None,
+) -> GameTable:
+    """Read past games.
+
+    Parameters
+    ----------
+    sources
+        Files (.csv, .parquet, .jsonl, .ndjson), one after the other, or a frame.
+    columns
+        What columns are called, where they are not called as in `COLUMNS`.
+    progress
+        Called with the number of rows read.
+
+    Raises
+    ------
+    AssessmentError
+        A file cannot be read, or columns are missing.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"a": ["ann", "ann"], "b": ["bob", "ann"], "ok": [True, True]})
+    >>> table = read_games(frame, {"player_a": "a", "player_b": "b", "played": "ok"})
+    >>> table.games, table.players, table.skipped
+    (1, 2, {'both players are the same': 1})
+    """
+    reading = _Reading(progress)
+    for name, frame in _frames(sources):
+        reading.add(name, frame, _renamed(columns))
+    return reading.table()
+
+
+def _frames(
+    sources: Iterable[str | Path] | pl.DataFrame | pl.LazyFrame,
+) -> Iterator[tuple[str, pl.LazyFrame]]:
+    if isinstance(sources, pl.DataFrame | pl.LazyFrame):
+        yield "the frame", sources.lazy()
+        return
+    for source in sources:
+        path = Path(source)
+        reader = _READERS.get(path.suffix.lower())
+        if reader is None:
+            raise AssessmentError(
+                f"the name of a history ends with {', '.join(_READERS)}, got {path.name!r}: rename "
+                "it, or save it in one of these formats"
+            )
+        try:
+            with path.open("rb") as file:
+                if not file.read(1):
+                    raise AssessmentError(f"{path} is empty: give a history with games")
+        except OSError as error:
+            raise AssessmentError(
+                f"{path} cannot be read, {error.strerror or error}: correct the name, or the "
+                "rights of the file"
+            ) from error
+        yield str(path), reader(path)
+
+
+def _scan_csv(path: Path) -> pl.LazyFrame:
+    return pl.scan_csv(path, infer_schema=False, encoding="utf8-lossy", glob=False)
+
+
+def _scan_lines(path: Path) -> pl.LazyFrame:
+    """Take JSON lines apart as text, so that one bad line is one bad row."""
+    lines = pl.scan_csv(
+        path,
+        has_header=False,
+        separator="\x01",
+        quote_char=None,
+        schema={"line": pl.String},
+        truncate_ragged_lines=True,
+        encoding="utf8-lossy",
+        glob=False,
+    )
+    line = pl.col("line")
+    return lines.select(line.str.json_path_match(f"$.{name}").alias(name) for name in COLUMNS)
+
+
+def _scan_parquet(path: Path) -> pl.LazyFrame:
+    return pl.scan_parquet(path, glob=False)
+
+
+_READERS: dict[str, Callable[[Path], pl.LazyFrame]] = {
+    ".csv": _scan_csv,
+    ".jsonl": _scan_lines,
+    ".ndjson": _scan_lines,
+    ".parquet": _scan_parquet,
+}
+
+
+def _renamed(columns: Mapping[str, str] | None) -> dict[str, str]:
+    given = dict(columns or {})
+    for name in given:
+        if name not in COLUMNS:
+            raise AssessmentError(f"a history has no column {name!r}{did_you_mean(name, COLUMNS)}")
+    return given
+
+
+class _Reading:
+    """Batches of rows, as they are read."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress, self._rows, self._truncated = progress, 0, False
+        self._skipped: Counter[str] = Counter()
+        self._listed: list[SkippedRow] = []
+        self._parts: list[dict[str, NDArray[Any]]] = []
+
+    def add(self, name: str, frame: pl.LazyFrame, columns: Mapping[str, str]) -> None:
+        """Read a frame to its end, or to the greatest number of rows."""
+        try:
+            found = frame.collect_schema().names()
+            used = _checked_columns(name, found, columns)
+            wanted = frame.select(pl.col(actual).alias(each) for each, actual in used.items())
+            typed = wanted.select(_expressions(list(used)))
+            for batch in typed.collect_batches(chunk_size=_BATCH, maintain_order=True):
+                self._take(batch)
+                if self._truncated:
+                    return
+        except pl.exceptions.PolarsError as error:
+            said = str(error).partition("\n")[0]
+            raise AssessmentError(
+                f"{name} cannot be read after row {self._rows:,} ({said}): correct or save it again"
+            ) from error
+
+    def _take(self, batch: pl.DataFrame) -> None:
+        room = MAX_ROWS - self._rows
+        if len(batch) > room:
+            batch, self._truncated = batch.head(room), True
+        codes = np.stack([batch[each].to_numpy() for each in SAID], axis=1)
+        consistent, known = complete(
+            np.where(codes == _BAD, -1, codes)[:, :2], np.where(codes == _BAD, -1, codes)[:, 2]
+        )
+        reasons = {
+            "player_a is missing": batch["missing_a"].to_numpy(),
+            "player_b is missing": batch["missing_b"].to_numpy(),
+            "both players are the same": batch["player_a"].to_numpy()
+            == batch["player_b"].to_numpy(),
+            "a word is neither true nor false": (codes == _BAD).any(axis=1),
+            "the outcome and the answers contradict each other": ~consistent,
+            "nothing tells whether they played": known[:, 2] < 0,
+        }
+        fine = np.ones(len(batch), np.bool_)
+        for reason, wrong in reasons.items():
+            self._skip(reason, np.flatnonzero(fine & wrong))
+            fine &= ~wrong
+        part = {each: batch[each].to_numpy()[fine] for each in (*PLAYERS, *_MEASURES)}
+        self._parts.append(part | {"known": known[fine]})
+        self._rows += len(batch)
+        self._progress(self._rows)
+
+    def _skip(self, reason: str, places: NDArray[np.int64]) -> None:
+        if len(places):
+            self._skipped[reason] += len(places)
+            room = _MAX_LISTED - len(self._listed)
+            self._listed += [SkippedRow(self._rows + int(x) + 1, reason) for x in places[:room]]
+
+    def table(self) -> GameTable:
+        """Return all games that were read, or refuse a history without any."""
+        joined = {
+            name: np.concatenate([part[name] for part in self._parts])
+            for name in (self._parts[0] if self._parts else ())
+        }
+        if not self._parts or not len(joined["known"]):
+            why = "; ".join(f"{count:,} rows: {reason}" for reason, count in self._skipped.items())
+            raise AssessmentError(
+                f"there is not a single game in {self._rows:,} rows{why and f' ({why})'}: give a "
+                "history with player_a, player_b, and played or both answers"
+            )
+        both = np.stack([joined.pop(name) for name in PLAYERS], axis=1)
+        names, numbers = np.unique(both, return_inverse=True)
+        numbers = numbers.reshape(both.shape)
+        ascending = numbers[:, 0] < numbers[:, 1]
+        known = joined["known"]
+        return GameTable(
+            players=len(names),
+            one=numbers.min(axis=1),
+            other=numbers.max(axis=1),
+            answers=np.where(ascending[:, None], known[:, :2], known[:, 1::-1]),
+            played=known[:, 2] == 1,
+            distance=joined["distance"],
+            hours=joined["hours"],
+            same_region=joined["same_region"],
+            rows=self._rows,
+            skipped=dict(self._skipped),
+            listed=tuple(sorted(self._listed)),
+            truncated=self._truncated,
+        )
+
+
+_MEASURES = ("distance", "hours", "same_region")
+
+
+def _checked_columns(name: str, found: Sequence[str], columns: Mapping[str, str]) -> dict[str, str]:
+    """Return the columns that are there, by what they mean, or say which one is missing."""
+    for meaning, actual in columns.items():
+        if actual not in found:
+            raise AssessmentError(
+                f"{name} has no column {actual!r}, which is to be {meaning}"
+                f"{did_you_mean(actual, found)}"
+            )
+    used = {each: columns.get(each, each) for each in COLUMNS}
+    used = {each: actual for each, actual in used.items() if actual in found}
+    missing = [each for each in PLAYERS if each not in used]
+    if not missing and "played" not in used:
+        missing = [each for each in SAID[:2] if each not in used]
+    if missing:
+        listed = ", ".join(found[:20])[:500]
+        raise AssessmentError(
+            f"{name} has no column {missing[0]!r}; a history has player_a, player_b, and played or "
+            f"accepted_a and accepted_b, and this one has {listed}: rename them, or say which is "
+            f"which by --columns {missing[0]}=..."
+        )
+    return used
+
+
+def _expressions(used: Sequence[str]) -> list[pl.Expr]:
+    """Return what is computed of each row, as numbers."""
+    texts = [pl.col(each).cast(pl.String).str.strip_chars() for each in PLAYERS]
+    found = [text.hash(seed=0).alias(each) for text, each in zip(texts, PLAYERS, strict=True)]
+    for text, side in zip(texts, "ab", strict=True):
+        found.append((text.is_null() | (text == "")).fill_null(True).alias(f"missing_{side}"))
+    for each in SAID:
+        found.append((_code(pl.col(each)) if each in used else _unknown(pl.Int8)).alias(each))
+    ratings = [pl.col(each).cast(pl.Float64, strict=False) for each in ("rating_a", "rating_b")]
+    rated = {"rating_a", "rating_b"} <= set(used)
+    distance = (ratings[0] - ratings[1]).abs() if rated else _unknown(pl.Float64)
+    found.append(distance.fill_null(float("nan")).alias("distance"))
+    found.append((_hours() if "time" in used else _unknown(pl.Float64)).alias("hours"))
+    regions = {"region_a", "region_b"} <= set(used)
+    same = pl.col("region_a") == pl.col("region_b") if regions else _unknown(pl.Int8)
+    found.append(same.cast(pl.Int8).fill_null(-1).alias("same_region"))
+    return found
+
+
+def _unknown(dtype: Any) -> pl.Expr:
+    return pl.lit(-1 if dtype == pl.Int8 else float("nan"), dtype)
+
+
+def _code(column: pl.Expr) -> pl.Expr:
+    """Return 1 for yes, 0 for no, -1 for nothing, and `_BAD` for any other word."""
+    word = column.cast(pl.String).str.strip_chars().str.to_lowercase()
+    said = pl.when(word.is_in(_YES)).then(1).when(word.is_in(_NO)).then(0)
+    return said.when(word.is_null() | (word == "")).then(-1).otherwise(_BAD).cast(pl.Int8)
+
+
+def _hours() -> pl.Expr:
+    """Return the time in hours since 1970, of a date, a text or seconds; NaN if it is neither."""
+    column = pl.col("time")
+    seconds = column.cast(pl.Float64, strict=False)
+    text = column.cast(pl.String)
+    parsed = text.str.to_datetime(strict=False, time_zone="UTC").dt.epoch("s").cast(pl.Float64)
+    return (pl.coalesce(parsed, seconds) / 3600.0).fill_null(float("nan"))

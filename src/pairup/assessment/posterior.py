@@ -1,0 +1,148 @@
+"""The posterior of players' rates, given a history of games, and of the distribution they are from.
+
+Each player accepts with a rate of its own, drawn from one Beta distribution; a couple plays when
+both accept. Where a game was not played and nobody said who declined, the answers are drawn along
+with the rates (data augmentation), so that each step of the chain has a closed form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+_BURN_IN = 0.3  # share of the sweeps after which draws are kept
+_HYPER_STEPS = 3  # moves of the population in each sweep
+_WANTED_ACCEPTANCE = 0.4  # of these moves
+_MIN_CONCENTRATION, _MAX_CONCENTRATION = 0.2, 2_000.0
+_LEAST = 1e-9  # rates stay this far from 0 and 1
+
+
+class Evidence(NamedTuple):
+    """What a history tells of rates: by player, and by couple if it is not known who declined."""
+
+    accepted: Floats  # number of known acceptances of each player
+    declined: Floats
+    one: Places  # couples with games that were not played, and of which no answer is known
+    other: Places
+    missed: Places  # the number of these games
+
+
+class Draw(NamedTuple):
+    """A draw from the posterior."""
+
+    rates: Floats  # of each player
+    mean: float  # of the population's Beta distribution
+    concentration: float  # a + b of it
+
+
+def draw_rates(
+    evidence: Evidence,
+    rng: np.random.Generator,
+    sweeps: int = 600,
+    kept: int = 200,
+    progress: Callable[[float], None] = lambda share: None,
+) -> Iterator[Draw]:
+    """Yield draws of all rates, and of the population, from their joint posterior.
+
+    Beforehand, the mean is uniform, and a + b is uniform in its logarithm: that players
+    are nearly alike is as likely as that they differ, so that without data nothing is claimed.
+
+    Parameters
+    ----------
+    evidence
+        What is known.
+    rng
+        Source of random numbers.
+    sweeps
+        Steps of the chain, of which the first ones are dropped.
+    kept
+        Number of draws, evenly spaced over the rest.
+    progress
+        Called with the share that is done.
+
+    Examples
+    --------
+    >>> evidence = Evidence(np.array([90.0, 10]), np.array([10.0, 90]), *np.zeros((3, 0), int))
+    >>> draws = list(draw_rates(evidence, np.random.default_rng(0)))
+    >>> np.mean([draw.rates for draw in draws], axis=0).round(1).tolist()
+    [0.9, 0.1]
+    """
+    population = _Population(rng)
+    rates = (evidence.accepted + 1.0) / (evidence.accepted + evidence.declined + 2.0)
+    first = int(_BURN_IN * sweeps)
+    wanted = set(np.linspace(first, sweeps - 1, kept).astype(int).tolist())
+    for sweep in range(sweeps):
+        accepted, declined = _complete(evidence, rates, rng)
+        population.move(accepted, declined, adapt=sweep < first)
+        a, b = population.parameters
+        rates = np.clip(rng.beta(a + accepted, b + declined), _LEAST, 1.0 - _LEAST)
+        progress((sweep + 1) / sweeps)
+        if sweep in wanted:
+            yield Draw(rates, population.mean, population.concentration)
+
+
+def _complete(evidence: Evidence, rates: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Draw who declined the games of which that is not known; returns the counts of all answers."""
+    one, other, missed = evidence.one, evidence.other, evidence.missed
+    if not len(one):
+        return evidence.accepted, evidence.declined
+    first, second = rates[one], rates[other]
+    declined = rng.binomial(missed, (1.0 - first) / (1.0 - first * second))
+    both = rng.binomial(declined, 1.0 - second)  # of those which the other one declined too
+    by_other = missed - declined + both
+    players = len(rates)
+    more = np.bincount(one, declined, players) + np.bincount(other, by_other, players)
+    games = np.bincount(one, missed, players) + np.bincount(other, missed, players)
+    return evidence.accepted + games - more, evidence.declined + more
+
+
+class _Population:
+    """The Beta distribution of all rates, moved by Metropolis steps with the rates summed out."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng, self._reach = rng, 0.3
+        self._place = np.array([0.0, np.log(5.0)])  # log odds of the mean, log of a + b
+
+    @property
+    def mean(self) -> float:
+        return float(1.0 / (1.0 + np.exp(-self._place[0])))
+
+    @property
+    def concentration(self) -> float:
+        return float(np.exp(self._place[1]))
+
+    @property
+    def parameters(self) -> tuple[float, float]:
+        return self.mean * self.concentration, (1.0 - self.mean) * self.concentration
+
+    def move(self, accepted: Floats, declined: Floats, adapt: bool) -> None:
+        """Move a few times, given everybody's answers."""
+        # Players with the same answers count together: there are far fewer of them.
+        answers, counts = np.unique(np.stack([accepted, declined]), axis=1, return_counts=True)
+        here = _log_density(self._place, answers, counts)
+        for _ in range(_HYPER_STEPS):
+            place = self._place + self._reach * self._rng.standard_normal(2)
+            there = _log_density(place, answers, counts)
+            taken = np.log(self._rng.random()) < there - here
+            if taken:
+                self._place, here = place, there
+            if adapt:
+                self._reach *= np.exp(0.1 * (float(taken) - _WANTED_ACCEPTANCE))
+
+
+def _log_density(place: Floats, answers: Floats, counts: Places) -> float:
+    """Return the logarithm of the posterior density of the population at a place."""
+    from scipy.special import betaln  # slow to import
+
+    mean, concentration = 1.0 / (1.0 + np.exp(-place[0])), np.exp(place[1])
+    if not _MIN_CONCENTRATION < concentration < _MAX_CONCENTRATION:
+        return -np.inf
+    a, b = mean * concentration, (1.0 - mean) * concentration
+    known = counts @ (betaln(a + answers[0], b + answers[1]) - betaln(a, b))
+    return float(known + np.log(mean * (1.0 - mean)))  # uniform in the mean, not in its log odds

@@ -1,1 +1,0 @@
-"""Combinatorial policies: optimism or a draw for each couple, and the exact best matching."""

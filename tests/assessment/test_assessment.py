@@ -1,0 +1,114 @@
+"""Assessments of simulated histories, of which the truth is known."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+import pairup
+from pairup.assessment import simulate_history
+from pairup.assessment.outlook import Interval, pair_at_random, pair_best
+from pairup.errors import AssessmentError
+from pairup.service.api.schemas.pools import NewPool
+from tests.support.assessment import true_gain
+
+
+@pytest.fixture(scope="module")
+def found():
+    return pairup.assess(simulate_history(players=60, rounds=60, seed=1))
+
+
+def test_the_gain_is_that_of_the_players_rates(found):
+    low, high = found.gain.low, found.gain.high
+    assert low < true_gain(players=60, seed=1) < high
+    assert high - low < found.gain.estimate
+    assert found.verdict == "worth it"
+    assert found.fit == "fits"
+
+
+def test_players_who_are_all_alike_are_not_worth_it():
+    alike = simulate_history(players=60, rounds=200, distribution=(7e4, 3e4), told=True, seed=2)
+    found = pairup.assess(alike)
+    assert found.verdict == "not worth it"
+    assert found.games_needed is None
+
+
+def test_one_game_of_each_player_decides_nothing():
+    found = pairup.assess(simulate_history(players=200, rounds=1, seed=3))
+    assert found.verdict == "not enough data"
+    assert found.games_needed > found.table.games
+
+
+@pytest.mark.parametrize(
+    ("options", "cause", "rule"),
+    [
+        ({"pattern": 1.0}, "pattern", None),
+        ({"rating_effect": 1.0}, "rating distance", "worth"),
+    ],
+)
+def test_couples_that_are_not_products_are_noticed(options, cause, rule):
+    found = pairup.assess(simulate_history(players=100, rounds=100, seed=4, **options))
+    alarms = [each.name for each in found.checks if each.alarm]
+    assert cause in alarms
+    assert found.fit.startswith("does not fit, because of ")
+    assert rule is None or rule in found.rules
+
+
+def test_the_same_history_and_seed_give_the_same_numbers(found):
+    again = pairup.assess(simulate_history(players=60, rounds=60, seed=1))
+    for name in ("population", "checks", "pool", "pools"):
+        assert getattr(again, name) == getattr(found, name)
+    assert np.array_equal(again.draw.rates, found.draw.rates)
+
+
+def test_all_numbers_are_json_and_the_rules_make_a_pool(found):
+    numbers = json.loads(json.dumps(found.to_dict()))
+    assert numbers["gain"]["low"] <= numbers["gain"]["estimate"] <= numbers["gain"]["high"]
+    assert NewPool(**numbers["rules"]).name == "assessed"
+
+
+def test_the_lowest_tenth_pays_and_the_highest_gains(found):
+    lowest, highest = found.learning.tenths[0], found.learning.tenths[-1]
+    assert lowest.matched[0.0] < lowest.random
+    assert highest.matched[0.0] > highest.random
+    assert lowest.matched[0.75] > lowest.matched[0.0]
+
+
+def test_the_best_pairing_is_the_best_matching_of_the_rates():
+    rates = np.random.default_rng(0).random(12)
+    best = pairup.best_matching(np.outer(rates, rates))
+    couples = np.array(best.couples)
+    assert pair_best(rates) == pytest.approx(rates[couples].prod(axis=1).mean())
+    one, other = np.triu_indices(12, 1)
+    assert pair_at_random(rates) == pytest.approx((rates[one] * rates[other]).mean())
+
+
+def test_the_picture_shows_every_part(found):
+    figure = found.plot()
+    titles = [axis.get_title() for axis in figure.axes]
+    assert titles[:4] == [
+        "How often players accept",
+        "Games that are played",
+        "Who gains, and who pays",
+        "Games that are played, by floor",
+    ]
+    heights = [bar.get_height() for bar in figure.axes[0].patches]
+    expected = [each.estimate for name, each in found.population.items() if "tenth" in name]
+    assert heights == pytest.approx(expected)
+
+
+def test_too_few_players_are_refused():
+    frame = pl.DataFrame({"player_a": ["a"] * 9, "player_b": ["b"] * 9, "played": [True] * 9})
+    with pytest.raises(AssessmentError, match="has 2 players"):
+        pairup.assess(frame)
+
+
+def test_a_wider_interval_needs_more_games(found):
+    wanted = 0.02 * found.pool.random.estimate
+    unsure = Interval(wanted * 1.5, wanted * 0.5, wanted * 2.5)
+    pool = replace(found.pool, gain=unsure)
+    doubtful = replace(found, pool=pool)
+    assert doubtful.verdict == "not enough data"
+    assert doubtful.games_needed == pytest.approx(4 * found.table.games, rel=0.01)

@@ -1,0 +1,127 @@
+"""Histories in files and frames, whatever is in them."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from pairup.assessment import game_table, simulate_history
+from pairup.assessment.game_table import read_games
+from pairup.assessment.simulated_history import WRITERS
+from pairup.errors import AssessmentError
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_every_format_says_the_same(tmp_path, suffix):
+    frame, path = simulate_history(players=6, rounds=3, told=True), tmp_path / f"history{suffix}"
+    WRITERS[suffix](frame, path)
+    one, other = read_games(frame), read_games([path])
+    assert one.games == other.games == 9
+    for name in ("one", "other", "answers", "played", "distance", "hours"):
+        assert np.array_equal(getattr(one, name), getattr(other, name)), name
+
+
+def test_games_are_those_of_the_table():
+    frame = simulate_history(players=8, rounds=5, told=True, seed=3)
+    table = read_games(frame)
+    assert table.players == 8
+    assert table.played.tolist() == frame["played"].to_list()
+    distance = (frame["rating_a"] - frame["rating_b"]).abs()
+    assert table.distance.tolist() == distance.to_list()
+    for name, both in (("a", "player_a"), ("b", "player_b")):
+        for player, part in frame.group_by(both):
+            rows = frame.with_row_index().filter(pl.col(both) == player[0])["index"]
+            numbers = np.where(
+                table.answers[rows, 0] == part[f"accepted_{name}"].to_numpy(),
+                table.one[rows],
+                table.other[rows],
+            )
+            assert len(numbers) == len(part)
+
+
+def test_an_answer_stays_with_its_player():
+    frame = pl.DataFrame(
+        {
+            "player_a": ["ann", "bob"],
+            "player_b": ["bob", "ann"],
+            "accepted_a": [True, False],
+            "accepted_b": [False, True],
+        }
+    )
+    table = read_games(frame)
+    assert table.answers[0].tolist() == table.answers[1].tolist()
+    assert sorted(table.answers[0].tolist()) == [0, 1]
+
+
+ROWS = """player_a,player_b,played,accepted_a
+ann,bob,true,
+ann,ann,true,
+,bob,true,
+ann,,true,
+ann,bob,maybe,
+ann,bob,true,false
+ann,bob,,true
+ann,bob,,false
+short
+"""
+
+
+def test_rows_that_say_nothing_are_counted_by_reason(tmp_path):
+    path = tmp_path / "odd.csv"
+    path.write_text(ROWS)
+    table = read_games([path])
+    assert (table.rows, table.games) == (9, 2)
+    assert table.skipped == {
+        "player_a is missing": 1,
+        "player_b is missing": 2,
+        "both players are the same": 1,
+        "a word is neither true nor false": 1,
+        "the outcome and the answers contradict each other": 1,
+        "nothing tells whether they played": 1,
+    }
+    assert [each.row for each in table.listed] == [2, 3, 4, 5, 6, 7, 9]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("empty.csv", b"", "is empty"),
+        ("header.csv", b"player_a,player_b,played\n", "not a single game in 0 rows"),
+        ("other.csv", b"x,y\n1,2\n", "has no column 'player_a'.*this one has x, y"),
+        ("half.csv", b"player_a,player_b,accepted_a\na,b,1\n", "has no column 'accepted_b'"),
+        ("bad.parquet", b"PAR1 this is not Parquet PAR1", "cannot be read after row 0"),
+        ("table.xlsx", b"x", "ends with .csv"),
+        ("odd.csv", b"player_a,player_b,played\n\xff\xfe,b,1\n\xff,\xff,1\n", None),
+        ("lines.jsonl", b'{"player_a":1,"player_b":2,"played":true}\n[1]\nnot json\n', None),
+    ],
+)
+def test_hostile_files_get_a_clear_line(tmp_path, name, content, words):
+    path = tmp_path / name
+    path.write_bytes(content)
+    if words is None:
+        table = read_games([path])
+        assert table.games == 1
+        assert table.rows > sum(table.skipped.values())
+        return
+    with pytest.raises(AssessmentError, match=words):
+        read_games([path])
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(AssessmentError, match="No such file"):
+        read_games([tmp_path / "none.csv"])
+
+
+def test_columns_are_mapped_or_refused():
+    frame = pl.DataFrame({"home": ["a"], "guest": ["b"], "ok": [1]})
+    names = {"player_a": "home", "player_b": "guest", "played": "ok"}
+    assert read_games(frame, names).games == 1
+    with pytest.raises(AssessmentError, match=r"no column 'gust'.*did you mean \"guest\""):
+        read_games(frame, names | {"player_b": "gust"})
+    with pytest.raises(AssessmentError, match="no column 'player_c'"):
+        read_games(frame, {"player_c": "home"})
+
+
+def test_no_more_rows_are_read_than_there_is_room_for(monkeypatch):
+    monkeypatch.setattr(game_table, "MAX_ROWS", 10)
+    table = read_games(simulate_history(players=6, rounds=5))
+    assert (table.rows, table.games, table.truncated) == (10, 10, True)
