@@ -1,7 +1,7 @@
 """The pages of the Python API: which public names each one shows.
 
-A page has a table of its names, each with the first line of its docstring. mkdocstrings adds the
-rest when the site is built, for each name where it is defined.
+A page has a table of its names, each with its call and the first line of its docstring, so that it
+can be read in the repository. mkdocstrings adds the rest when the site is built.
 """
 
 import importlib
@@ -119,10 +119,21 @@ def page(name: str) -> str:
     """Return the text of a page."""
     about = PAGES[name]
     found = [each for module in about.modules for each in _public(module)]
-    rows = [(each.link(), each.summary()) for each in found]
+    rows = [(each.link(), each.call(), each.summary()) for each in found]
     details = [f"::: {each.place}" for each in found if each.described()]
-    listed = table(("name", "what it is"), rows).rstrip()
+    listed = table(("name", "call", "what it is"), rows).rstrip()
     return "\n\n".join([f"# {about.title}", NOTICE, about.introduction, listed, *details]) + "\n"
+
+
+class _Elided:
+    """A default whose text is long, or differs from run to run."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+_ELIDED = _Elided()
+_SHOWN = (bool, int, float, str, tuple, type(None))
 
 
 class PublicName(NamedTuple):
@@ -143,6 +154,24 @@ class PublicName(NamedTuple):
             return inspect.getdoc(self.thing).splitlines()[0]
         value = self.thing
         return f"Constant, {value!r}." if isinstance(value, int | float) else "Type of annotations."
+
+    def call(self) -> str:
+        """Return its parameters and their defaults; nothing for what is not to be called."""
+        error = inspect.isclass(self.thing) and issubclass(self.thing, Exception)
+        if not self.described() or inspect.ismodule(self.thing) or error:
+            return ""
+        parameters = inspect.signature(self.thing).parameters.values()
+        empty = inspect.Parameter.empty
+        shown = [
+            each.replace(
+                annotation=empty,
+                default=each.default if type(each.default) in _SHOWN else _ELIDED,
+            )
+            if each.default is not empty
+            else each.replace(annotation=empty)
+            for each in parameters
+        ]
+        return f"`{inspect.Signature(shown)}`"
 
     def link(self) -> str:
         """Return its name, as a link to its description on the page."""

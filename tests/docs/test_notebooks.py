@@ -6,7 +6,7 @@ import nbformat
 import pytest
 
 from scripts.notebooks import FOLDER, NOTEBOOKS, as_page, run
-from tests.support.paths import DOCS
+from tests.support.docs.pages import blocks
 
 every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
@@ -50,11 +50,12 @@ def test_a_notebook_asserts_what_it_claims_and_is_kept_without_outputs(path):
         assert cell.execution_count is None
 
 
-def test_the_policy_of_the_notebook_is_that_of_the_guide():
-    guide = (DOCS / "how-to" / "add-a-policy.md").read_text("utf-8")
-    policy = re.search(r'```python title="mine.py"\n(.*?)\n```', guide, re.DOTALL)[1]
+def test_the_policies_of_the_notebook_are_those_of_the_guide_the_plain_one_first():
+    files = {block.title: block.text.rstrip("\n") for block in blocks("how-to/add-a-policy.md")}
     stored = nbformat.read(FOLDER / "your-policy.ipynb", as_version=4)
-    assert code_cells(stored)[0].source == policy
+    cells = [cell.source for cell in code_cells(stored)]
+    assert cells[0] == files["sketch.py"]
+    assert files["mine.py"] in cells[1:]
 
 
 def code_cells(notebook):

@@ -23,8 +23,8 @@ class Theorem(NamedTuple):
 
 
 _CAVEATS = {
-    "Theorem 1": "proved in the paper from lemmas whose proofs it defers; asymptotic",
-    "Theorem 2": "stated in the paper without a proof; asymptotic",
+    "Theorem 1": "proved in part: from lemmas whose proofs the paper defers; asymptotic",
+    "Theorem 2": "conjectured: the paper states it without a proof; asymptotic",
     "SAM's theorem": "proved by SAM's authors, for a known horizon",
 }
 
