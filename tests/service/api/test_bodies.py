@@ -70,3 +70,9 @@ def test_long_lists_are_never_parsed_whole(monkeypatch):
     found = bodies._long_lists(json.dumps(READ[0]).encode())
     assert [each.name for each in found] == ["available", "player_a", "player_b", "worth"]
     assert [len(each.cuts) for each in found] == [6, 3, 3, 3]
+
+
+def test_a_body_without_escapes_is_not_copied_to_look_at_it():
+    plain = b'{"available": ["ann", "bob"]}'
+    assert bodies._without_escapes(plain) is plain
+    assert bodies._without_escapes(rb'["a\\", "\"b"]') == rb'["a__", "__b"]'
