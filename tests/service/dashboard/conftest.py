@@ -1,6 +1,7 @@
 """A service with pools of several kinds, in a process of its own, and a real browser."""
 
 import itertools
+import time
 
 import numpy as np
 import pytest
@@ -52,7 +53,10 @@ def service(tmp_path_factory, hostile):
 
 def _simulate(client, pool, rates, rounds):
     simulation = Simulation(client, pool, Crowd(rates, seed=1), HABITS, Pace(lifetime_s=0.2))
-    list(itertools.islice(simulation, rounds))
+    playing = iter(simulation)
+    list(itertools.islice(playing, rounds))
+    time.sleep(1.0)  # on a fast machine no game was due to be reported late yet: now all are
+    next(playing)
     client.change_pool(pool, lifetime_s=3600)
 
 
