@@ -1,5 +1,7 @@
 import dataclasses
 import math
+import re
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from pairup import SAM, Oracle, PolicyError, Problem, ProblemError, Uniform, Unimodal, bounds
 from pairup.bounds.confusing_rates import ConfusingRates, curvature, information, slope
 from pairup.bounds.places import Places
+from tests.support.paths import DOCS
 from tests.support.twins import bounds as naive_bounds
 
 # Measured by others with another program; those of L >= 6 with fewer matchings.
@@ -263,6 +266,22 @@ def test_theorems_of_the_paper_and_of_sam_have_their_constants():
     assert bounds.theorem(problem, SAM())[:2] == ("SAM's theorem", pytest.approx(expected))
     for policy in (Unimodal("matchings"), Unimodal("players"), SAM()):
         assert bounds.theorem(Problem([0.5, 0.4]), policy).constant == 0
+
+
+def test_the_page_on_the_paper_has_the_three_readings_of_theorem_2():
+    rates = (0.9, 0.8, 0.3, 0.1)
+    better, worse = rates[:2], rates[2:]
+    literal = sum(  # as printed: over both orders of i, i' and of j, j'
+        8 * (i * i2 + j * j2 - i * j - i2 * j2) / (i * (i2 - j2)) ** 2
+        for i, i2 in permutations(better)
+        for j, j2 in permutations(worse)
+    )
+    ours = bounds.theorem(Problem(rates), Unimodal("players")).constant
+    page = (DOCS / "explanation" / "paper.md").read_text("utf-8")
+    section = page.partition("### Three readings")[2]
+    assert re.findall(r"\| (\d+\.\d\d) \|", section) == [
+        f"{factor:.2f}" for factor in (ours, literal / 2, literal)
+    ]
 
 
 def test_policies_and_problems_without_a_theorem_are_refused():

@@ -75,7 +75,7 @@ class PythonPolicy(Policy):
 
     Derive a class with `propose`, and mostly `begin` and `observe`. Annotated attributes are its
     options, as in a dataclass. It is simulated, compared and raced as any other policy, on the same
-    random numbers, and each of its proposals is checked; it plays about a hundred times slower, on
+    random numbers, and each of its proposals is checked; it plays hundreds of times slower, on
     one core. It cannot serve live players, be saved, or play on a GPU: compile it for that, see
     docs/how-to/add-a-policy.md.
 
