@@ -107,3 +107,5 @@ def test_the_citation_is_of_this_version():
     assert citation["license"] == PROJECT["license"]
     (paper,) = citation["references"]
     assert paper["title"] in (ROOT / "README.md").read_text()
+    assert paper["url"] == PROJECT["urls"]["Paper"]
+    assert paper["url"].endswith(paper["identifiers"][0]["value"].removeprefix("arXiv:"))
