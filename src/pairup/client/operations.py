@@ -31,6 +31,8 @@ from pairup.service.api.schemas.games import (
     GameView,
     MatchingView,
     NewGameReport,
+    ObservedGame,
+    ObservedView,
     ProposalView,
     ReceiptBatch,
     ReceiptView,
@@ -257,6 +259,17 @@ class Operations:
         """Report several games at once; each report has its result, in order."""
         body = {"outcomes": list(reports)}
         return Request("POST", _path("pools", pool, "outcomes"), ReceiptBatch, body)
+
+    @operation
+    def observe(
+        self, pool: str, games: Iterable[ObservedGame | Mapping[str, Any]]
+    ) -> Request[ObservedView]:
+        """Tell a pool in shadow of a round of another matchmaker; returns what it would have done.
+
+        Each game has its two players, and an outcome, answers or both.
+        """
+        body = {"games": [ObservedGame.model_validate(game) for game in games]}
+        return Request("POST", _path("pools", pool, "observed"), ObservedView, body)
 
     # Imports
 

@@ -46,6 +46,7 @@ _TYPES = (
     ("players-not-waiting", 409, "Some of the players are not waiting"),
     ("contradicting-outcome", 409, "Another outcome is stored"),
     ("pool-full", 409, "The pool takes no more players"),
+    ("wrong-mode", 409, "The mode of the pool does not allow this"),
     ("rows-missing", 409, "Earlier rows of the import are missing"),
     ("too-many-imports", 409, "The pool takes no more imports"),
     ("learner-unfit", 409, "The saved learner does not fit the pool"),

@@ -67,6 +67,36 @@ def forecast_on_graph(
     return Forecast(random, _deviation(rates, deviations, outcomes, slopes), best)
 
 
+def compare_matchings(
+    learner: Learner,
+    met: Mapping[Any, int],
+    matching: Sequence[Sequence[Any]],
+    other: Sequence[Sequence[Any]],
+) -> tuple[float, float] | None:
+    """Estimate the games of the `other` of two matchings, and how well the difference is known.
+
+    Returns the games expected of `other`, and the standard deviation of those of `matching` less
+    those of `other`; None where the policy has no rates of its own. `met` is as in
+    `forecast_pairings`. Errors of rates that both matchings share cancel: those of players with
+    partners who are alike, and those of couples who are in both.
+    """
+    place = {player: x for x, player in enumerate(player for each in other for player in each)}
+    own = learner.rate_array(place)
+    if own is None:
+        return None
+    rates, outcomes = own[0], np.array([met[each] for each in place], np.int64)
+    deviations = np.maximum(own[1], min_deviation(rates, outcomes))
+    slopes, products, expected = np.zeros(len(place)), np.zeros(0), 0.0
+    for sign, couples in ((1.0, matching), (-1.0, other)):
+        one, two = np.array([[place[a], place[b]] for a, b in couples], np.int64).reshape(-1, 2).T
+        slopes[one] += sign * rates[two]
+        slopes[two] += sign * rates[one]
+        products = np.append(products, deviations[one] * deviations[two])
+        expected = float(rates[one] @ rates[two])
+    first = _deviation(rates, deviations, outcomes, slopes)
+    return expected, math.hypot(first, float(np.sqrt((products**2).sum())))
+
+
 def mean_of_couples(rates: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
     """Return the mean chance of all couples, and its slopes by the players' rates."""
     total, couples = rates.sum(), len(rates) * (len(rates) - 1)

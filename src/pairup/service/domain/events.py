@@ -82,6 +82,7 @@ Cause = TypeAliasType(
 UnknownPlayers = TypeAliasType("UnknownPlayers", Literal["refuse", "skip"])
 Unreported = TypeAliasType("Unreported", Literal["discard", "cancelled"])
 AfterGame = TypeAliasType("AfterGame", Literal["waiting", "playing"])
+Mode = TypeAliasType("Mode", Literal["live", "shadow"])
 
 
 MAX_NAMED_GAMES = 100  # in an event about reports that changed no game
@@ -141,6 +142,25 @@ class Ruled(TypedDict):
     # Share of random pairing's chance that each player of the games, in order, and each player who
     # waits got: null for players without a chance. Null in all: there is no floor.
     shares: list[float | None] | None
+
+
+class SuggestedGame(TypedDict):
+    """A game that a pool in shadow would have proposed."""
+
+    players: list[Player]
+    chance: float | None  # estimated probability that it is played
+
+
+class Suggested(TypedDict):
+    """What a pool in shadow would have proposed to the players of a round."""
+
+    games: list[SuggestedGame]
+    waiting: list[Player]
+    observed: float | None  # estimated mean chance of the couples observed
+    deviation: float | None  # of the games expected of it less those observed, per game observed
+    random: float | None  # as in the event `proposed`
+    best: float | None
+    shares: list[float | None] | None  # as in the event `proposed`
 
 
 class SentReport(TypedDict):
@@ -374,6 +394,22 @@ class Loaded(Event):
 
     kind: ClassVar[str] = "loaded"
     evidence: str  # what it was told, as `Learner.evidence` saves it, compressed, in base64
+
+
+@dataclass(frozen=True)
+class Observed(Event):
+    """A pool in shadow learnt a round of another matchmaker; each list has an item per game."""
+
+    kind: ClassVar[str] = "observed"
+    couples: list[list[Player]]
+    played: list[bool]
+    heard: list[list[bool | None]] | None  # as in the event `decided`
+    suggested: Suggested | None  # decided before it learnt; null: the rules do not fit the players
+
+    @property
+    def items(self) -> int:
+        """Number of games that it tells of."""
+        return max(1, len(self.couples))
 
 
 _KINDS = {each.kind: each for each in Event.__subclasses__()}

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from itertools import compress
+from itertools import chain, compress
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from pairup.learning.fairness import Fairness
 from pairup.matching import Matching
 from pairup.service.domain import events
 from pairup.service.domain.counters import Counters, Forecast, count
-from pairup.service.domain.estimates import forecast_pairings
+from pairup.service.domain.estimates import compare_matchings, forecast_pairings
 from pairup.service.domain.events import SECOND, START, Head, Moment, Recorded, Version
 from pairup.service.domain.games import GameKey, Ids, OpenGame, OpenGames, columns, open_matching
 from pairup.service.domain.imports import ImportProgress, PastGames, loaded
@@ -33,9 +33,12 @@ from pairup.service.domain.matchmaking.matchmaker import GivenCouples, Matchmake
 from pairup.service.domain.matchmaking.recent_games import RecentGames
 from pairup.service.domain.matchmaking.rules import Rules
 from pairup.service.domain.players import AWAY, WAITING, PlayerNames, Players
+from pairup.service.domain.shadow import Shadow
 
 _DECIMALS = 6  # of chances and rates: more would be stored, and mean nothing
 _MIN_HALF_LIVES = 1 / 64  # by which what was learnt fades at once
+# Whatever is observed after a change of these is compared from scratch.
+_COMPARED_RULES = {"mode", "policy", "options", "constraints", "worth", "fairness"}
 _NO_LOG = Head(-1, b"")  # of a pool that an event has changed in part
 
 
@@ -71,6 +74,7 @@ class Pool:
         self.learner = Rules().make_policy().learner(())
         self.recent = RecentGames()  # while the rules ask who met whom lately
         self.fairness = Fairness(0.0)  # what players are owed
+        self.shadow = Shadow()  # what was observed of another matchmaker
 
     @property
     def seq(self) -> int:
@@ -140,7 +144,8 @@ class Pool:
         given: GivenCouples | None,
     ) -> tuple[list[events.ProposedGame], list[int], Forecast, events.Ruled]:
         """Decide by the rules who meets."""
-        since = np.array([self.players.since[player] for player in players], np.int64)
+        # Who is away, as players of a pool in shadow may be, has not waited.
+        since = np.array([self.players.since.get(player, at) for player in players], np.int64)
         waited_s = np.maximum(at - since, 0) / SECOND
         waiting = Waiting(players, waited_s, self.players.attributes, self.recent, at)
         known = (self.learner, self.rules, self.fairness, waiting)
@@ -158,6 +163,27 @@ class Pool:
             "shares": made.shares,
         }
         return games, made.waiting, made.forecast, ruled
+
+    def suggest(self, at: Moment, observed: list[list[int]]) -> events.Suggested:
+        """Decide on a matching that is not proposed, of the players of couples observed."""
+        players, shares = sorted(chain.from_iterable(observed)), None
+        if self.rules.are_plain:
+            games, waiting, expected = self._ask_policy(players, [])
+        else:
+            games, waiting, expected, ruled = self._decide(at, players, [], None)
+            shares = ruled["shares"]
+        couples = [game["players"] for game in games]
+        compared = compare_matchings(self.learner, self.players.met, couples, observed)
+        mean, deviation = (None, None) if compared is None else compared
+        return {
+            "games": [{"players": game["players"], "chance": game["chance"]} for game in games],
+            "waiting": waiting,
+            "observed": None if mean is None else _rounded(mean / len(observed)),
+            "deviation": None if deviation is None else _rounded(deviation / len(observed)),
+            "random": _rounded(expected.random),
+            "best": _rounded(expected.best),
+            "shares": shares,
+        }
 
     def rates(self, players: Sequence[int]) -> list[float] | None:
         """Return the estimated rates of players, also of kept ones; None if there are none."""
@@ -229,8 +255,11 @@ class Pool:
         self.rules = self.rules.with_changes(event.changes)
         if {"policy", "options", "seed"} & set(event.changes):
             self.learner = self.learner.with_policy(self.rules.make_policy(), self.rules.seed)
-        if self.fairness.floor != self.rules.floor:
-            self.fairness = Fairness(self.rules.floor)  # debts by another floor mean nothing
+        if self.fairness.floor != self.rules.floor or "mode" in event.changes:
+            # Debts by another floor, or in games that were not proposed, mean nothing.
+            self.fairness = Fairness(self.rules.floor)
+        if self.rules.mode == "shadow" and _COMPARED_RULES & set(event.changes):
+            self.shadow = Shadow()
         if self.rules.remembered is None:
             self.recent = RecentGames()
 
@@ -308,12 +337,14 @@ class Pool:
 
     def _note_ruled(self, event: events.Proposed, ruled: events.Ruled) -> None:
         """Note what players are owed after a proposal, and who waited for which reason."""
-        if ruled["shares"] is not None:
-            players = [player for game in event.games for player in game["players"]]
-            shares = np.array(ruled["shares"], np.float64)  # None is not a number
-            self.fairness.note([*players, *event.waiting], shares)
+        players = [player for game in event.games for player in game["players"]]
+        self._note_shares([*players, *event.waiting], ruled["shares"])
         for cause, times in ruled["unmatched"].items():
             count(self.counters.unmatched, cause, times)
+
+    def _note_shares(self, players: list[int], shares: list[float | None] | None) -> None:
+        if shares is not None:
+            self.fairness.note(players, np.array(shares, np.float64))  # None is not a number
 
     def _answered(self, event: events.Answered) -> None:
         for game, (one, other) in columns(event.games, event.answers):
@@ -322,13 +353,7 @@ class Pool:
 
     def _decided(self, event: events.Decided) -> None:
         games = self._close(event.games)
-        heard: dict[Hashable, bool] = {
-            player: said
-            for game, both in (columns(games, event.heard) if event.heard else ())
-            for player, said in zip(game.players, both, strict=True)
-            if said is not None
-        }
-        self.learner.observe([game.players for game in games], event.played, accepted=heard)
+        self._learn([game.players for game in games], event.played, event.heard)
         self._count_learnt(games, event.played)
         self.counters.reports += len(games)
         self.counters.played += sum(event.played)
@@ -336,6 +361,24 @@ class Pool:
         for cause, times in Counter(str(cause) for played, cause in rows if not played).items():
             count(self.counters.cancelled, cause, times)
         self._note_played(list(compress((game.players for game in games), event.played)))
+
+    def _learn(
+        self,
+        couples: list[tuple[int, int]],
+        played: list[bool],
+        told: list[list[bool | None]] | None,
+    ) -> None:
+        """Learn what became of couples that were proposed, and what their players answered."""
+        heard: dict[Hashable, bool] = {
+            player: said
+            for couple, both in (columns(couples, told) if told else ())
+            for player, said in zip(couple, both, strict=True)
+            if said is not None
+        }
+        self.learner.observe(couples, played, accepted=heard)
+        met = self.players.met
+        for player in chain.from_iterable(couples):
+            met[player] += 1
 
     def _note_played(self, couples: list[tuple[int, int]]) -> None:
         """Note who met whom, and what players do after their games."""
@@ -378,7 +421,7 @@ class Pool:
         if event.counts_as == "discard":
             self.learner.withdraw([game.players for game in games])
             return
-        self.learner.observe([game.players for game in games], [False] * len(games))
+        self._learn([game.players for game in games], [False] * len(games), None)
         count(self.counters.cancelled, "unreported", len(games))
         self._count_learnt(games, [False] * len(games))
 
@@ -415,6 +458,16 @@ class Pool:
         if self.games:
             self.learner.record(Matching([game.players for game in self.games.values()]))
 
+    def _observed(self, event: events.Observed) -> None:
+        couples = [(one, other) for one, other in event.couples]
+        self.learner.record(Matching(couples))
+        self._learn(couples, event.played, event.heard)
+        self.shadow.note(event)
+        self._note_played(list(compress(couples, event.played)))
+        if (would := event.suggested) is not None:
+            players = [player for game in would["games"] for player in game["players"]]
+            self._note_shares([*players, *would["waiting"]], would["shares"])
+
     def _close(self, games: Iterable[events.Game]) -> list[OpenGame]:
         closed = self.games.close(map(GameKey._make, games))
         self.players.end_games(player for game in closed for player in game.players)
@@ -422,10 +475,6 @@ class Pool:
 
     def _count_learnt(self, games: Sequence[OpenGame], played: Sequence[bool]) -> None:
         self.counters.learnt += len(games)
-        met = self.players.met
-        for one, other in (game.players for game in games):
-            met[one] += 1
-            met[other] += 1
         self.counters.decide(
             (was_played, game.explores, game.chance, game.matching.forecast)
             for game, was_played in zip(games, played, strict=True)

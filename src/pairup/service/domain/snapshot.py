@@ -25,6 +25,7 @@ from pairup.service.domain.matchmaking.recent_games import RecentGames
 from pairup.service.domain.matchmaking.rules import Rules
 from pairup.service.domain.players import Players
 from pairup.service.domain.pool import Pool
+from pairup.service.domain.shadow import Shadow
 from pairup.service.domain.version import current_version
 
 _NAME = b"pairup snapshot "
@@ -92,6 +93,8 @@ def durable_part(pool: Pool) -> bytes:
         "recent": pool.recent.as_json(),
         "debts": list(pool.fairness.debts.items()),
     }
+    if pool.shadow.rounds:  # others are stored as they were before there was a shadow
+        state["shadow"] = pool.shadow.as_json()
     return dumps(state).encode() + b"\n" + pool.learner.evidence()
 
 
@@ -151,6 +154,7 @@ def _restore(pool: Pool, state: dict[str, Any]) -> None:
     pool.counters = Counters.from_json(state["counters"])
     pool.recent = RecentGames.from_json(state["recent"])
     pool.fairness = Fairness(pool.rules.floor, debts=state["debts"])
+    pool.shadow = Shadow(**state.get("shadow", {}))
 
 
 def _unused(number: int, head: Head, why: str) -> str:

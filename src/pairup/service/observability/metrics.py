@@ -24,6 +24,7 @@ from pairup.service.domain.events import (
     Imported,
     Late,
     Moment,
+    Observed,
     Proposed,
     Recorded,
     Released,
@@ -173,6 +174,11 @@ class PoolMetrics:
         self._imported = counter(
             "pairup_pool_games_imported", "Games of the past that were imported.", pool
         )
+        self._observed = counter(
+            "pairup_pool_games_observed",
+            "Games of another matchmaker that a pool in shadow learnt.",
+            pool,
+        )
         self._seconds = Histogram(
             "pairup_pool_proposal_seconds",
             "Time to propose a matching, from the request to the commit.",
@@ -202,6 +208,24 @@ class PoolMetrics:
         self._gain_high = gauge(
             "pairup_pool_gain_high", "Upper end of the gain's 95% interval.", pool
         )
+        self._shadow_gains = (
+            gauge(
+                "pairup_pool_shadow_gain",
+                "Share of games expected of what a pool in shadow would have proposed, less that "
+                "of the games observed, in the latest half of them.",
+                pool,
+            ),
+            gauge(
+                "pairup_pool_shadow_gain_low",
+                "Lower end of the shadow gain's 95% interval.",
+                pool,
+            ),
+            gauge(
+                "pairup_pool_shadow_gain_high",
+                "Upper end of the shadow gain's 95% interval.",
+                pool,
+            ),
+        )
         self._wait_median = gauge(
             "pairup_pool_wait_median_seconds", "Median time that waiting players have waited.", pool
         )
@@ -213,7 +237,7 @@ class PoolMetrics:
         )
         waits = (self._wait_median, self._wait_high, self._wait_longest)
         gains = (self._gain, self._gain_low, self._gain_high)
-        self._gauges = (self._waiting, self._open, *gains, *waits)
+        self._gauges = (self._waiting, self._open, *gains, *self._shadow_gains, *waits)
         self._shown: set[str] = set()  # pools that have gauges
         self.labels = PoolLabels(max_pools, None if shared else self._remove)
 
@@ -246,6 +270,8 @@ class PoolMetrics:
                     self._cancelled.labels(label, "unreported").inc(len(event.games))
             case Imported():
                 self._imported.labels(label).inc(len(event.player_a))
+            case Observed():
+                self._observed.labels(label).inc(len(event.couples))
             case Late():
                 self._late.labels(label).inc(sum(event.first))
 
@@ -255,10 +281,11 @@ class PoolMetrics:
 
     def show(self, pool: Pool, now: Moment) -> None:
         """Set the gauges of a pool that has a label."""
-        compared = compare(pool.counters.buckets)
-        gain = compared.gain if compared else dict.fromkeys(("estimate", "low", "high"), math.nan)
         waiting, opened = len(pool.players.waiting), len(pool.games)
-        gains = (gain["estimate"], gain["low"], gain["high"])
+        both = (compare(pool.counters.buckets), pool.shadow.compare())
+        unknown = dict.fromkeys(("estimate", "low", "high"), math.nan)
+        found = (each.gain if each else unknown for each in both)
+        gains = [gain[end] for gain in found for end in ("estimate", "low", "high")]
         values = (waiting, opened, *gains, *pool.players.waits_s(now).values())
         self._set(pool.name, values)
         self._shown.add(pool.name)
@@ -280,6 +307,13 @@ class PoolMetrics:
     def _remove(self, pool: str) -> None:
         self._shown.discard(pool)
         counters = (self._proposed, self._played, self._cancelled, self._released, self._expired)
-        more = (self._late, self._imported, self._seconds, self._unmatched, self._worth)
+        more = (
+            self._late,
+            self._imported,
+            self._observed,
+            self._seconds,
+            self._unmatched,
+            self._worth,
+        )
         for each in (*counters, *more, *self._gauges):
             each.remove_by_labels({LABEL: pool})

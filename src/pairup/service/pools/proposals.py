@@ -31,6 +31,7 @@ def propose(
 
     Players who are not in the pool, or who are available but not waiting, are refused or skipped.
     """
+    check_mode(work.pool, "live", "is not to propose anything: report its rounds to `observed`")
     pool, skipped, sent = work.pool, dict[str, None](), available
     if unknown == "skip":
         available, apart, skipped = _without_absent(pool, available, apart)
@@ -54,6 +55,17 @@ def propose(
         "unmatched": event.ruled["unmatched"] if event.ruled else unmatched,
         "alone": [pool.names[player] for player in event.ruled["alone"]] if event.ruled else [],
     }
+
+
+def check_mode(pool: Pool, mode: events.Mode, why: str) -> None:
+    """Refuse what a pool does in another mode than its own."""
+    if pool.rules.mode != mode:
+        raise RefusalError(
+            "wrong-mode",
+            f"pool {pool.name!r} is in the mode {pool.rules.mode!r} and {why}, or change its mode "
+            f"to {mode!r}",
+            {"mode": pool.rules.mode},
+        )
 
 
 def _propose(

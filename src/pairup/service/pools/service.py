@@ -30,10 +30,11 @@ from pairup.service.domain.matchmaking.rules import Rules
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.snapshot import digest_of
 from pairup.service.observability.metrics import Metrics
-from pairup.service.pools import imports, players, proposals, reports, views
+from pairup.service.pools import imports, observations, players, proposals, reports, views
 from pairup.service.pools.access import PoolAccess
 from pairup.service.pools.cache import UnreadablePoolError, unknown_pool
 from pairup.service.pools.idempotency import KeyedRequest, Reply, names_player
+from pairup.service.pools.observations import ObservedGame
 from pairup.service.pools.players import Wish
 from pairup.service.pools.proposals import Allowed
 from pairup.service.pools.reports import SentReport
@@ -313,6 +314,14 @@ class Service:
     ) -> Reply:
         """Record reports of several games; each is answered as if it had been sent alone."""
         command = partial(reports.report_outcomes, reports=given)
+        return self.pools.change_once(pool, command, request)
+
+    def observe(
+        self, pool: str, games: Sequence[ObservedGame], request: KeyedRequest | None = None
+    ) -> Reply:
+        """Learn a round of another matchmaker, in a pool in shadow."""
+        most = self.settings.max_players
+        command = partial(observations.observe, games=games, max_players=most)
         return self.pools.change_once(pool, command, request)
 
     def show_game(self, pool: str, game: str) -> View:

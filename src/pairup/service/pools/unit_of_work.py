@@ -47,7 +47,7 @@ class UnitOfWork:
     def __init__(self, pool: Pool, read: Callable[[], Transaction], now: Moment) -> None:
         self.pool, self.now = pool, now
         self.log: list[Recorded] = []
-        self._at, self._head = max(now, pool.at), pool.head
+        self.at, self._head = max(now, pool.at), pool.head
         self._read = read
         self._stored: dict[GameKey, GameRecord] = {}
         self._names: dict[int, str] = {}  # of players who have left
@@ -71,7 +71,7 @@ class UnitOfWork:
             self._new_names |= named
 
     def _record(self, event: Event) -> None:
-        recorded = Recorded.of(self.pool.seq + 1, self._at, event)
+        recorded = Recorded.of(self.pool.seq + 1, self.at, event)
         self.pool.apply(recorded)
         self.log.append(recorded)
 
@@ -85,7 +85,7 @@ class UnitOfWork:
     ) -> Proposed:
         """Propose a matching; returns the event."""
         expires_at = self.pool.rules.expiry(self.now)
-        event: Proposed = self.pool.propose(self._at, expires_at, available, apart, given)
+        event: Proposed = self.pool.propose(self.at, expires_at, available, apart, given)
         self.add(event)
         return event
 

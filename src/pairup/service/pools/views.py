@@ -17,7 +17,7 @@ from pairup.service.domain.estimates import (
     estimate_rates,
 )
 from pairup.service.domain.event_views import Name
-from pairup.service.domain.events import Moment, format_moment
+from pairup.service.domain.events import Moment, Suggested, format_moment
 from pairup.service.domain.games import GameRecord, Ids, MatchingRecord
 from pairup.service.domain.imports import ImportProgress
 from pairup.service.domain.pool import Pool
@@ -158,11 +158,24 @@ def stats(of: Pool, max_games: int, now: Moment) -> dict[str, Any]:
         "played_share": played,
         "random_share": _random_share(of),
         "compared": None if compared is None else compared.as_json(),
+        "shadow": _shadow(of),
         "course": {"width": counters.width, "buckets": _course(counters)},
         "open_games": [
             game(each.record, of.ids, of.names.__getitem__)
             for each in islice(of.games.values(), max_games)
         ],
+    }
+
+
+def _shadow(of: Pool) -> dict[str, Any] | None:
+    """Show what was observed of another matchmaker; None if the pool never was in shadow."""
+    found = of.shadow
+    if of.rules.mode != "shadow" and not found.rounds:
+        return None
+    compared = found.compare()
+    return {
+        **{name: getattr(found, name) for name in ("rounds", "uncompared", "games", "played")},
+        "compared": None if compared is None else compared.as_json(),
     }
 
 
@@ -176,6 +189,18 @@ def _random_share(of: Pool) -> dict[str, float] | None:
         return None
     low, high = max(0.0, mean - Z * deviation), min(1.0, mean + Z * deviation)
     return {"estimate": mean, "low": low, "high": high}
+
+
+def suggested(of: Pool, would: Suggested) -> dict[str, Any]:
+    """Show what a pool in shadow would have proposed."""
+    names = of.names
+    return {
+        "games": [
+            {"players": [names[each] for each in game["players"]], "chance": game["chance"]}
+            for game in would["games"]
+        ],
+        "waiting": [names[each] for each in would["waiting"]],
+    }
 
 
 def import_progress(of: Pool, source: str) -> dict[str, Any]:

@@ -17,6 +17,8 @@ from pairup.service.api.schemas.games import (
     NewGameReport,
     NewMatching,
     NewReport,
+    ObservedRound,
+    ObservedView,
     ProposalView,
     ReceiptBatch,
     ReceiptView,
@@ -146,3 +148,24 @@ def report_outcomes(
     check_length("outcomes", body.outcomes, maximum, "max_outcomes")
     request = caller.keyed(idempotency_key)
     return send_reply(caller.service.report_outcomes(pool, body.outcomes, request))
+
+
+@router.post(
+    "/pools/{pool}/observed",
+    response_model=ObservedView,
+    responses=refusals(404, 409),
+    openapi_extra=json_body(ObservedRound),
+)
+def observe_round(
+    caller: PoolWriter, pool: PoolName, idempotency_key: IdempotencyKey = None
+) -> Response:
+    """Learn a round of another matchmaker, in a pool in shadow; answers what it would have done.
+
+    Players who are not in the pool join, away. Each outcome must be known: send a round when all of
+    its games are decided.
+    """
+    maximum = caller.service.settings.max_outcomes
+    body = caller.read(ObservedRound, max_parts=9 * maximum)
+    check_length("games", body.games, maximum, "max_outcomes")
+    request = caller.keyed(idempotency_key)
+    return send_reply(caller.service.observe(pool, body.games, request))

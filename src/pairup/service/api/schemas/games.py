@@ -187,6 +187,49 @@ class ReportBatch(Body):
     outcomes: Items[NewGameReport]
 
 
+class ObservedGame(NewReport):
+    """A game that another matchmaker proposed, and what became of it."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"players": ["ann", "bob"], "outcome": "played"}]}
+    )
+
+    players: SentCouple
+
+
+class ObservedRound(Body):
+    """A round of another matchmaker: games that were proposed together, each player once."""
+
+    games: Items[ObservedGame] = Field(min_length=1)
+
+
+class SuggestedGameView(BaseModel):
+    """A game that the pool would have proposed."""
+
+    players: Couple
+    chance: Share | None = Field(description="Probability that it is played, as estimated.")
+
+
+class SuggestedMatching(BaseModel):
+    """The matching that the pool would have proposed to the same players."""
+
+    games: list[SuggestedGameView]
+    waiting: list[PlayerId]
+
+
+class ObservedView(BaseModel):
+    """What was learnt of a round, and what the pool would have proposed instead."""
+
+    games: int = Field(description="Number of games that were learnt.")
+    played: int
+    joined: list[PlayerId] = Field(description="Players who were not in the pool; they are away.")
+    suggested: SuggestedMatching | None = Field(
+        description="Decided before the round was learnt; null where the rules do not fit the "
+        "players."
+    )
+    why: str | None = Field(description="Why nothing is suggested, null if something is.")
+
+
 class ReceiptView(BaseModel):
     """What became of a report: learnt, noted (nothing to learn from), late, or repeated."""
 

@@ -131,6 +131,37 @@ class ComparisonView(BaseModel):
     )
 
 
+class ShadowComparisonView(BaseModel):
+    """The latest half of the compared games, against what the pool would have proposed."""
+
+    games: int
+    played: Interval = Field(description="Share of the games observed that were played.")
+    observed: Share = Field(
+        description="Share expected of the games observed, by the estimates of each moment."
+    )
+    expected: Share = Field(
+        description="Share expected of what the pool would have proposed, by the same estimates; "
+        "players whom it would have let wait play nothing."
+    )
+    random: Share = Field(description="The same for couples drawn at random.")
+    best: Share = Field(description="The same for the best matching by those estimates.")
+    gain: DifferenceInterval = Field(
+        description="`expected` less `observed`; the interval covers errors of the estimates."
+    )
+
+
+class ShadowView(BaseModel):
+    """What a pool in shadow observed since it was put there, or since its policy changed."""
+
+    rounds: int
+    uncompared: int = Field(
+        description="Rounds that were learnt, but for which nothing was suggested or estimated."
+    )
+    games: int
+    played: int
+    compared: ShadowComparisonView | None = Field(description="Null before the first comparison.")
+
+
 class BucketView(BaseModel):
     """Games decided one after the other."""
 
@@ -197,6 +228,9 @@ class StatsView(BaseModel):
     )
     compared: ComparisonView | None = Field(
         description="Null where no game has a forecast, as under policies without players' rates."
+    )
+    shadow: ShadowView | None = Field(
+        description="What was observed of another matchmaker; null if the pool was never in shadow."
     )
     course: Course
     open_games: list[GameView] = Field(description="Open games, at most a page of them.")

@@ -30,6 +30,7 @@ from pairup.service.api.schemas.problems import ProblemView
 from pairup.service.domain.events import (
     AfterGame,
     BatchWish,
+    Mode,
     PlayerResult,
     PlayerStatus,
     PlayerWish,
@@ -285,6 +286,11 @@ class RulesChange(Body):
     worth: Worth | None = None
     fairness: FairnessRule | None = None
     max_wait_s: MaxWait | None = None
+    mode: Mode | None = Field(
+        None,
+        description="`shadow`: the pool proposes nothing, learns the rounds of another matchmaker, "
+        "and compares them with what it would have proposed. `live` by default.",
+    )
 
     def given(self) -> dict[str, Any]:
         """Return the rules that were sent."""
@@ -328,6 +334,7 @@ class PoolView(BaseModel):
     worth: list[Annotated[DistanceWorth | WaitingWorth, Field(discriminator="kind")]]
     fairness: FairnessRule
     max_wait_s: float | None
+    mode: Mode
     players: PlayerCounts
     open_games: int
     seq: int = Field(description="Number of the last event.")

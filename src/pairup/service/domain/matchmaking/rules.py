@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pairup.errors import PolicyError, did_you_mean
 from pairup.learning.fairness import check_floor
 from pairup.policies import Policy, get_known_policy, policy_names
-from pairup.service.domain.events import SECOND, Moment
+from pairup.service.domain.events import SECOND, Mode, Moment
 from pairup.service.domain.matchmaking.attributes import TYPES
 from pairup.service.domain.matchmaking.constraints import Constraint, ConstraintError, Need
 from pairup.service.domain.matchmaking.recent_games import Window
@@ -51,6 +51,7 @@ class Rules:
     worth: Sequence[Mapping[str, Any]] = ()  # factors; see `worth_of`
     fairness: Mapping[str, float] = field(default_factory=lambda: dict(NO_FLOOR))
     max_wait_s: float | None = None  # after which a player is matched before others
+    mode: Mode = "live"  # in shadow nothing is proposed, and rounds of others are learnt
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Rules:
@@ -187,7 +188,7 @@ class Rules:
         return {**rules, "constraints": list(self.constraints), "worth": list(self.worth)}
 
     def stored(self) -> dict[str, Any]:
-        """Return the rules by name, without those on who meets that say nothing.
+        """Return the rules by name, without those that say nothing.
 
         A pool without them is stored as it was before there were any.
         """
@@ -196,6 +197,7 @@ class Rules:
             "worth": [],
             "fairness": NO_FLOOR,
             "max_wait_s": None,
+            "mode": "live",
         }
         rules = self.as_json()
         return {name: each for name, each in rules.items() if nothing.get(name, ...) != each}
