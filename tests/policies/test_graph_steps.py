@@ -34,6 +34,7 @@ TWINS = {
     "epsilon_greedy": (EpsilonGreedy(epsilon=2.0), naive.EpsilonGreedy),
     "uniform": (Uniform(), naive.Uniform),
     "escb": (ESCB("approximate"), naive.ESCB),
+    "escb-budgeted": (ESCB("budgeted"), naive.ESCB),
 }
 
 
@@ -93,7 +94,7 @@ def test_proposes_what_its_twin_allows_step_for_step(name):
             available = [player for player in range(7) if player not in away]
             couples = playing.propose(available)
             twin.propose(available)
-            if name == "escb":
+            if isinstance(policy, ESCB):
                 _, twin.certified = policy.certified(playing.inner)  # the least ratio so far
             assert twin.allows(couples), (seed, round)
             twin.observe(couples, playing.observe(couples))

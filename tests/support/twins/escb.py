@@ -35,6 +35,12 @@ def matchings(players):
             yield ((first, partner), *matching)
 
 
+def factor(couples):
+    """How many times the bonus of a budgeted search's matching makes up for what it lacks."""
+    root = (1.1 * couples) ** 0.25
+    return (root + 1 / root) / 2
+
+
 class ESCB:
     """The matching with the best index, or one that is best for some weighting of its sums."""
 
@@ -67,6 +73,7 @@ class ESCB:
             scale = self.scale(len(couples))
             enumerated = self.search == "exact" and len(everyone) <= 8
             choose = self.exact if enumerated else self.approximate
+            choose = self.budgeted if self.search == "budgeted" else choose
             matching = choose([self.sums(each) for each in matchings(everyone)], scale)
         return self._without_phantom(matching)
 
@@ -148,15 +155,60 @@ class ESCB:
             self.ends["fewer" if math.sqrt(b) < 1 / (2 * c) else "more"] = found
             if bound <= max(indices.values()) + 1e-13:
                 break
+        self.bound = bound
         index = {m: a + scale * math.sqrt(b) for m, (a, b) in sums.items()}
-        best = max(indices, key=indices.get)
-        while True:
-            swapped = {m: index[m] for m in sums if len(set(m) - set(best)) == 2}
-            if max(swapped.values(), default=-math.inf) <= index[best] + 1e-13:
-                break
-            best = max(swapped, key=swapped.get)
+        best = self._climb(max(indices, key=indices.get), index)
         self.ratio = min(index[best] / bound, 1.0)
         return best
+
+    def _climb(self, best, index):
+        while True:
+            swapped = {m: each for m, each in index.items() if len(set(m) - set(best)) == 2}
+            if max(swapped.values(), default=-math.inf) <= index[best] + 1e-13:
+                return best
+            best = max(swapped, key=swapped.get)
+
+    def budgeted(self, options, scale):
+        """A matching x with max(A + s sqrt(B)) <= A(x) + factor s sqrt(B(x)).
+
+        Where the bound of the approximate search does not show that for its matching, all matchings
+        with a couple k are searched, for each k, with inverses of at most that of k.
+        """
+        best = self.approximate(options, scale)
+        couples = len(best)
+        index = {m: a + scale * math.sqrt(b) for m, a, b in options}
+        wide = {m: a + factor(couples) * scale * math.sqrt(b) for m, a, b in options}
+        if wide[best] + 1e-13 >= self.bound:
+            return best
+        surest = best
+        bounds = []
+        for k in sorted({k for m in index for k in self._without_phantom(m)}):
+            with_k = {m: (a, self._capped(m, k)) for m, a, _ in options if k in m}
+            low, high, bound = 1 / self.tries[k], couples / self.tries[k], math.inf
+            while True:
+                t = math.sqrt(low * high)
+                bounding = {
+                    m: a + scale * (b / t + 1) * math.sqrt(t) / 2 for m, (a, b) in with_k.items()
+                }
+                found = max(bounding, key=bounding.get)
+                bound = min(bound, bounding[found])
+                best = max(best, found, key=index.get)
+                surest = max(surest, found, key=wide.get)
+                low, high = (low, t) if with_k[found][1] < t else (t, high)
+                if bound <= wide[best] + 1e-13 or high <= 1.1 * low:
+                    break
+            bounds.append(bound)
+        self.bound = min(self.bound, max(bounds))
+        best = self._climb(best, index)
+        best = best if wide[best] + 1e-13 >= self.bound else surest
+        self.ratio = min(index[best] / self.bound, 1.0)
+        return best
+
+    def _capped(self, matching, couple):
+        return sum(
+            1 / max(self.tries[each], self.tries[couple])
+            for each in self._without_phantom(matching)
+        )
 
     def _guess(self, ends, scale):
         """Where the greater of the bounds from these matchings is least; at first 1/2."""

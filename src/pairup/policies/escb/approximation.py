@@ -35,10 +35,11 @@ from pairup.compiled.state_fields import (
 (
     COUPLES,  # of the players available
     ENUMERATED,  # players up to whom all matchings are looked at
+    BUDGETED,  # 1: what is not certified is searched couple by couple, see `budgeted`
     OLS,  # the confidence of OLS-UCB
     CHANGED,  # the players available changed since the last search
     _COUNTERS,  # how many there are
-) = range(OWN, OWN + 5)
+) = range(OWN, OWN + 6)
 
 # Places of real numbers: the sum of certified ratios, the least of them, their number.
 CERTIFIED, WORST, CERTIFICATES, _REALS = range(4)
@@ -50,7 +51,7 @@ _SLACK = 1.0  # called l in `bonus_scale`
 _PER_COUPLE = 0.5 * math.log(1.0 + math.e / _SLACK)
 _FIRST_ROUND = 3  # log log t is positive from here on
 _MAX_STEPS = 12  # exact matchings per round
-_ROUNDING = 1e-13  # a smaller difference of weights is rounding
+ROUNDING = 1e-13  # a smaller difference of weights is rounding
 
 
 class ApproximateSearch(NamedTuple):
@@ -59,14 +60,14 @@ class ApproximateSearch(NamedTuple):
     # The partner of each slot, one row per matching; NOBODY: not known.
     exact: MatchingWorkspace
     mates: np.ndarray = Players("4, slots", NOBODY, saved=True)
+    surest: np.ndarray = Players("slots", NOBODY)  # of `budgeted`, a matching
     players: np.ndarray = Integers("slots + 1")  # those available, the phantom included
     counters: np.ndarray = Integers(_COUNTERS)
     reals: np.ndarray = Reals(_REALS, saved=True, least=0)
 
 
-def new_approximate_search(sizes, enumerated, by_least_squares):
-    """Nobody is available, nothing is known."""
-    options = {ENUMERATED: enumerated, OLS: by_least_squares}
+def new_approximate_search(sizes, options):
+    """Nobody is available, nothing is known; `options` are counters."""
     return new_state(
         ApproximateSearch,
         sizes,
@@ -85,26 +86,27 @@ def set_players(search, players):
 
 @outlined
 def find_near_best(search, terms, scale):
-    """Find a matching with nearly the best index, and write it into the row BEST."""
+    """Write a matching with nearly the best index into the row BEST; bound the best index."""
     if search.counters[CHANGED] == 1:
         _forget_others(search)
         search.counters[CHANGED] = 0
-    best = _consider(search, terms, FEWER, scale, -np.inf)
-    best = _consider(search, terms, MORE, scale, best)
+    best = consider(search, terms, FEWER, scale, -np.inf)
+    best = consider(search, terms, MORE, scale, best)
     bound = np.inf
     for _ in range(_MAX_STEPS):
         c, weight = _guess(search, terms, scale)
-        _solve(search, terms, scale * c)
-        a, b = _sums(search, terms, FOUND)
-        best = _consider(search, terms, FOUND, scale, best)
+        load_weights(search, terms, scale * c, np.inf)
+        solve(search)
+        a, b = sums_of(search, terms, FOUND, np.inf)
+        best = consider(search, terms, FOUND, scale, best)
         bound = min(bound, a + scale * (c * b + 0.25 / c))
-        if a + scale * c * b <= weight + _ROUNDING:
+        if a + scale * c * b <= weight + ROUNDING:
             break
-        _copy(search, FOUND, FEWER if 4.0 * c * c * b < 1.0 else MORE)
-        if bound <= best + _ROUNDING:
+        copy_mates(search.mates[FOUND], search.mates[FEWER if 4.0 * c * c * b < 1.0 else MORE])
+        if bound <= best + ROUNDING:
             break
-    best = _climb(search, terms, scale)
-    certify(search.reals, best, bound)
+    climb(search, terms, scale)
+    return bound
 
 
 @kernel
@@ -142,20 +144,26 @@ def _is_known(search, row):
 
 
 @kernel
-def _consider(search, terms, row, scale, best):
+def consider(search, terms, row, scale, best):
     """Note a matching if its index is the best so far; returns the best index."""
     if _is_known(search, row):
-        a, b = _sums(search, terms, row)
-        index = a + scale * math.sqrt(b)
+        index = index_of(search, terms, row, scale)
         if index > best:
             best = index
-            _copy(search, row, BEST)
+            copy_mates(search.mates[row], search.mates[BEST])
     return best
 
 
 @kernel
-def _sums(search, terms, row):
-    """A and B of a matching."""
+def index_of(search, terms, row, scale):
+    """A + scale sqrt(B) of a matching."""
+    a, b = sums_of(search, terms, row, np.inf)
+    return a + scale * math.sqrt(b)
+
+
+@kernel
+def sums_of(search, terms, row, cap):
+    """A and B of a matching; in B each couple counts as `cap` at most."""
     slots = search.mates.shape[1]
     a = b = 0.0
     for x in range(search.counters[MEMBERS]):
@@ -163,14 +171,15 @@ def _sums(search, terms, row):
         j = search.mates[row, i]
         if i < j:
             a += terms.value[i * slots + j]
-            b += terms.inverse[i * slots + j]
+            b += min(terms.inverse[i * slots + j], cap)
     return a, b
 
 
 @kernel
-def _copy(search, row, other):
-    for i in range(search.mates.shape[1]):
-        search.mates[other, i] = search.mates[row, i]
+def copy_mates(mates, others):
+    """Copy one matching over another; on a graph one of them has no phantom."""
+    for i in range(min(len(mates), len(others))):
+        others[i] = mates[i]
 
 
 @kernel
@@ -178,8 +187,8 @@ def _guess(search, terms, scale):
     """The next c to try, and the weight that a new matching has to exceed there."""
     if not (_is_known(search, FEWER) or _is_known(search, MORE)):
         return 0.5, -np.inf
-    a, b = _sums(search, terms, FEWER if _is_known(search, FEWER) else MORE)
-    more_a, more_b = _sums(search, terms, MORE if _is_known(search, MORE) else FEWER)
+    a, b = sums_of(search, terms, FEWER if _is_known(search, FEWER) else MORE, np.inf)
+    more_a, more_b = sums_of(search, terms, MORE if _is_known(search, MORE) else FEWER, np.inf)
     if more_b < b:
         a, b, more_a, more_b = more_a, more_b, a, b
     low, high = 0.5 / math.sqrt(more_b), 0.5 / math.sqrt(b)
@@ -190,37 +199,42 @@ def _guess(search, terms, scale):
 
 
 @kernel
-def _solve(search, terms, slope):
-    """Find the exact matching of greatest A + slope B and write it into the row FOUND."""
+def load_weights(search, terms, slope, cap):
+    """Weigh each couple by its value + slope * inverse, the inverse at most `cap`."""
     slots, members = search.mates.shape[1], search.counters[MEMBERS]
     weight = search.exact.weight
     for x in range(members):
         row = search.players[x] * slots
         for y in range(members):
             couple = row + search.players[y]
-            weight[x, y] = terms.value[couple] + slope * terms.inverse[couple]
-    solve_loaded(search.exact, search.players[:members])
-    for i in range(slots):
+            weight[x, y] = terms.value[couple] + slope * min(terms.inverse[couple], cap)
+
+
+@kernel
+def solve(search):
+    """Find the exact matching of greatest weight and write it into the row FOUND."""
+    solve_loaded(search.exact, search.players[: search.counters[MEMBERS]])
+    for i in range(search.mates.shape[1]):
         search.mates[FOUND, i] = search.exact.kept_mate[i]
 
 
 @kernel
-def _climb(search, terms, scale):
+def climb(search, terms, scale):
     """Make the best swap between two couples of BEST while any raises its index, and return that.
 
     A couple that deserves a try may be in no matching that is best for a weighting: couples worth
     more for their tries hide it. It is found a swap away.
     """
-    a, b = _sums(search, terms, BEST)
+    a, b = sums_of(search, terms, BEST, np.inf)
     index = a + scale * math.sqrt(b)
     while True:
         low, high, best = _best_swap(search, terms, scale, (a, b))
-        if best <= index + _ROUNDING:
+        if best <= index + ROUNDING:
             return index
         x, y = search.mates[BEST, low], search.mates[BEST, high]
         search.mates[BEST, low], search.mates[BEST, high] = high, low
         search.mates[BEST, x], search.mates[BEST, y] = y, x
-        a, b = _sums(search, terms, BEST)
+        a, b = sums_of(search, terms, BEST, np.inf)
         index = a + scale * math.sqrt(b)
 
 

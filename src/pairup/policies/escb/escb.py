@@ -27,6 +27,7 @@ from pairup.policies.couple_policies import CouplePolicy
 from pairup.policies.escb import approximation
 from pairup.policies.escb.approximation import (
     BEST,
+    BUDGETED,
     CERTIFICATES,
     CERTIFIED,
     COUPLES,
@@ -37,8 +38,11 @@ from pairup.policies.escb.approximation import (
     WORST,
     ApproximateSearch,
     bonus_scale,
+    certify,
     find_near_best,
+    index_of,
 )
+from pairup.policies.escb.budgeted import find_near_enough
 from pairup.policies.escb.enumeration import MAX_PLAYERS, find_best
 from pairup.policies.escb.graph_search import propose_on_graph
 from pairup.policies.registry import register
@@ -59,11 +63,14 @@ class ESCB(CouplePolicy):
 
     Parameters
     ----------
-    search : {"exact", "approximate"}
+    search : {"exact", "approximate", "budgeted"}
         "approximate" takes the best of the matchings that are best for some weighting of the two
         sums, found exactly, and certifies how near that is to the best index. "exact" looks at
         every matching of at most 8 players; where there are more, or not all couples may meet, it
-        is the approximate search too.
+        is the approximate search too. "budgeted" is AESCB (Cuvelier, Combes and Gourdin, 2021),
+        for any number of players, on every graph: where the bound leaves too much in doubt, it
+        goes on, in polynomial time, until the matching is provably near enough to the best for
+        the regret bound of ESCB to hold, up to a factor that depends on the number of players.
     confidence : {"log", "ols"}
         "log": f(t) = log(t), as usual in practice. "ols": the larger f(t) with which OLS-UCB has
         its bound for independent outcomes (Degenne and Perchet, 2016), very cautious.
@@ -81,7 +88,7 @@ class ESCB(CouplePolicy):
     True
     """
 
-    search: Literal["exact", "approximate"] = "exact"
+    search: Literal["exact", "approximate", "budgeted"] = "exact"
     confidence: Literal["log", "ols"] = "log"
 
     name: ClassVar[str] = "escb"
@@ -89,9 +96,13 @@ class ESCB(CouplePolicy):
     nominal_ns: ClassVar[int] = 200
 
     def start(self, context: StartContext) -> Any:
-        sizes, by_least_squares = self.sizes(context), int(self.confidence == "ols")
-        enumerated = MAX_PLAYERS if self.search == "exact" else 0
-        search = approximation.new_approximate_search(sizes, enumerated, by_least_squares)
+        sizes = self.sizes(context)
+        options = {
+            ENUMERATED: MAX_PLAYERS if self.search == "exact" else 0,
+            BUDGETED: int(self.search == "budgeted"),
+            OLS: int(self.confidence == "ols"),
+        }
+        search = approximation.new_approximate_search(sizes, options)
         return new_state(ESCBState, sizes, search=search, keys=context.keys(2))
 
     def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
@@ -164,7 +175,10 @@ def _propose(state, couples):
         if members <= search.counters[ENUMERATED]:
             find_best(search, state.terms, scale)
         else:
-            find_near_best(search, state.terms, scale)
+            bound = find_near_best(search, state.terms, scale)
+            if search.counters[BUDGETED] == 1:
+                bound = find_near_enough(search, state.terms, scale, bound)
+            certify(search.reals, index_of(search, state.terms, BEST, scale), bound)
         write_mates(search.mates[BEST], search.players[:members], couples)
     return OK
 
