@@ -19,7 +19,7 @@ class Forecast(NamedTuple):
     """
 
     random: float | None = None  # mean over all couples of the same players
-    deviation: float | None = None  # of `random`, the pull of the first guesses included
+    deviation: float | None = None  # of what is expected less `random`, with first guesses' pull
     best: float | None = None  # mean in the best matching of the same players
 
 
@@ -34,7 +34,7 @@ class Bucket:
     estimated_played: int = 0
     expected: float = 0.0  # chance, by the estimates of the moment
     random: float = 0.0  # chance of couples drawn at random from the same players
-    deviation: float = 0.0  # of `random`
+    deviation: float = 0.0  # of `expected` less `random`
     best: float = 0.0  # chance in the best matching of the same players
 
     def absorb(self, other: Bucket) -> None:
@@ -143,22 +143,27 @@ class Comparison:
 
     games: int
     played: int
+    expected: float
     random: float
-    deviation: float  # of `random`
+    deviation: float  # of `expected` less `random`
     best: float
 
     @property
     def gain(self) -> dict[str, float]:
-        """Share played less that of random pairing, with its 95% interval.
+        """Share expected of what was proposed less that of random pairing, with its 95% interval.
 
-        The squared distances of the two intervals' ends are added (Newcombe's method); errors of
-        `random` are taken as the same in all games, which is the worst case.
+        Both rest on the same rates, whose errors largely cancel, and the luck of the games is in
+        neither. How far the games were from what was expected of them is added to the doubt, by
+        squares: where rates mislead, it shows there. Errors are taken as the same in all games,
+        which is the worst case.
         """
-        share, doubt = wilson_interval(self.played, self.games), Z * self.deviation
-        gain = share["estimate"] - self.random
-        low = gain - math.hypot(share["estimate"] - share["low"], doubt)
-        high = gain + math.hypot(share["high"] - share["estimate"], doubt)
-        return {"estimate": gain, "low": max(-1.0, low), "high": min(1.0, high)}
+        gain, missed = self.expected - self.random, self.played / self.games - self.expected
+        doubt = math.hypot(Z * self.deviation, missed)
+        return {
+            "estimate": gain,
+            "low": max(-1.0, gain - doubt),
+            "high": min(1.0, gain + doubt),
+        }
 
     @property
     def of_the_way(self) -> float | None:
@@ -174,6 +179,7 @@ class Comparison:
         return {
             "games": self.games,
             "played": wilson_interval(self.played, self.games),
+            "expected": self.expected,
             "random": self.random,
             "best": self.best,
             "gain": self.gain,
@@ -196,7 +202,8 @@ def compare(buckets: Sequence[Bucket]) -> Comparison | None:
     if not known:
         return None
     half = latest_games(known, sum(each.games for each in known) / 2)
-    means = (total / half.estimated for total in (half.random, half.deviation, half.best))
+    totals = (half.expected, half.random, half.deviation, half.best)
+    means = (total / half.estimated for total in totals)
     return Comparison(half.estimated, half.estimated_played, *means)
 
 

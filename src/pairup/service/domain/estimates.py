@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +13,16 @@ from numpy.typing import NDArray
 from pairup.learning import Learner
 from pairup.service.domain.counters import Forecast, Z
 
+Places = tuple[NDArray[np.int64], NDArray[np.int64]]  # of the players of couples
 
-def forecast_pairings(learner: Learner, met: Mapping[Any, int], players: Sequence[Any]) -> Forecast:
-    """Estimate what random pairing of `players` would give, and the best matching.
+
+def forecast_pairings(
+    learner: Learner,
+    met: Mapping[Any, int],
+    players: Sequence[Any],
+    matching: Iterable[Sequence[Any]],
+) -> Forecast:
+    """Estimate what random pairing of `players` would give beside `matching`, and the best one.
 
     Nothing is known where the policy has no rates of its own: to fit them at every proposal would
     cost more than the proposal. `met` has the number of learnt outcomes of each player.
@@ -25,9 +32,36 @@ def forecast_pairings(learner: Learner, met: Mapping[Any, int], players: Sequenc
         return Forecast()
     rates, deviations = own
     outcomes = np.array([met[each] for each in players])
+    place = {player: x for x, player in enumerate(players)}
+    chosen = np.array([[place[a], place[b]] for a, b in matching], np.int64).reshape(-1, 2)
     random, slopes = mean_of_couples(rates)
-    deviation = _deviation(rates, deviations, outcomes, slopes)
+    deviation = _deviation_of_gain(
+        rates, deviations, outcomes, slopes, (chosen[:, 0], chosen[:, 1])
+    )
     return Forecast(random, deviation, best_pairing(rates))
+
+
+def _deviation_of_gain(
+    rates: NDArray[np.float64],
+    deviations: NDArray[np.float64],
+    outcomes: NDArray[np.int64],
+    slopes: NDArray[np.float64],
+    chosen: Places,
+) -> float:
+    """Return the deviation of the mean chance of `chosen` couples less that of random pairing.
+
+    `slopes` are those of random pairing. What all rates have in common cancels out; what is left of
+    a player's error counts by how far its partner is from the others. Where all seem alike, that is
+    nothing, and the product of two errors remains.
+    """
+    (one, other), couples = chosen, max(len(chosen[0]), 1)
+    of_gain = -slopes
+    of_gain[one] += rates[other] / couples
+    of_gain[other] += rates[one] / couples
+    wide = np.maximum(deviations, min_deviation(rates, outcomes))
+    products = wide[one] * wide[other] / couples
+    first = _deviation(rates, deviations, outcomes, of_gain)
+    return math.hypot(first, float(np.sqrt((products**2).sum())))
 
 
 def _deviation(
@@ -47,15 +81,16 @@ def forecast_on_graph(
     rates: NDArray[np.float64],
     deviations: NDArray[np.float64],
     outcomes: NDArray[np.int64],
-    couples: tuple[NDArray[np.int64], NDArray[np.int64]],
+    couples: Places,
     *,
+    chosen: Places,
     random: float,
     best: float,
 ) -> Forecast:
     """Complete a forecast where only some `couples`, by places of players, may meet.
 
-    The deviation of `random` is that of the mean over players of the mean over those whom each may
-    meet.
+    Random pairing counts for the deviation as the mean over players of the mean over those whom
+    each may meet.
     """
     (one, other), players = couples, len(rates)
     partners = np.maximum(np.bincount(np.concatenate(couples), minlength=players), 1)
@@ -64,7 +99,8 @@ def forecast_on_graph(
     for these, those in ((one, other), (other, one)):
         slopes += np.bincount(these, weights * rates[those], minlength=players)
     slopes /= max(float(weights.sum()), 1e-300)
-    return Forecast(random, _deviation(rates, deviations, outcomes, slopes), best)
+    deviation = _deviation_of_gain(rates, deviations, outcomes, slopes, chosen)
+    return Forecast(random, deviation, best)
 
 
 def compare_matchings(

@@ -273,7 +273,7 @@ class Proposed(Event):
     apart: list[list[Player]]
     expires_at: Moment
     random: float | None  # estimated mean chance of couples of these players drawn at random
-    random_deviation: float | None  # standard deviation of that estimate
+    random_deviation: float | None  # of what is expected of the games less `random`
     best: float | None  # estimated mean chance in the best matching of these players
     ruled: Ruled | None = None  # None, and not stored: the policy alone decided
 

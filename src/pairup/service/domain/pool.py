@@ -124,7 +124,7 @@ class Pool:
         """Ask the policy alone who meets."""
         matching = self.learner.suggest(players, apart)
         leader = self.learner.leader_among(players, apart) if len(players) > 1 else None
-        expected = forecast_pairings(self.learner, self.players.met, players)
+        expected = forecast_pairings(self.learner, self.players.met, players, matching)
         chances = self.learner.play_probabilities(matching)
         games: list[events.ProposedGame] = [
             {

@@ -118,12 +118,16 @@ class ComparisonView(BaseModel):
 
     games: int
     played: Interval
+    expected: Share = Field(
+        description="Share expected of what was proposed, by the estimates of each moment."
+    )
     random: Share = Field(
         description="Share that random pairing would have given, by the estimates of each moment."
     )
     best: Share | None = Field(description="Share that the best matchings would have given.")
     gain: DifferenceInterval = Field(
-        description="Share played less that of random pairing; the interval covers both."
+        description="Share expected less that of random pairing, with doubts about rates, and with "
+        "what the games played differ from the share expected."
     )
     of_the_way: float | None = Field(
         description="Part of the way from random pairing to the best; null while games are too "

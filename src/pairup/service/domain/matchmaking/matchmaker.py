@@ -125,7 +125,7 @@ class Matchmaker:
             explores=explores.tolist(),
             worth=self._worth_of(chosen).tolist(),
             waiting=[self._players[x] for x in waiting],
-            forecast=self._forecast(leader),
+            forecast=self._forecast(leader, chosen),
             shares=self._shares(chosen, waiting, chances),
             unmatched=self._unmatched(waiting, alone),
             alone=[self._players[x] for x in alone],
@@ -311,9 +311,10 @@ class Matchmaker:
             return None
         return low, high, chances, new_random_pairing(self._count, low, high, chances)
 
-    def _forecast(self, leader: Places | None) -> Forecast:
+    def _forecast(self, leader: Places | None, chosen: Places) -> Forecast:
         if not self._on_graph:
-            return forecast_pairings(self._learner, self._met, self._players)
+            matching = self._named(chosen)
+            return forecast_pairings(self._learner, self._met, self._players, matching)
         estimated = self._learner.rate_array(self._players)
         if estimated is None or self._random is None or leader is None or not len(leader):
             return Forecast()
@@ -323,7 +324,15 @@ class Matchmaker:
         rates, deviations = estimated
         best = float((rates[one] * rates[other]).mean())
         random = float(pairing.games.sum() / max((1.0 - pairing.free).sum(), 1e-300))
-        return forecast_on_graph(rates, deviations, met, (low, high), random=random, best=best)
+        return forecast_on_graph(
+            rates,
+            deviations,
+            met,
+            (low, high),
+            chosen=(chosen[:, 0], chosen[:, 1]),
+            random=random,
+            best=best,
+        )
 
     def _shares(
         self, chosen: Places, waiting: Places, chances: Floats | None
