@@ -202,6 +202,14 @@ class PoolMetrics:
         self._gain_high = gauge(
             "pairup_pool_gain_high", "Upper end of the gain's 95% interval.", pool
         )
+        over = "the policy's share of games played less that of the control arm"
+        self._holdout = gauge("pairup_pool_holdout_gain", f"With a holdout, {over}.", pool)
+        self._holdout_low = gauge(
+            "pairup_pool_holdout_gain_low", f"Lower end of the 95% interval of {over}.", pool
+        )
+        self._holdout_high = gauge(
+            "pairup_pool_holdout_gain_high", f"Upper end of the 95% interval of {over}.", pool
+        )
         self._wait_median = gauge(
             "pairup_pool_wait_median_seconds", "Median time that waiting players have waited.", pool
         )
@@ -213,7 +221,8 @@ class PoolMetrics:
         )
         waits = (self._wait_median, self._wait_high, self._wait_longest)
         gains = (self._gain, self._gain_low, self._gain_high)
-        self._gauges = (self._waiting, self._open, *gains, *waits)
+        held = (self._holdout, self._holdout_low, self._holdout_high)
+        self._gauges = (self._waiting, self._open, *gains, *held, *waits)
         self._shown: set[str] = set()  # pools that have gauges
         self.labels = PoolLabels(max_pools, None if shared else self._remove)
 
@@ -256,9 +265,14 @@ class PoolMetrics:
     def show(self, pool: Pool, now: Moment) -> None:
         """Set the gauges of a pool that has a label."""
         compared = compare(pool.counters.buckets)
-        gain = compared.gain if compared else dict.fromkeys(("estimate", "low", "high"), math.nan)
+        held = pool.holdout.compare() if pool.holdout else None
+        nothing = dict.fromkeys(("estimate", "low", "high"), math.nan)
+        gains = [
+            (each or nothing)[name]
+            for each in (compared and compared.gain, held and held.gain)
+            for name in nothing
+        ]
         waiting, opened = len(pool.players.waiting), len(pool.games)
-        gains = (gain["estimate"], gain["low"], gain["high"])
         values = (waiting, opened, *gains, *pool.players.waits_s(now).values())
         self._set(pool.name, values)
         self._shown.add(pool.name)
