@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from pairup.service.api.schemas.insight import StatsView
+from pairup.service.api.schemas.insight import HoldoutView, StatsView
 from pairup.service.domain.counters import MIN_GAMES
 from pairup.service.domain.matchmaking.constraints import Constraint
 from pairup.service.domain.matchmaking.matchmaker import ODD
@@ -109,7 +109,30 @@ def meetings(of: Rules) -> list[str]:
         )
     if of.max_wait_s is not None:
         said.append(f"A player who has waited for {of.max_wait_s:g} s is matched before others.")
+    if of.holdout:
+        said.append(
+            f"{of.holdout:.0%} of the players, drawn again every day, are paired at random, to "
+            "compare the others with them."
+        )
     return said
+
+
+def holdout(of: HoldoutView) -> str:
+    """Describe how the policy compares with the control arm."""
+    policy, control, gain = of.policy, of.control, of.gain
+    if gain is None or policy.share is None or control.share is None:
+        return "Too early to say: both arms need games of at least 5 players."
+    shares = (
+        f"{policy.share:.1%} of {policy.games:,} games paired by the policy were played, and "
+        f"{control.share:.1%} of {control.games:,} games paired at random: "
+        f"{in_points(gain.estimate)} points, "
+        f"95% interval {in_points(gain.low)} to {in_points(gain.high)}"
+    )
+    if of.more_games == 0:
+        return f"{shares}. This is more than chance explains."
+    if of.more_games is None:
+        return f"{shares}. How many more games would decide it cannot be said yet."
+    return f"{shares}. About {of.more_games:,} more games decide it, if the difference stays."
 
 
 def _constraint(of: Constraint) -> str:

@@ -83,6 +83,7 @@ UnknownPlayers = TypeAliasType("UnknownPlayers", Literal["refuse", "skip"])
 Unreported = TypeAliasType("Unreported", Literal["discard", "cancelled"])
 AfterGame = TypeAliasType("AfterGame", Literal["waiting", "playing"])
 Mode = TypeAliasType("Mode", Literal["live", "shadow"])
+Arm = Literal["policy", "control", "mixed"]  # of the two players of a game, with a holdout
 
 
 MAX_NAMED_GAMES = 100  # in an event about reports that changed no game
@@ -276,6 +277,8 @@ class Proposed(Event):
     random_deviation: float | None  # of what is expected of the games less `random`
     best: float | None  # estimated mean chance in the best matching of these players
     ruled: Ruled | None = None  # None, and not stored: the policy alone decided
+    # Players who are in the control arm, of those matched here. None, and not stored: no holdout.
+    control: list[Player] | None = None
 
     @property
     def worth(self) -> float:
@@ -284,10 +287,8 @@ class Proposed(Event):
 
     def as_json(self) -> dict[str, Any]:
         """Return what is stored."""
-        stored = dict(vars(self))
-        if self.ruled is None:
-            del stored["ruled"]
-        return stored
+        absent = {name for name in ("ruled", "control") if getattr(self, name) is None}
+        return {name: value for name, value in vars(self).items() if name not in absent}
 
 
 @dataclass(frozen=True)

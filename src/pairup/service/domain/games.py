@@ -23,6 +23,7 @@ from typing import Any, ClassVar, NamedTuple
 from pairup.service.domain.counters import Forecast
 from pairup.service.domain.events import (
     Answered,
+    Arm,
     Decided,
     Event,
     Expired,
@@ -286,6 +287,7 @@ class OpenGame:
     chance: float | None
     explores: bool
     answers: AnswerPair = (None, None)
+    arm: Arm | None = None  # that it counts for; None: no holdout
 
     @property
     def known(self) -> Report:
@@ -348,7 +350,10 @@ class OpenGames(dict[GameKey, OpenGame]):
             [
                 [each.key, each.opened_at, each.expires_at, list(each.forecast)],
                 [
-                    [game.key.place, game.players, game.chance, game.explores, game.answers]
+                    [
+                        *(game.key.place, game.players, game.chance, game.explores, game.answers),
+                        *([game.arm] if game.arm else ()),  # as before there were arms
+                    ]
                     for game in each.games.values()
                 ],
             ]
@@ -361,9 +366,9 @@ class OpenGames(dict[GameKey, OpenGame]):
         games = cls()
         for (key, opened_at, expires_at, forecast), rows in stored:
             matching = OpenMatching(key, opened_at, expires_at, Forecast(*forecast))
-            for place, (one, other), chance, explores, (said, replied) in rows:
+            for place, (one, other), chance, explores, (said, replied), *arm in rows:
                 game = OpenGame(GameKey(key, place), matching, (one, other), chance, explores)
-                game.answers = said, replied
+                game.answers, game.arm = (said, replied), arm[0] if arm else None
                 matching.games[game.key] = game
             games.open(matching)
         return games

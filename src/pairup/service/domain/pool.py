@@ -29,9 +29,10 @@ from pairup.service.domain.games import GameKey, Ids, OpenGame, OpenGames, colum
 from pairup.service.domain.imports import ImportProgress, PastGames, loaded
 from pairup.service.domain.matchmaking.attributes import flatten_lists
 from pairup.service.domain.matchmaking.constraints import Waiting
+from pairup.service.domain.matchmaking.holdout import Holdout, arm_of, control_arm
 from pairup.service.domain.matchmaking.matchmaker import GivenCouples, Matchmaker
 from pairup.service.domain.matchmaking.recent_games import RecentGames
-from pairup.service.domain.matchmaking.rules import Rules
+from pairup.service.domain.matchmaking.rules import MEETING_RULES, Rules
 from pairup.service.domain.players import AWAY, WAITING, PlayerNames, Players
 from pairup.service.domain.shadow import Shadow
 
@@ -75,6 +76,7 @@ class Pool:
         self.recent = RecentGames()  # while the rules ask who met whom lately
         self.fairness = Fairness(0.0)  # what players are owed
         self.shadow = Shadow()  # what was observed of another matchmaker
+        self.holdout: Holdout | None = None  # what the control arm shows
 
     @property
     def seq(self) -> int:
@@ -99,9 +101,9 @@ class Pool:
         The event says all that was decided: a replay applies it, and asks nobody.
         """
         players = list(self.players.waiting) if available is None else available
+        control = self._control_arm(at, players)
         if given is not None or not self.rules.are_plain:
-            decided = self._decide(at, players, apart, given)
-            games, waiting, expected, ruled = decided
+            games, waiting, expected, ruled = self._decide(at, players, apart, given, control)
         else:
             games, waiting, expected = self._ask_policy(players, apart)
             ruled = None
@@ -116,7 +118,15 @@ class Pool:
             random_deviation=_rounded(expected.deviation),
             best=_rounded(expected.best),
             ruled=ruled,
+            control=control,
         )
+
+    def _control_arm(self, at: Moment, players: list[int]) -> list[int] | None:
+        """List the players who are paired at random, None without a holdout."""
+        if not self.rules.holdout:
+            return None
+        drawn = f"{self.number} {self.rules.seed}", self.rules.holdout
+        return list(compress(players, control_arm(*drawn, players, at)))
 
     def _ask_policy(
         self, players: list[int], apart: list[list[int]]
@@ -142,6 +152,7 @@ class Pool:
         players: list[int],
         apart: list[list[int]],
         given: GivenCouples | None,
+        control: list[int] | None,
     ) -> tuple[list[events.ProposedGame], list[int], Forecast, events.Ruled]:
         """Decide by the rules who meets."""
         # Who is away, as players of a pool in shadow may be, has not waited.
@@ -149,7 +160,8 @@ class Pool:
         waited_s = np.maximum(at - since, 0) / SECOND
         waiting = Waiting(players, waited_s, self.players.attributes, self.recent, at)
         known = (self.learner, self.rules, self.fairness, waiting)
-        maker = Matchmaker(*known, met=self.players.met, apart=apart, given=given)
+        met = self.players.met
+        maker = Matchmaker(*known, met=met, apart=apart, given=given, control=control)
         made = maker.decide()
         rows = zip(made.couples, made.chances, made.explores, strict=True)
         games: list[events.ProposedGame] = [
@@ -170,7 +182,8 @@ class Pool:
         if self.rules.are_plain:
             games, waiting, expected = self._ask_policy(players, [])
         else:
-            games, waiting, expected, ruled = self._decide(at, players, [], None)
+            # A control arm shows what proposals bring: here nothing is proposed.
+            games, waiting, expected, ruled = self._decide(at, players, [], None, None)
             shares = ruled["shares"]
         couples = [game["players"] for game in games]
         compared = compare_matchings(self.learner, self.players.met, couples, observed)
@@ -247,6 +260,7 @@ class Pool:
         self.version = event.version
         self.learner = Learner(self.rules.make_policy(), (), self.rules.seed)
         self.fairness = Fairness(self.rules.floor)
+        self.holdout = Holdout(self.at) if self.rules.holdout else None
 
     def _continued(self, event: events.Continued) -> None:
         self.version = event.version
@@ -262,6 +276,10 @@ class Pool:
             self.shadow = Shadow()
         if self.rules.remembered is None:
             self.recent = RecentGames()
+        if MEETING_RULES & set(event.changes):  # arms are compared under the same rules only
+            self.holdout = Holdout(self.at) if self.rules.holdout else None
+            for game in self.games.values():
+                game.arm = None
 
     def _deleted(self, event: events.Deleted) -> None:
         self.deleted = True
@@ -305,6 +323,8 @@ class Pool:
             if not self.players.knows(player):
                 self.recent.forget(player)
                 self.fairness.forget(player)
+                if self.holdout is not None:
+                    self.holdout.forget(player)
             if not self.players.is_named(player):
                 self.names.drop(player)
 
@@ -329,6 +349,11 @@ class Pool:
         self.players.begin_games(opened.games.values())
         self.counters.explored += sum(game.explores for game in opened.games.values())
         self.matching = event.matching
+        if event.control is not None and self.holdout is not None:
+            self.holdout.begin(self.at)
+            control = frozenset(event.control)
+            for game in opened.games.values():
+                game.arm = arm_of(game.players, control)
         if event.ruled is not None:
             self._note_ruled(event, event.ruled)
         self.counters.worth += event.worth
@@ -479,6 +504,10 @@ class Pool:
             (was_played, game.explores, game.chance, game.matching.forecast)
             for game, was_played in zip(games, played, strict=True)
         )
+        if self.holdout is not None:
+            for game, was_played in zip(games, played, strict=True):
+                if game.arm is not None:
+                    self.holdout.note(game.arm, game.players, was_played)
 
 
 # Made at import, so that an event without a method fails then.

@@ -21,6 +21,7 @@ from pairup.service.domain.counters import Counters
 from pairup.service.domain.events import Head, Version, dumps
 from pairup.service.domain.games import OpenGames
 from pairup.service.domain.imports import ImportProgress
+from pairup.service.domain.matchmaking.holdout import Holdout
 from pairup.service.domain.matchmaking.recent_games import RecentGames
 from pairup.service.domain.matchmaking.rules import Rules
 from pairup.service.domain.players import Players
@@ -92,6 +93,7 @@ def durable_part(pool: Pool) -> bytes:
         "counters": pool.counters.as_json(),
         "recent": pool.recent.as_json(),
         "debts": list(pool.fairness.debts.items()),
+        **({"holdout": pool.holdout.as_json()} if pool.holdout else {}),
     }
     if pool.shadow.rounds:  # others are stored as they were before there was a shadow
         state["shadow"] = pool.shadow.as_json()
@@ -155,6 +157,7 @@ def _restore(pool: Pool, state: dict[str, Any]) -> None:
     pool.recent = RecentGames.from_json(state["recent"])
     pool.fairness = Fairness(pool.rules.floor, debts=state["debts"])
     pool.shadow = Shadow(**state.get("shadow", {}))
+    pool.holdout = Holdout.from_json(state["holdout"]) if "holdout" in state else None
 
 
 def _unused(number: int, head: Head, why: str) -> str:

@@ -107,6 +107,24 @@ class _Shown:
 LABEL = "pool"
 OTHER = "_other"  # no pool is called so: a name does not begin with _
 _IDLE_S = 3600.0  # seconds without an event after which a pool makes room for another
+_GAINS = (  # name of the metric, what it is called, and what it is
+    (
+        "gain",
+        "gain",
+        "Share of games played less that of random pairing, in the latest half of the games.",
+    ),
+    (
+        "shadow_gain",
+        "shadow gain",
+        "Share of games expected of what a pool in shadow would have proposed, less that of the "
+        "games observed, in the latest half of them.",
+    ),
+    (
+        "holdout_gain",
+        "holdout gain",
+        "With a holdout, the policy's share of games played less that of the control arm.",
+    ),
+)
 _BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 20.0)
 
 
@@ -197,34 +215,14 @@ class PoolMetrics:
         )
         self._waiting = gauge("pairup_pool_waiting_players", "Players who wait for a game.", pool)
         self._open = gauge("pairup_pool_open_games", "Games proposed and not decided yet.", pool)
-        self._gain = gauge(
-            "pairup_pool_gain",
-            "Share of games played less that of random pairing, in the latest half of the games.",
-            pool,
-        )
-        self._gain_low = gauge(
-            "pairup_pool_gain_low", "Lower end of the gain's 95% interval.", pool
-        )
-        self._gain_high = gauge(
-            "pairup_pool_gain_high", "Upper end of the gain's 95% interval.", pool
-        )
-        self._shadow_gains = (
-            gauge(
-                "pairup_pool_shadow_gain",
-                "Share of games expected of what a pool in shadow would have proposed, less that "
-                "of the games observed, in the latest half of them.",
-                pool,
-            ),
-            gauge(
-                "pairup_pool_shadow_gain_low",
-                "Lower end of the shadow gain's 95% interval.",
-                pool,
-            ),
-            gauge(
-                "pairup_pool_shadow_gain_high",
-                "Upper end of the shadow gain's 95% interval.",
-                pool,
-            ),
+        gains = tuple(
+            gauge(f"pairup_pool_{name}{end}", text, pool)
+            for name, of, meaning in _GAINS
+            for end, text in (
+                ("", meaning),
+                ("_low", f"Lower end of the {of}'s 95% interval."),
+                ("_high", f"Upper end of the {of}'s 95% interval."),
+            )
         )
         self._wait_median = gauge(
             "pairup_pool_wait_median_seconds", "Median time that waiting players have waited.", pool
@@ -236,8 +234,7 @@ class PoolMetrics:
             "pairup_pool_wait_longest_seconds", "Longest time that one of them has waited.", pool
         )
         waits = (self._wait_median, self._wait_high, self._wait_longest)
-        gains = (self._gain, self._gain_low, self._gain_high)
-        self._gauges = (self._waiting, self._open, *gains, *self._shadow_gains, *waits)
+        self._gauges = (self._waiting, self._open, *gains, *waits)
         self._shown: set[str] = set()  # pools that have gauges
         self.labels = PoolLabels(max_pools, None if shared else self._remove)
 
@@ -282,10 +279,13 @@ class PoolMetrics:
     def show(self, pool: Pool, now: Moment) -> None:
         """Set the gauges of a pool that has a label."""
         waiting, opened = len(pool.players.waiting), len(pool.games)
-        both = (compare(pool.counters.buckets), pool.shadow.compare())
+        held = pool.holdout.compare() if pool.holdout else None
         unknown = dict.fromkeys(("estimate", "low", "high"), math.nan)
-        found = (each.gain if each else unknown for each in both)
-        gains = [gain[end] for gain in found for end in ("estimate", "low", "high")]
+        gains = [
+            ((each and each.gain) or unknown)[end]
+            for each in (compare(pool.counters.buckets), pool.shadow.compare(), held)
+            for end in unknown
+        ]
         values = (waiting, opened, *gains, *pool.players.waits_s(now).values())
         self._set(pool.name, values)
         self._shown.add(pool.name)

@@ -20,6 +20,7 @@ from pairup.service.domain.event_views import Name
 from pairup.service.domain.events import Moment, Suggested, format_moment
 from pairup.service.domain.games import GameRecord, Ids, MatchingRecord
 from pairup.service.domain.imports import ImportProgress
+from pairup.service.domain.matchmaking.holdout import ArmCounts, Holdout
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.reports import AnswerPair, outcome_of
 from pairup.service.store import PoolRow, Transaction
@@ -159,6 +160,7 @@ def stats(of: Pool, max_games: int, now: Moment) -> dict[str, Any]:
         "random_share": _random_share(of),
         "compared": None if compared is None else compared.as_json(),
         "shadow": _shadow(of),
+        "holdout": None if of.holdout is None else _holdout(of.holdout),
         "course": {"width": counters.width, "buckets": _course(counters)},
         "open_games": [
             game(each.record, of.ids, of.names.__getitem__)
@@ -177,6 +179,23 @@ def _shadow(of: Pool) -> dict[str, Any] | None:
         **{name: getattr(found, name) for name in ("rounds", "uncompared", "games", "played")},
         "compared": None if compared is None else compared.as_json(),
     }
+
+
+def _holdout(of: Holdout) -> dict[str, Any]:
+    compared = of.compare()
+    return {
+        "since": format_moment(of.since),
+        "policy": _arm(compared.policy),
+        "control": _arm(compared.control),
+        "mixed_games": of.mixed,
+        "gain": compared.gain,
+        "more_games": compared.more_games,
+    }
+
+
+def _arm(of: ArmCounts) -> dict[str, Any]:
+    share = of.share if of.games else None
+    return {"games": of.games, "played": of.played, "share": share, "units": of.units}
 
 
 def _random_share(of: Pool) -> dict[str, float] | None:

@@ -166,6 +166,32 @@ class ShadowView(BaseModel):
     compared: ShadowComparisonView | None = Field(description="Null before the first comparison.")
 
 
+class ArmView(BaseModel):
+    """Decided games in which both players are in the same arm."""
+
+    games: int
+    played: int
+    share: Share | None = Field(description="Share of them that were played; null without games.")
+    units: int = Field(description="Players, counted once for each day on which they had games.")
+
+
+class HoldoutView(BaseModel):
+    """Players who are paired by the policy, against those of the control arm, paired at random."""
+
+    since: Time = Field(description="Games proposed later count: when a rule on who meets changed.")
+    policy: ArmView
+    control: ArmView
+    mixed_games: int = Field(description="Decided games of players of different arms.")
+    gain: DifferenceInterval | None = Field(
+        description="Share played of the policy's games less that of the control arm. The interval "
+        "follows from the random draw of the arms, not from estimated rates; null below 5 units."
+    )
+    more_games: int | None = Field(
+        description="About how many more games of both arms decide which is better, if the "
+        "difference stays as it is; 0: it is decided; null: too early to predict."
+    )
+
+
 class BucketView(BaseModel):
     """Games decided one after the other."""
 
@@ -236,5 +262,6 @@ class StatsView(BaseModel):
     shadow: ShadowView | None = Field(
         description="What was observed of another matchmaker; null if the pool was never in shadow."
     )
+    holdout: HoldoutView | None = Field(description="Null for a pool without a holdout.")
     course: Course
     open_games: list[GameView] = Field(description="Open games, at most a page of them.")

@@ -49,6 +49,7 @@ from pairup.service.domain.matchmaking.constraints import (
     Constraint,
     ConstraintError,
 )
+from pairup.service.domain.matchmaking.holdout import MAX_HOLDOUT
 from pairup.service.domain.matchmaking.worth import MAX_FACTORS
 
 _Number = Annotated[float, Field(gt=-MAX_INTEGER, lt=MAX_INTEGER, allow_inf_nan=False)]
@@ -261,6 +262,19 @@ MaxWait = Annotated[
 ]
 
 
+Holdout = Annotated[
+    float,
+    Field(
+        ge=0,
+        le=MAX_HOLDOUT,
+        allow_inf_nan=False,
+        description="Share of players, drawn again every day, who are paired at random: a control "
+        "arm, with which `stats` compares the others; 0: none.",
+        examples=[0.1],
+    ),
+]
+
+
 class RulesChange(Body):
     """The rules of a pool that change."""
 
@@ -291,6 +305,7 @@ class RulesChange(Body):
         description="`shadow`: the pool proposes nothing, learns the rounds of another matchmaker, "
         "and compares them with what it would have proposed. `live` by default.",
     )
+    holdout: Holdout | None = None
 
     def given(self) -> dict[str, Any]:
         """Return the rules that were sent."""
@@ -335,6 +350,7 @@ class PoolView(BaseModel):
     fairness: FairnessRule
     max_wait_s: float | None
     mode: Mode
+    holdout: float
     players: PlayerCounts
     open_games: int
     seq: int = Field(description="Number of the last event.")

@@ -39,6 +39,7 @@ from pairup.service.domain.matchmaking.constraints import (
     keep_apart,
     make_filter,
 )
+from pairup.service.domain.matchmaking.holdout import pair_at_random, pair_the_rest
 from pairup.service.domain.matchmaking.rules import Rules
 from pairup.service.domain.matchmaking.worth import worth_of
 
@@ -86,6 +87,8 @@ class Matchmaker:
         Couples that must not meet, by number.
     given
         Who may meet, as the request says.
+    control
+        Players, by number, who are paired at random; None without a holdout.
     """
 
     def __init__(
@@ -98,6 +101,7 @@ class Matchmaker:
         met: Mapping[int, int],
         apart: Sequence[Sequence[int]],
         given: GivenCouples | None,
+        control: Sequence[int] | None = None,
     ) -> None:
         self._learner, self._rules, self._waiting = learner, rules, waiting
         self._met, self._apart, self._given = met, apart, given or GivenCouples()
@@ -105,18 +109,24 @@ class Matchmaker:
         self._debts = fairness.debts_of(self._players) if rules.floor else None
         self._on_graph = rules.needs_graph or given is not None
         self._filters = self._make_filters()
+        self._control = np.isin(self._players, control or ())
 
     def decide(self) -> Decision:
         """Decide who is proposed games."""
-        first = self._match_overdue()
+        held = self._pair_control()
+        first = np.concatenate([held, self._match_overdue(held)])
+        first = np.concatenate([first, self._match_odd(first)])
         chosen = np.concatenate([first, self._ask_policy(first)])
         if self._on_graph:
             chosen = np.concatenate([chosen, self._match_rest(chosen)])
+        across = self._match_across(chosen)
+        chosen = np.concatenate([chosen, across])
         waiting = np.setdiff1d(np.arange(self._count), chosen)
         leader = self._leader()
         numbers = self._numbers(chosen)
         explores = np.ones(len(chosen), np.bool_) if leader is None else ~np.isin(numbers, leader)
         explores[: len(first)] = False  # they were not the policy's choice
+        explores[len(chosen) - len(across) :] = False
         chances = self._learner.chance_array(chosen, self._players)
         alone = waiting[~self._has_partner[waiting]] if self._on_graph else waiting[:0]
         return Decision(
@@ -211,17 +221,20 @@ class Matchmaker:
             return np.zeros(self._count, np.bool_)
         return self._waiting.waited_s >= longest
 
-    def _match_overdue(self) -> Places:
+    def _match_overdue(self, taken: Places) -> Places:
         """Match as many as possible of those who have waited for too long, and these well.
 
         As many as the candidates let meet; and after that nobody of them is left over who may meet
-        somebody who is not matched with one of them.
+        somebody who is not matched with one of them. Others of the control arm are left out.
         """
         overdue = self._overdue
         low, high = self._couples[:2] if overdue.any() else np.zeros((2, 0), np.int64)
-        some = overdue[low] | overdue[high]
+        out = self._control & ~overdue
+        out[taken] = True
+        some = (overdue[low] | overdue[high]) & ~out[low] & ~out[high]
         chosen = self._best_overdue(low[some], high[some])
-        free = np.setdiff1d(np.arange(self._count), chosen)
+        out[chosen] = True
+        free = np.flatnonzero(~out)
         left = free[overdue[free]]
         if not len(left) or not self._couples.capped.any():
             return chosen
@@ -264,7 +277,7 @@ class Matchmaker:
 
     def _ask_policy(self, taken: Places) -> Places:
         """Ask the policy to match those who are not taken."""
-        free = np.ones(self._count, np.bool_)
+        free = ~self._control
         free[taken.ravel()] = False
         rest = np.flatnonzero(free)
         names = [self._players[x] for x in rest]
@@ -285,19 +298,60 @@ class Matchmaker:
 
     def _match_rest(self, taken: Places) -> Places:
         """Match players who may meet, but who were not among each other's candidates."""
-        rest = np.setdiff1d(np.arange(self._count), taken)
+        rest = np.setdiff1d(np.flatnonzero(~self._control), taken)
         if not self._couples.capped[rest].any() or len(rest) ** 2 > _MAX_LOOKS:
             return taken[:0]
         low, high = self._allowed(rest, rest)
         return self._best(low, high, self._value(low, high))
 
+    # The control arm
+
+    @cached_property
+    def _draw(self) -> np.random.Generator:
+        return np.random.default_rng([self._rules.seed, max(self._waiting.at, 0)])
+
+    def _pair_control(self) -> Places:
+        """Pair the control arm at random."""
+        held = np.flatnonzero(self._control)
+        if len(held) < 2:
+            return np.zeros((0, 2), np.int64)
+        return pair_at_random(self._filters, held, self._draw, self._overdue)
+
+    def _match_odd(self, taken: Places) -> Places:
+        """Match an odd player of the control arm with one of the others, if they are odd too.
+
+        Both are drawn at random: if the policy chose whom to leave over, its arm would be rid of
+        its worst players. Where not all may meet, who is left over is known only in the end.
+        """
+        free = np.ones(self._count, np.bool_)
+        free[taken.ravel()] = False
+        held, others = (np.flatnonzero(free & arm) for arm in (self._control, ~self._control))
+        if self._on_graph or not len(held) or len(others) % 2 == 0:
+            return taken[:0]
+        return pair_the_rest(self._filters, held[:1], others, self._draw)
+
+    def _match_across(self, taken: Places) -> Places:
+        """Match players of the control arm who are left over with others who are."""
+        rest = np.setdiff1d(np.arange(self._count), taken)
+        held, others = rest[self._control[rest]], rest[~self._control[rest]]
+        if not len(held) or not len(others):
+            return taken[:0]
+        return pair_the_rest(self._filters, held, others, self._draw)
+
     def _leader(self) -> Places | None:
         """Return the numbers of the couples that look best now, None if the policy has none."""
+        free = np.flatnonzero(~self._control)
+        names = [self._players[x] for x in free]
+        if len(names) < 2:
+            return None
         options: dict[str, Any] = {"apart": self._apart}
         if self._on_graph:
-            couples = np.stack(self._couples[:2], axis=1)
-            options = {"allowed": couples, "worth": self._worth}
-        leader = self._learner.leader_among(self._players, **options)
+            low, high = self._couples[:2]
+            some = np.flatnonzero(~self._control[low] & ~self._control[high])
+            place = np.cumsum(~self._control) - 1
+            couples = np.stack([place[low[some]], place[high[some]]], axis=1)
+            options = {"allowed": couples, "worth": self._worth[some]}
+        leader = self._learner.leader_among(names, **options)
         return None if leader is None else self._numbers(self._placed(leader))
 
     # What was expected

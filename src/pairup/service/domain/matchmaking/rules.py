@@ -14,6 +14,7 @@ from pairup.policies import Policy, get_known_policy, policy_names
 from pairup.service.domain.events import SECOND, Mode, Moment
 from pairup.service.domain.matchmaking.attributes import TYPES
 from pairup.service.domain.matchmaking.constraints import Constraint, ConstraintError, Need
+from pairup.service.domain.matchmaking.holdout import check_holdout
 from pairup.service.domain.matchmaking.recent_games import Window
 from pairup.service.domain.matchmaking.worth import worth_need
 
@@ -25,6 +26,10 @@ DEFAULT_OPTIONS = {"period": 4, "prior": "learned"}
 DEFAULT_FLOOR = 0.0
 MAX_OPTION = 10**9  # unless a policy declares less, as `max_in_pools` of a field
 NO_FLOOR = {"floor": 0.0}
+# Who meets whom depends on these.
+MEETING_RULES = frozenset(
+    ("policy", "options", "seed", "memory_s", "constraints", "worth", "fairness", "max_wait_s")
+) | {"holdout"}
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,7 @@ class Rules:
     fairness: Mapping[str, float] = field(default_factory=lambda: dict(NO_FLOOR))
     max_wait_s: float | None = None  # after which a player is matched before others
     mode: Mode = "live"  # in shadow nothing is proposed, and rounds of others are learnt
+    holdout: float = 0.0  # share of players who are paired at random, to compare with
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Rules:
@@ -106,7 +112,7 @@ class Rules:
     @property
     def are_plain(self) -> bool:
         """Whether the policy alone decides who meets."""
-        return not self.needs_graph and not self.floor and self.max_wait_s is None
+        return not (self.needs_graph or self.floor or self.holdout) and self.max_wait_s is None
 
     def make_policy(self) -> Policy:
         """Make the policy, or refuse it with a `PolicyError`."""
@@ -145,6 +151,7 @@ class Rules:
         """Refuse rules on who meets that a player or the policy cannot follow."""
         policy = self.make_policy()
         check_floor(policy, self.floor)
+        check_holdout(self.holdout)
         if self.needs_graph:
             policy.check_graph()
         known: dict[str, Need] = {}
@@ -198,6 +205,7 @@ class Rules:
             "fairness": NO_FLOOR,
             "max_wait_s": None,
             "mode": "live",
+            "holdout": 0.0,
         }
         rules = self.as_json()
         return {name: each for name, each in rules.items() if nothing.get(name, ...) != each}
