@@ -6,6 +6,7 @@ from pairup.service.api.schemas.insight import (
     ComparisonView,
     DifferenceInterval,
     GameCounts,
+    HoldoutView,
     Interval,
     StatsView,
 )
@@ -101,3 +102,13 @@ def test_worth_is_a_sentence():
 
 def test_a_pool_without_rules_on_who_meets_says_nothing_of_them():
     assert sentences.meetings(Rules()) == []
+
+
+@pytest.mark.parametrize(("sign", "said"), [(1, "does better, by"), (-1, "does worse, by")])
+def test_a_decided_holdout_says_which_arm_is_better(sign, said):
+    arm = {"games": 100, "played": 50, "share": 0.5, "units": 50}
+    ends = sorted((0.1 * sign, 0.3 * sign))
+    gain = {"estimate": 0.2 * sign, "low": ends[0], "high": ends[1]}
+    since = "2026-01-01T00:00:00Z"
+    held = {"since": since, "policy": arm, "control": arm, "mixed_games": 0, "gain": gain}
+    assert said in sentences.holdout(HoldoutView(**held, more_games=0))

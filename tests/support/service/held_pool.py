@@ -12,13 +12,13 @@ VERSION = {"package": "1", "code": "0"}
 
 
 class HeldPool:
-    """A pool without a store, its log, and players with rates from Beta(2, 3)."""
+    """A pool without a store, its log, and players with rates from a Beta distribution."""
 
-    def __init__(self, seed, players, holdout, churn=0.0, step_s=1, **rules):
+    def __init__(self, seed, players, holdout, churn=0.0, step_s=1, beta=(2, 3), **rules):
         self.rules = Rules.of({"holdout": holdout, "seed": seed, **rules})
         self.draw, self.churn, self.step = np.random.default_rng(seed), churn, step_s * SECOND
         self.pool, self.log, self.now = Pool(1), [], 1_000_000 * SECOND
-        self.rates, self.known = {}, {}
+        self.rates, self.known, self.beta = {}, {}, beta
         self.chances = {arm: [] for arm in ("policy", "control", "mixed", None)}  # of all games
         self.happen(events.Created("chess", self.rules.stored(), VERSION))
         if players:
@@ -31,7 +31,7 @@ class HeldPool:
     def come(self, count, **attributes):
         last = self.pool.players.last
         new = list(range(last + 1, last + 1 + count))
-        self.rates |= dict(zip(new, self.draw.beta(2, 3, count).tolist(), strict=True))
+        self.rates |= dict(zip(new, self.draw.beta(*self.beta, count).tolist(), strict=True))
         self.happen(events.Joined(new, "waiting"))
         if attributes:
             self.happen(events.Attributed(new, [attributes] * count, []))
@@ -69,3 +69,8 @@ class HeldPool:
         event = self.propose()
         self.decide()
         return event
+
+    @property
+    def gain(self):
+        """The policy's share of games less that of the control arm, by true rates."""
+        return float(np.mean(self.chances["policy"]) - np.mean(self.chances["control"]))

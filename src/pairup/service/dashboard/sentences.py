@@ -129,7 +129,8 @@ def holdout(of: HoldoutView) -> str:
         f"95% interval {in_points(gain.low)} to {in_points(gain.high)}"
     )
     if of.more_games == 0:
-        return f"{shares}. This is more than chance explains."
+        which = "better" if gain.estimate > 0 else "worse"
+        return f"{shares}. The policy does {which}, by more than chance explains."
     if of.more_games is None:
         return f"{shares}. How many more games would decide it cannot be said yet."
     return f"{shares}. About {of.more_games:,} more games decide it, if the difference stays."

@@ -250,3 +250,18 @@ def test_more_games_are_asked_for_until_the_interval_leaves_out_no_difference():
 def test_a_share_that_cannot_be_held_out_is_refused(share):
     with pytest.raises(PairupError, match="holdout is a share of players from 0, none"):
         Rules(holdout=share).check_meetings()
+
+
+def test_the_interval_covers_the_gain_of_pools_with_churn_that_learn():
+    truths, gains = [], []
+    for seed in range(40):
+        pool = HeldPool(seed, players=40, holdout=0.3, churn=0.01, step_s=1_800)
+        for _ in range(50):
+            pool.play_round()
+        truths.append(pool.gain)
+        gains.append(pool.pool.holdout.compare().gain)
+    off = [abs(each["estimate"] - np.mean(truths)) for each in gains]
+    halves = [(each["high"] - each["low"]) / 2 for each in gains]
+    covered = sum(far <= half for far, half in zip(off, halves, strict=True))
+    assert covered >= 36
+    assert sum(far <= half / 2 for far, half in zip(off, halves, strict=True)) < 36
