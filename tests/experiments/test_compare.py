@@ -111,7 +111,8 @@ def test_problems_and_policies_are_named_by_a_dict():
         (Problem([0.9, 0.1]), ["sam"], "policies must be a Policy, got 'sam'"),
         (Problem([0.9, 0.1]), {"S": 3}, "policies S must be a Policy, got 3"),
         ([[0.9, 0.1]], Uniform(), r"problems must be a Problem, got \[0.9, 0.1\]"),
-        (Problem([0.9, 0.1]), [Uniform(), Uniform()], "label of a policy: .* 'Uniform"),
+        (Problem([0.9, 0.1]), Uniform, r"policies must be a Policy, .*: try Uniform\(\)"),
+        (Problem([0.9, 0.1]), [Uniform(), Uniform()], r"label of a policy: .* 'Uniform\(\)' twice"),
         (Problem([0.9, 0.1]), [], "at least one problem and one policy"),
     ],
 )
@@ -146,12 +147,14 @@ def test_results_are_drawn_by_a_word(results):
     assert len(axes[3].patches) == len(MEANS) * len(POLICIES)
 
 
-def test_a_figure_of_its_own_is_made_without_axes(results):
+def test_a_figure_of_its_own_is_made_without_axes_and_saved(results, tmp_path):
     matplotlib.use("agg")
     import matplotlib.pyplot as plt
 
     ax = results.plot()
     assert ax.figure.number in plt.get_fignums()
+    ax.savefig(tmp_path / "regret.png")
+    assert (tmp_path / "regret.png").read_bytes().startswith(b"\x89PNG")
     plt.close(ax.figure)
 
 
@@ -162,6 +165,7 @@ def test_a_figure_of_its_own_is_made_without_axes(results):
         ({"problem": "around(0.5, 2, 0.2)"}, "no results on the problem"),
         ({"kind": "tail"}, "a tail is drawn for one problem, got 3"),
         ({"x": "gaps"}, "no parameter 'gaps'"),
+        ({"x": "epsilon"}, 'no parameter \'epsilon\'; known: "pairs", "gap", "mean", "players"$'),
     ],
 )
 def test_a_figure_that_cannot_be_drawn_is_refused(results, given, message):

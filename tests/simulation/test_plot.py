@@ -45,7 +45,7 @@ def test_a_figure_is_made_and_matplotlib_loaded_only_when_asked_for():
         "from pairup import *\n"
         "run = simulate(Problem([0.5, 0.5]), Uniform(), 10, 2)\n"
         "assert 'matplotlib' not in sys.modules\n"
-        "run.plot().figure.savefig(sys.stdout.buffer, format='png')\n"
+        "run.plot().savefig(sys.stdout.buffer, format='png')\n"
     )
     environment = os.environ | {"MPLBACKEND": "agg"}
     done = subprocess.run(

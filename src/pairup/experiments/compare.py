@@ -114,7 +114,7 @@ def _listed(policies: Any) -> list[tuple[str, list[Policy]]]:
 
 def _named(what: str, given: Any, kind: type, example: str) -> list[tuple[str, Any]]:
     """Return things with their names, which are empty where none were given."""
-    if isinstance(given, kind):
+    if isinstance(given, kind | type):  # a class, for want of its parentheses
         given = [given]
     if isinstance(given, Mapping):
         named = [(str(name), thing) for name, thing in given.items()]
@@ -123,7 +123,8 @@ def _named(what: str, given: Any, kind: type, example: str) -> list[tuple[str, A
     else:
         raise ExperimentError(f"{what} must be a list or a dict, got {given!r}: try [{example}]")
     for name, thing in named:
-        check_instance(f"{what} {name}".strip(), thing, kind, ExperimentError, example=example)
+        tried = f"{thing.__name__}()" if isinstance(thing, type) else example
+        check_instance(f"{what} {name}".strip(), thing, kind, ExperimentError, example=tried)
     return named
 
 

@@ -119,7 +119,7 @@ class Experiment:
                 "name", f"must be letters, digits, dashes, dots, got {self.name!r}: try my-race"
             )
         if not self.entries or not self.problems:
-            fail_at("policy", "an experiment needs at least one problem and one policy")
+            fail_at("experiment", "needs at least one problem and one policy")
         _check_distinct("label of a policy", (entry.label for entry in self.entries))
         _check_distinct("name of a problem", (posed.problem.name for posed in self.problems))
         _check_distinct("name of a figure", (figure.name for figure in self.figures))
@@ -251,5 +251,6 @@ def _check_distinct(what: str, values: Iterable[str]) -> None:
     seen: set[str] = set()
     for value in values:
         if not value or value in seen:
-            fail_at(what, f"must be given and be distinct, got {value!r}")
+            got = f"{value!r} twice" if value else repr(value)
+            fail_at(what, f"must be given and be distinct, got {got}: name each of them")
         seen.add(value)

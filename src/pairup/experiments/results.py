@@ -172,7 +172,8 @@ class Results:
         Returns
         -------
         matplotlib.axes.Axes
-            The axes, to add to or to save: ``results.plot().figure.savefig("regret.png")``.
+            The axes, to add to; those of a new figure can be saved:
+            ``results.plot().savefig("regret.png")``.
 
         Raises
         ------

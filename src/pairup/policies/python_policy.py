@@ -75,8 +75,8 @@ class PythonPolicy(Policy):
 
     Derive a class with `propose`, and mostly `begin` and `observe`. Annotated attributes are its
     options, as in a dataclass. It is simulated, compared and raced as any other policy, on the same
-    random numbers, and each of its proposals is checked; it plays hundreds of times slower, on
-    one core. It cannot serve live players, be saved, or play on a GPU: compile it for that, see
+    random numbers, and each of its proposals is checked; it plays about a hundred times slower,
+    on one core. It cannot serve live players, be saved, or play on a GPU: compile it for that, see
     docs/how-to/add-a-policy.md.
 
     Each replication is played by a copy of its own, which may set any attributes.
@@ -143,8 +143,15 @@ class PythonPolicy(Policy):
     def _checked(self, proposed: Any, state: PythonState) -> NDArray[np.int64]:
         """Return couples, the lower player first; what is not a full matching is refused."""
         available = state.available[: state.counters[_AVAILABLE]]
-        rows = np.array([tuple(couple) for couple in proposed] or np.zeros((0, 2), np.int64))
-        count, players = len(available) // 2, np.unique(rows)
+        count, got = len(available) // 2, proposed
+        rows = np.zeros((0, 2), np.int64)
+        if isinstance(proposed, Iterable) and (got := list(proposed)):
+            try:
+                rows = np.array([tuple(couple) for couple in got])
+                got = rows.tolist()
+            except (TypeError, ValueError):  # not couples, or of several lengths
+                rows = np.zeros(0)
+        players = np.unique(rows)
         if rows.shape != (count, 2) or rows.dtype.kind not in "iu":
             rule = f"propose must return {count} couples of players"
         elif len(players) < rows.size:
@@ -154,9 +161,7 @@ class PythonPolicy(Policy):
         else:
             return np.sort(rows.astype(np.int64), axis=1)
         round = int(state.counters[_ROUND]) + 1
-        raise PolicyError(
-            f"{self.name} broke a rule in round {round}: {rule}, got {rows.tolist()!r}"
-        )
+        raise PolicyError(f"{self.name} broke a rule in round {round}: {rule}, got {got!r}")
 
     def learner(
         self, players: Iterable[Hashable], seed: int = 0, *, floor: float = 0.0

@@ -136,7 +136,8 @@ def _with_axis(means: pl.DataFrame, x: str) -> pl.DataFrame:
     known = [name for name in places if name in means.columns]
     column = min(known, key=lambda name: means[name].null_count(), default="")
     if not known:
-        near = did_you_mean(x, [*parameters_of(means), *options_of(means), "players", "pairs"])
+        axes = dict.fromkeys([*parameters_of(means), *options_of(means), "players", "pairs"])
+        near = did_you_mean(x, axes)
         swept = ", and no such option is swept" if options_of(means) else ""
         raise ResultsError(f"the problems have no parameter {x!r}{swept}{near}")
     means = means.with_columns(pl.col(column).alias(x))

@@ -11,6 +11,7 @@ from pairup.analysis.standings import limits_of
 from pairup.checks import check_choice, is_number
 from pairup.errors import ResultsError, did_you_mean
 from pairup.experiments.results import Results
+from pairup.figure_axes import new_axes
 from pairup.reporting.figures import put_on_axis
 from pairup.reporting.limit_bars import plot_limit_bars
 from pairup.reporting.line_plots import plot_final_regret, plot_regret_curves
@@ -36,7 +37,7 @@ def plot_results(
     rows = _of(results.rows, problem)
     several = rows["problem"].n_unique() > 1
     axis = x or (_differing(results, rows) if several and kind == "regret" else None)
-    ax = _new_axes() if ax is None else ax
+    ax = new_axes() if ax is None else ax
     if kind == "tail":
         return plot_tail(rows, ax, styles)
     if kind == "ratio":
@@ -74,9 +75,3 @@ def _differing(results: Results, rows: pl.DataFrame) -> str:
         f"the problems do not differ in one number, but in {', '.join(found) or 'their families'}: "
         f'draw one of them, problem="{posed[0].problem.name}", or along an axis, x="players"'
     )
-
-
-def _new_axes() -> Axes:
-    import matplotlib.pyplot as plt  # slow to import, and only for a figure that is shown
-
-    return plt.figure(layout="constrained").subplots()

@@ -156,7 +156,8 @@ class Run:
         Returns
         -------
         matplotlib.axes.Axes
-            The axes, to add to or to save: ``run.plot().figure.savefig("run.png")``.
+            The axes, to add to; those of a new figure can be saved:
+            ``run.plot().savefig("run.png")``.
 
         Examples
         --------
@@ -167,9 +168,9 @@ class Run:
         'regret'
         """
         if ax is None:
-            import matplotlib.pyplot as plt  # slow to import, and only for a picture
+            from pairup.figure_axes import new_axes  # slow to import, and only for a picture
 
-            ax = plt.figure(layout="constrained").subplots()
+            ax = new_axes()
         (line,) = ax.plot(self.rounds, self.mean(measure), label=label or str(self.policy))
         if len(self.replications) > 1:
             low, high = self.interval(measure)
