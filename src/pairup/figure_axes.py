@@ -12,10 +12,12 @@ class FigureAxes(Axes):
 
     def savefig(self, *args: Any, **options: Any) -> None:
         """Save the figure; the parameters are those of `matplotlib.figure.Figure.savefig`."""
-        self.get_figure(root=True).savefig(*args, **options)
+        figure = self.get_figure(root=True)
+        assert figure is not None  # unless the axes were removed
+        figure.savefig(*args, **options)
 
 
-def new_axes() -> FigureAxes:
+def new_axes() -> Axes:
     """Return the axes of a new figure of pyplot, which notebooks and `pyplot.show` show."""
     import matplotlib.pyplot as plt  # slow to import, and only for a figure that is shown
 

@@ -144,7 +144,7 @@ class PythonPolicy(Policy):
         """Return couples, the lower player first; what is not a full matching is refused."""
         available = state.available[: state.counters[_AVAILABLE]]
         count, got = len(available) // 2, proposed
-        rows = np.zeros((0, 2), np.int64)
+        rows: NDArray[Any] = np.zeros((0, 2), np.int64)
         if isinstance(proposed, Iterable) and (got := list(proposed)):
             try:
                 rows = np.array([tuple(couple) for couple in got])
