@@ -1,4 +1,4 @@
-"""A third-party policy: what the check of its proposals costs per round.
+"""Third-party policies: what the check of proposals costs, and what plain Python does.
 
 python -m benchmarks foreign
 """
@@ -19,7 +19,8 @@ PAGE = Path(__file__).parents[1] / "docs/how-to/add-a-policy.md"
 
 
 def measure(quick: bool) -> list[dict[str, object]]:
-    policy, rounds, times = _sorted_means(), 2_000 if quick else 20_000, 5 if quick else 20
+    policy, sketch = _documented("mine.py", "SortedMeans"), _documented("sketch.py", "Sketch")
+    rounds, times = 2_000 if quick else 20_000, 5 if quick else 20
     rows = []
     for pairs in (4, 10, 50):
         costs = {
@@ -38,13 +39,27 @@ def measure(quick: bool) -> list[dict[str, object]]:
                 "holds": share < BUDGET,
             }
         )
+    for pairs in (4, 10):
+        compiled = _nanoseconds(policy, pairs, True, rounds // pairs, times)
+        plain = _nanoseconds(sketch, pairs, True, rounds // 10 // pairs, times)
+        rows.append(
+            {
+                "policy": "Sketch of the documentation, in plain Python",
+                "pairs": pairs,
+                "plain, ns": round(plain),
+                "compiled, ns": round(compiled),
+                "ratio": round(plain / compiled),
+            }
+        )
     return rows
 
 
-def _sorted_means() -> Policy:
-    names: dict[str, Any] = {"__name__": "mine"}
-    exec(re.search(r'```python title="mine.py"\n(.*?)```', PAGE.read_text(), re.S)[1], names)
-    return names["SortedMeans"]()
+def _documented(file: str, policy: str) -> Policy:
+    """Return a policy of the guide."""
+    names: dict[str, Any] = {"__name__": __name__}  # where dataclasses look up annotations
+    source = re.search(rf'```python title="{file}"\n(.*?)```', PAGE.read_text(), re.S)[1]
+    exec(source, names)
+    return names[policy]()
 
 
 def _nanoseconds(policy: Policy, pairs: int, checked: bool, rounds: int, times: int) -> float:
