@@ -1,4 +1,4 @@
-"""Seconds until a process is at work: the import and the first compiled call.
+"""Seconds until a process is at work: the imports and the first compiled call.
 
     python -m benchmarks start
 
@@ -12,9 +12,9 @@ import subprocess
 import sys
 import tempfile
 
-from benchmarks.workloads import START_BUDGET
+from benchmarks.workloads import CLIENT_BUDGET, START_BUDGET
 
-_IMPORT = "import time; t = time.perf_counter(); import pairup; print(time.perf_counter() - t)"
+_IMPORT = "import time; t = time.perf_counter(); {}; print(time.perf_counter() - t)"
 _CALL = """
 import time
 from pairup import Problem, get_policy, simulate
@@ -33,7 +33,13 @@ def _seconds(script: str, **environment: str) -> float:
 
 def measure(quick: bool) -> list[dict[str, object]]:
     times = 2 if quick else 5
-    rows = [_row("import pairup", min(_seconds(_IMPORT) for _ in range(times)), START_BUDGET)]
+    rows = [
+        _row(line, min(_seconds(_IMPORT.format(line)) for _ in range(times)), budget)
+        for line, budget in (
+            ("from pairup import simulate", START_BUDGET),
+            ("import pairup.client", CLIENT_BUDGET),
+        )
+    ]
     for policy in ("unimodal", "sam"):
         script = _CALL.format(policy=policy)
         warm = min(_seconds(script) for _ in range(times))

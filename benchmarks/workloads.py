@@ -32,6 +32,7 @@ RIVAL_BUDGETS = {"sam": 100, "rank_one_thompson": 1_000, "pmed": 50_000}  # by r
 LIMIT_BUDGET = 1.3  # multiple of the C loop's time
 THREADS_BUDGET = 1.9  # speed-up over one thread
 START_BUDGET = 0.5  # seconds, for the import and for the first call from a warm cache
+CLIENT_BUDGET = 0.2  # seconds, for the import of the client
 
 
 def problem_of(pairs: int) -> Problem:

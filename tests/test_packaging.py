@@ -1,5 +1,6 @@
 """What is packaged and what is pinned."""
 
+import json
 import os
 import re
 import shutil
@@ -7,6 +8,7 @@ import site
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 import yaml
@@ -15,6 +17,7 @@ from packaging.version import Version
 
 from tests.support.paths import ROOT
 from tests.support.requirements import PROJECT, requirements
+from tests.support.service.running import Running
 
 SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
 GENERATED = {".py", ".pyc", ".nbi", ".nbc"}
@@ -99,6 +102,80 @@ def test_the_wheel_runs_the_lines_of_the_readme(installed, tmp_path):
     place, _, printed = done.stdout.partition("\n")
     assert place.startswith(str(installed))
     assert printed == shown
+
+
+PLAY = """
+import asyncio, json, sys
+from pairup.client import AsyncClient, Client, RefusedError
+
+url = sys.argv[1]
+with Client(url) as client:
+    client.create_pool("duels", lifetime_s=60)
+    client.put_players("duels", dict.fromkeys(["ann", "bob"], "waiting"))
+    (game,) = client.propose("duels").games
+    client.report(game.id, "played")
+
+async def main():
+    async with AsyncClient(url) as client:
+        stats = await client.stats("duels")
+        assert [each.player async for each in client.players("duels")] == ["ann", "bob"]
+        try:
+            await client.pool("none")
+        except RefusedError as refused:
+            return {"played": stats.games.played, "refused": refused.kind}
+
+found = asyncio.run(main())
+try:
+    from pairup import Unimodal
+except ImportError as error:
+    found["missing"] = str(error)
+modules = [each.__file__ for name, each in sys.modules.items() if name.split(".")[0] == "pairup"]
+print(json.dumps({**found, "modules": modules}))
+"""
+
+
+def test_the_client_alone_plays_with_httpx_and_pydantic_only(tmp_path):
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    dist, environment = tmp_path / "dist", tmp_path / "environment"
+    run = [*pip, "wheel", "--no-deps", "--wheel-dir", dist, ROOT / "packages" / "client"]
+    subprocess.run(run, check=True, capture_output=True)
+    (wheel,) = dist.glob("pairup_client-*.whl")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
+    (folder,) = environment.glob("lib/python*/site-packages")
+    pinned = ["-c", ROOT / "requirements" / "dev.txt", "--target", folder]
+    subprocess.run([*pip, "install", *pinned, wheel], check=True)
+    installed = {each.name.partition("-")[0] for each in folder.glob("*.dist-info")}
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    service = Running(tmp_path)
+    try:
+        done = subprocess.run(
+            [environment / "bin" / "python", "-c", PLAY, service.url],
+            cwd=dist,
+            env=variables,
+            capture_output=True,
+            text=True,
+        )
+    finally:
+        service.kill()
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    imported = {str(Path(each).relative_to(folder)) for each in found.pop("modules")}
+    assert imported == {str(path.relative_to(folder)) for path in (folder / "pairup").rglob("*.py")}
+    assert (folder / "pairup" / "py.typed").exists()
+    assert found == {
+        "played": 1,
+        "refused": "no-such-pool",
+        "missing": "pairup-client has no Unimodal: pip install pairup",
+    }
+    assert {"pairup_client", "httpx", "pydantic"} < installed
+    assert installed.isdisjoint({"numba", "numpy", "scipy", "polars", "rich"})
+
+
+def test_the_client_alone_is_of_this_version():
+    client = tomllib.loads((ROOT / "packages" / "client" / "pyproject.toml").read_text())["project"]
+    shared = ("version", "license", "authors", "requires-python")
+    assert {name: client[name] for name in shared} == {name: PROJECT[name] for name in shared}
+    assert client["dependencies"] == PROJECT["optional-dependencies"]["client"]
 
 
 def test_the_citation_is_of_this_version():

@@ -29,7 +29,7 @@ PAGES = {
         (
             "problem",
             "matching",
-            "best_matching",
+            "weighted_matching",
         ),
     ),
     "policies": ApiPage(

@@ -28,9 +28,11 @@ Matching(0-2, 1-3)
 0.36
 """
 
-from pairup import bounds
-from pairup.assessment import Assessment, assess
-from pairup.best_matching import best_matching
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from pairup.errors import (
     AssessmentError,
     ClientError,
@@ -46,42 +48,9 @@ from pairup.errors import (
     ServiceError,
     SimulationError,
 )
-from pairup.experiments import (
-    Experiment,
-    Results,
-    compare,
-    dask_executor,
-    load_experiment,
-    load_results,
-    run_experiment,
-    shipped_experiments,
-)
-from pairup.learning import Estimate, Fairness, Learner, Rate
-from pairup.matching import Matching
-from pairup.policies import (
-    ESCB,
-    GRAB,
-    OSUB,
-    PMED,
-    SAM,
-    CombThompson,
-    CombUCB,
-    EpsilonGreedy,
-    ExploreThenCommit,
-    Oracle,
-    Policy,
-    PythonPolicy,
-    RankOneThompson,
-    Uniform,
-    Unimodal,
-    UnimodalThompson,
-    UniRank,
-    get_policy,
-    policy_names,
-)
-from pairup.problem import Problem
-from pairup.simulation.result import Run
-from pairup.simulation.simulate import simulate
+
+if TYPE_CHECKING:
+    from pairup.public import *
 
 __all__ = [
     "ESCB",
@@ -137,3 +106,21 @@ __all__ = [
     "shipped_experiments",
     "simulate",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the public names when one is first used: a client of a service needs none of them."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        public = import_module("pairup.public")
+    except ModuleNotFoundError as error:
+        if error.name != "pairup.public":
+            raise
+        raise ImportError(f"pairup-client has no {name}: pip install pairup") from None
+    globals().update({each: getattr(public, each) for each in __all__ if each not in globals()})
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -101,6 +101,27 @@ def test_where_nothing_can_be_written_kernels_are_compiled_all_the_same(tmp_path
     assert subprocess.check_output(command, env=environment, text=True) == "3 None\n"
 
 
+READ_ONLY = """
+import errno, tempfile
+def refuse(*_, **__):
+    raise OSError(errno.EROFS, "Read-only file system")
+tempfile.TemporaryFile = refuse
+"""
+
+
+def test_machine_code_that_is_shipped_is_found_where_nothing_can_be_written(tmp_path):
+    """As in the image of a container; what is compiled there is kept in memory only."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    run = [sys.executable, "-c", COMPILE, "int8"]
+    subprocess.check_output(run, env=environment)
+    shipped = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    run = [sys.executable, "-c", READ_ONLY + COMPILE, "int8", "int16"]
+    found = subprocess.check_output(run, env=environment, text=True).splitlines()
+    assert found[0].startswith(str(tmp_path))
+    assert found[1] == "1"
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == shipped
+
+
 def test_a_change_in_another_file_leaves_no_stale_machine_code(tmp_path):
     shutil.copytree(PACKAGE, tmp_path / "pairup", ignore=shutil.ignore_patterns("__pycache__"))
     environment = os.environ | {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "c")}

@@ -10,9 +10,13 @@ from pairup.service.api.schemas.games import NewMatching
 from pairup.service.api.schemas.pools import RulesChange
 from pairup.service.domain.matchmaking.attributes import MAX_ATTRIBUTES, MAX_ITEMS, MAX_TEXT
 from pairup.service.domain.matchmaking.candidates import MAX_SIDE
-from pairup.service.domain.matchmaking.constraints import KINDS, MAX_CONSTRAINTS, MAX_RELAXATIONS
+from pairup.service.domain.matchmaking.constraints import (
+    KINDS,
+    MAX_CONSTRAINTS,
+    MAX_FACTORS,
+    MAX_RELAXATIONS,
+)
 from pairup.service.domain.matchmaking.rules import Rules
-from pairup.service.domain.matchmaking.worth import MAX_FACTORS
 from tests.support.docs.pages import blocks, read
 from tests.support.docs.reader import Reader
 

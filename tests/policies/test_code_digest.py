@@ -22,7 +22,7 @@ DOOR = ("pairup.policies.contract", "pairup.learning.learner")  # for whoever ho
 
 DETERMINING = (
     "pairup.matching",
-    "pairup.best_matching",
+    "pairup.weighted_matching",
     "pairup.problem.families",
     "pairup.compiled.randomness",
     "pairup.compiled.simulation_loop",

@@ -12,11 +12,11 @@ from itertools import combinations
 
 import numpy as np
 
-from pairup.best_matching import best_matching
 from pairup.bounds.confusing_rates import ConfusingRates
 from pairup.bounds.places import Places
 from pairup.matching import Couple, Matching
 from pairup.problem.rates import Floats
+from pairup.weighted_matching import best_matching
 
 _TOLERANCE = 1e-10
 _ACCURACY = 1e-2  # relative, of the information: what is then missing, the next plan completes

@@ -1,8 +1,9 @@
-"""The command that simulates the players of a service: simulate-players."""
+"""Commands that play on a service: simulate-players, load."""
 
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import signal
 import time
@@ -14,8 +15,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from pairup.cli.app import LOCAL_URL, Key, Seed, Url, app
-from pairup.cli.output import show
+from pairup.cli.app import LOCAL_URL, AsJson, Key, Seed, Url, app
+from pairup.cli.output import print_rows, show
 from pairup.errors import ClientError, ExperimentError
 
 if TYPE_CHECKING:
@@ -117,6 +118,50 @@ def simulate_players(  # noqa: PLR0913 - a parameter is an option
     # Ctrl-C may have ended the service too: then there is nobody left to send away.
     with Client(url, key, Patience(tries=1)) as last, suppress(UnreachableError):
         simulation.end(last)
+
+
+@app.command()
+def load(
+    url: Url = LOCAL_URL,
+    key: Key = None,
+    pools: Annotated[int, typer.Option(help="Number of pools; each is played by one thread.")] = 4,
+    players: Annotated[int, typer.Option(help="Number of players of each pool.")] = 100,
+    seconds: Annotated[float, typer.Option(help="Seconds that it lasts at most.")] = 10.0,
+    requests: Annotated[
+        int, typer.Option(help="Number of requests at most, of all pools together.")
+    ] = 100_000,
+    confirm_host: Annotated[
+        str | None,
+        typer.Option(help="Host of the address, to be repeated where it is another machine."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put load on a service: how many requests it answers, and how fast.
+
+    Pools of its own are made, played as fast as the service answers, and deleted. Their logs stay
+    in the database, so use one for tests. Exit code 1 says that some requests failed.
+
+    Example: pairup load --pools 8 --players 200 --seconds 30
+    """
+    try:
+        from pairup.client.load import Load, run_load
+    except ModuleNotFoundError as error:
+        raise ClientError(str(error)) from None
+
+    signal.signal(signal.SIGTERM, _end)
+    found = run_load(url, key, Load(pools, players, seconds, requests), confirm_host)
+    rows = found["operations"]
+    failed = any(row["errors"] for row in rows)
+    if as_json:
+        typer.echo(json.dumps(found, indent=1))
+    else:
+        for row in rows:
+            row["errors"] = ", ".join(f"{count} {kind}" for kind, count in row["errors"].items())
+        print_rows(rows, list(rows[0]), as_json)
+        line = f"{found['games_per_s']:,} games and {found['outcomes_per_s']:,} outcomes per second"
+        show(f"{line}, {pools} pools of {players} players, {found['seconds']} s", highlight=False)
+    if failed:
+        raise typer.Exit(1)
 
 
 def _end(number: int, frame: FrameType | None) -> None:

@@ -110,9 +110,10 @@ class _Locator(UserProvidedCacheLocator):  # type: ignore[misc] # Numba is not a
 
     @classmethod
     def from_function(cls, py_func, py_file):
-        """Locate a function's machine code; None where nothing can be written."""
+        """Locate a function's machine code; None where there is none and none can be written."""
         locator = cls(py_func, py_file)
-        return locator if _is_writable(locator.get_cache_path()) else None
+        folder = locator.get_cache_path()
+        return locator if os.access(folder, os.R_OK | os.X_OK) or _is_writable(folder) else None
 
 
 @functools.cache  # once for each folder, not for each function
@@ -147,7 +148,9 @@ class KernelCache(FunctionCache):  # type: ignore[misc] # Numba is not annotated
     _impl_class = _Files
 
     def save_overload(self, sig, data):
-        """Save what was compiled for a signature."""
+        """Save what was compiled for a signature, unless the folder is read-only."""
+        if not _is_writable(self.cache_path):
+            return
         with self._guard_against_spurious_io_errors():
             Path(self.cache_path).mkdir(parents=True, exist_ok=True)
             with open(Path(self.cache_path) / "lock", "wb") as lock:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.best_matching import best_matching
 from pairup.learning.roster import Couples, SlotCouple, Slots
+from pairup.weighted_matching import best_matching
 
 Worth = Callable[[NDArray[np.int64]], NDArray[np.float64]]  # of couples among some slots
 Barred = dict[int, set[int]]  # the players whom each player must not meet

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairup.best_matching import best_matching
 from pairup.errors import MatchingError
 from pairup.matching import Matching
 from pairup.problem.rates import Floats, checked_couple_rates, checked_rates
+from pairup.weighted_matching import best_matching
 
 Couples = NDArray[np.intp]  # a row of two players for each couple
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from pairup.errors import ServiceError, did_you_mean
@@ -20,6 +21,11 @@ from pairup.policies import import_policy
 PREFIX = "PAIRUP_"
 # Variables with this prefix that are not settings of the service.
 OTHER_VARIABLES = {"PAIRUP_KEY": "API key of `pairup simulate-players`, `import` and `learner`."}
+
+# Kubernetes tells containers of each service in the namespace by such variables: of one called
+# pairup, PAIRUP_PORT=tcp://10.0.0.1:8000 and more.
+_OF_SERVICE = re.compile(r"\w*_SERVICE_(HOST|PORT(_\w+)?)|\w*_PORT_\d+_(TCP|UDP|SCTP)(_\w+)?")
+_ADDRESS = re.compile(r"(tcp|udp|sctp)://")
 
 
 def _bound(default: Any, description: str, exceeded: str, **rules: Any) -> Any:
@@ -231,6 +237,11 @@ class Settings(BaseSettings):
         "info", description="Lowest level that is logged."
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _leave_out_addresses(cls, given: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in given.items() if not _ADDRESS.match(str(value))}
+
     @property
     def on_loopback(self) -> bool:
         """Whether only this machine can reach the service."""
@@ -286,6 +297,7 @@ def _check_variables() -> None:
     for variable in sorted(os.environ):
         name = variable.upper().removeprefix(PREFIX).lower()
         other = not variable.upper().startswith(PREFIX) or variable.upper() in OTHER_VARIABLES
+        other |= bool(_OF_SERVICE.fullmatch(variable) or _ADDRESS.match(os.environ[variable]))
         if not other and name not in known:
             raise ServiceError(
                 f"the variable {variable} sets nothing, no setting is called {name!r}"

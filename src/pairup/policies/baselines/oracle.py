@@ -10,7 +10,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.best_matching import best_matching
 from pairup.compiled.couples.rows import couple_in_order, mark_available
 from pairup.compiled.matchings.graph_matcher import (
     GraphMatcher,
@@ -25,6 +24,7 @@ from pairup.policies.contract import Policy, Slots, StartContext
 from pairup.policies.couple_policies import couples_in_order
 from pairup.policies.registry import register
 from pairup.saved_arrays import Arrays, numbers, require
+from pairup.weighted_matching import best_matching
 
 
 @register

@@ -21,11 +21,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.best_matching import best_matching
 from pairup.bounds.exploration import MissingExploration
 from pairup.bounds.places import Places
 from pairup.matching import Matching
 from pairup.problem.rates import Floats
+from pairup.weighted_matching import best_matching
 
 _AHEAD = 1.25  # rounds for which information is completed, as a multiple of those so far
 _TRUSTED = 2.0  # rounds after which a leader is looked at again, likewise

@@ -37,8 +37,6 @@ from pairup.service.domain.events import (
 )
 from pairup.service.domain.reports import AnswerPair, Report
 
-MATCHING_ID = r"^[0-9a-f]{1,16}-[0-9a-f]{1,16}-[0-9a-f]{16}$"
-GAME_ID = r"^[0-9a-f]{1,16}-[0-9a-f]{1,16}-[0-9a-f]{16}-[0-9a-f]{1,8}$"
 _CODE_BYTES = 8
 
 

@@ -1,4 +1,4 @@
-"""Names of pools, players and API keys: what they may be, in one place."""
+"""Names of pools, players and API keys, and ids of games: what they may be, in one place."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 import unicodedata
 
 POOL_NAME = r"^[a-z0-9][a-z0-9_-]{0,63}$"
+MATCHING_ID = r"^[0-9a-f]{1,16}-[0-9a-f]{1,16}-[0-9a-f]{16}$"
+GAME_ID = r"^[0-9a-f]{1,16}-[0-9a-f]{1,16}-[0-9a-f]{16}-[0-9a-f]{1,8}$"
 MAX_NAME = 128
 ERASED = "erased:"  # followed by a number, it stands for a player whose name was erased
 # With characters that nobody sees, what looks like one name would be two. These are the controls,

@@ -28,7 +28,7 @@ from pairup.service.domain.events import SECOND, START, Head, Moment, Recorded, 
 from pairup.service.domain.games import GameKey, Ids, OpenGame, OpenGames, columns, open_matching
 from pairup.service.domain.imports import ImportProgress, PastGames, loaded
 from pairup.service.domain.matchmaking.attributes import flatten_lists
-from pairup.service.domain.matchmaking.constraints import Waiting
+from pairup.service.domain.matchmaking.filters import Waiting
 from pairup.service.domain.matchmaking.holdout import Holdout, arm_of, control_arm
 from pairup.service.domain.matchmaking.matchmaker import GivenCouples, Matchmaker
 from pairup.service.domain.matchmaking.recent_games import RecentGames

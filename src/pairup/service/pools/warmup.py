@@ -17,7 +17,6 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from pairup.best_matching import best_matching
 from pairup.compiled import kernel_cache
 from pairup.learning import Learner
 from pairup.learning.fairness import random_chances
@@ -25,6 +24,7 @@ from pairup.policies import Policy
 from pairup.policies.contract import StartContext
 from pairup.service.domain.matchmaking.rules import max_option
 from pairup.side_process import SideProcessError, call_aside
+from pairup.weighted_matching import best_matching
 
 _FEW, _MANY = 12, 100  # players
 _ROUNDS = 60

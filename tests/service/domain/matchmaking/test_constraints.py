@@ -9,14 +9,12 @@ from hypothesis import strategies as st
 
 from pairup.service.domain import events
 from pairup.service.domain.events import SECOND, Recorded
-from pairup.service.domain.matchmaking import constraints as constraints_module
+from pairup.service.domain.matchmaking import filters
 from pairup.service.domain.matchmaking.attributes import Attributes
 from pairup.service.domain.matchmaking.candidates import MAX_SIDE, count_alone, find_couples
-from pairup.service.domain.matchmaking.constraints import (
-    KINDS,
+from pairup.service.domain.matchmaking.constraints import KINDS, Constraint, ConstraintError
+from pairup.service.domain.matchmaking.filters import (
     CodeFilter,
-    Constraint,
-    ConstraintError,
     DistanceFilter,
     LatencyFilter,
     OverlapFilter,
@@ -146,7 +144,7 @@ def test_couples_are_compared_item_by_item_where_a_table_would_be_large(numbers,
 
     by_table = allowed()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(constraints_module, "_MAX_CELLS", 8)
+        patch.setattr(filters, "_MAX_CELLS", 8)
         assert allowed() == by_table
 
 

@@ -13,9 +13,15 @@ from pydantic import (
     StringConstraints,
 )
 
-from pairup.service.domain.games import GAME_ID, MATCHING_ID
 from pairup.service.domain.matchmaking.attributes import ATTRIBUTE_NAME
-from pairup.service.domain.names import MAX_NAME, POOL_NAME, PRINTABLE, normalized_name
+from pairup.service.domain.names import (
+    GAME_ID,
+    MATCHING_ID,
+    MAX_NAME,
+    POOL_NAME,
+    PRINTABLE,
+    normalized_name,
+)
 
 PATTERN_RULES = {  # the patterns in words
     POOL_NAME: "it has at most 64 lower-case letters, digits, - and _, and begins with neither - "

@@ -45,12 +45,12 @@ from pairup.service.domain.matchmaking.attributes import (
 )
 from pairup.service.domain.matchmaking.constraints import (
     MAX_CONSTRAINTS,
+    MAX_FACTORS,
+    MAX_HOLDOUT,
     MAX_RELAXATIONS,
     Constraint,
     ConstraintError,
 )
-from pairup.service.domain.matchmaking.holdout import MAX_HOLDOUT
-from pairup.service.domain.matchmaking.worth import MAX_FACTORS
 
 _Number = Annotated[float, Field(gt=-MAX_INTEGER, lt=MAX_INTEGER, allow_inf_nan=False)]
 _Integer = Annotated[int, Field(gt=-MAX_INTEGER, lt=MAX_INTEGER)]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.service.domain.matchmaking.constraints import (
+from pairup.service.domain.matchmaking.filters import (
     CodeFilter,
     DistanceFilter,
     Filter,
@@ -274,7 +274,7 @@ def count_alone(filters: Sequence[Filter], alone: Places, players: int) -> dict[
 
     Examples
     --------
-    >>> from pairup.service.domain.matchmaking.constraints import keep_apart
+    >>> from pairup.service.domain.matchmaking.filters import keep_apart
     >>> regions = CodeFilter("equal:region", np.array([0, 1, 1]), np.zeros(3, np.bool_))
     >>> count_alone([regions, keep_apart("apart", np.array([[1, 2]]), 3)], np.arange(3), 3)
     {'equal:region': 1, 'apart': 2}

@@ -18,10 +18,10 @@ from pairup.errors import PairupError
 from pairup.intervals import student_quantile
 from pairup.service.domain.events import SECOND, Arm, Moment
 from pairup.service.domain.matchmaking.candidates import filter_couples
-from pairup.service.domain.matchmaking.constraints import Filter, Flags, Places
+from pairup.service.domain.matchmaking.constraints import MAX_HOLDOUT
+from pairup.service.domain.matchmaking.filters import Filter, Flags, Places
 
 ARMS: tuple[Arm, Arm] = ("policy", "control")
-MAX_HOLDOUT = 0.5
 PERIOD = 86_400 * SECOND  # in which players stay in their arm
 _MIN_UNITS = 5  # players of an arm and day, for a difference to have an interval
 _MAX_GROWTH = 1_000  # times the games so far, beyond which nothing is predicted

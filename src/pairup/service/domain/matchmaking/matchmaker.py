@@ -27,7 +27,7 @@ from pairup.service.domain.matchmaking.candidates import (
     filter_couples,
     find_couples,
 )
-from pairup.service.domain.matchmaking.constraints import (
+from pairup.service.domain.matchmaking.filters import (
     CodeFilter,
     Filter,
     Flags,

@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pairup.service.domain.matchmaking.constraints import Floats, Need, Places, Waiting
+from pairup.service.domain.matchmaking.constraints import Need
+from pairup.service.domain.matchmaking.filters import Floats, Places, Waiting
 
 WorthKind = Literal["distance", "waiting"]
-MAX_FACTORS = 4  # of the worth of a pool's games
 
 
 def worth_need(given: Mapping[str, Any]) -> Need | None:
