@@ -180,6 +180,17 @@ class Matching(Sequence[Couple]):
         return html_table(f"Matching: {len(self._couples)} couples", (), rows)
 
 
+def chance_of_couple(players: int) -> float:
+    """Return how likely a couple is in a matching of at least two players drawn uniformly.
+
+    Examples
+    --------
+    >>> chance_of_couple(4) == chance_of_couple(3) == 1 / 3
+    True
+    """
+    return 1.0 / (players - 1 + players % 2)
+
+
 def as_couple(players: Iterable[Hashable]) -> Couple:
     """Make a couple of two distinct players, or refuse them."""
     rule = "a couple is exactly two distinct players"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -195,11 +195,7 @@ def assess(
     rng = np.random.default_rng(seed)
     checker, population = FitChecker(table, rng), _PopulationSummary()
     pools = [PoolSampler(size, rng) for size in (None, *POOL_SIZES)]
-    games, evidence = _evidence(table, rng)
-    sweeps = int(np.clip(_MAX_CHAIN_WORK // games, _MIN_SWEEPS, _SWEEPS))
-    kept = min(_DRAWS, sweeps // 2)
-    chain = draw_rates(evidence, rng, sweeps, kept, lambda share: progress("rates", share))
-    for number, draw in enumerate(chain):
+    for number, draw in enumerate(draw_posterior(table, rng, progress)):
         population.add(draw)
         for pool in pools:
             pool.add(draw)
@@ -218,6 +214,16 @@ def assess(
         draw=draw,
         seed=seed,
     )
+
+
+def draw_posterior(
+    table: GameTable, rng: np.random.Generator, progress: Progress = lambda what, share: None
+) -> Iterator[Draw]:
+    """Yield draws of the rates of all players of a table, given its games."""
+    games, evidence = _evidence(table, rng)
+    sweeps = int(np.clip(_MAX_CHAIN_WORK // games, _MIN_SWEEPS, _SWEEPS))
+    kept = min(_DRAWS, sweeps // 2)
+    return draw_rates(evidence, rng, sweeps, kept, lambda share: progress("rates", share))
 
 
 def _evidence(table: GameTable, rng: np.random.Generator) -> tuple[int, Evidence]:

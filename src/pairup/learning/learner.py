@@ -208,6 +208,36 @@ class Learner:
         owed = self._debts(meetings) if debts is None else checked_debts(debts, meetings.order)
         return self._suggest(meetings, owed)[0]
 
+    @contextmanager
+    def redrawing(self, stream: int) -> Iterator[None]:
+        """Let `suggest` draw from another stream while the block runs; nothing of that stays.
+
+        Before a proposal, with the streams 1, 2, ..., it shows what else might be proposed.
+
+        Examples
+        --------
+        >>> from pairup import Uniform
+        >>> learner = Uniform().learner(range(6), seed=1)
+        >>> with learner.redrawing(stream=1):
+        ...     other = learner.suggest()
+        >>> other, learner.propose()
+        (Matching(1-3, 0-2, 4-5), Matching(0-4, 1-3, 2-5))
+        """
+        wanted = self.wanted
+        with self._running.redrawing(stream):
+            yield
+        self.wanted = wanted
+
+    @property
+    def redraws_quickly(self) -> bool:
+        """Whether the players known are few enough for `redrawing` to take little time."""
+        return self._running.redraws_quickly
+
+    @property
+    def draws_next(self) -> bool:
+        """Whether the next proposal depends on a draw."""
+        return self._running.draws_next
+
     def _meetings(
         self,
         available: Iterable[Hashable] | None,

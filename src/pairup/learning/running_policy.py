@@ -132,6 +132,30 @@ class RunningPolicy:
         # Most policies do not ask.
         self._is_told_present = type(self.policy).set_present is Policy.set_present
 
+    @contextmanager
+    def redrawing(self, stream: int) -> Iterator[None]:
+        """Propose from another stream of draws while the block runs; nothing of that stays."""
+        self._catch_up()
+        state, context = self.state, self._context(self.capacity, stream)
+        before = dict(vars(self))
+        self.state = self.policy.redrawn(state, self.present, context)
+        self._available = None
+        try:
+            yield
+        finally:
+            vars(self).update(before)
+
+    @property
+    def redraws_quickly(self) -> bool:
+        """Whether the players known are few enough for `redrawing` to take little time."""
+        return self.capacity <= self.policy.max_redrawn
+
+    @property
+    def draws_next(self) -> bool:
+        """Whether the next proposal depends on a draw."""
+        self._catch_up()
+        return self.policy.draws_next(self.state)
+
     def propose(self, available: Slots) -> Couples:
         """Couple the players in the slots `available`, at least two, but for an odd one out.
 
@@ -247,8 +271,8 @@ class RunningPolicy:
     def _started(self, capacity: int) -> Any:
         return self.policy.start(self._context(capacity))
 
-    def _context(self, capacity: int) -> StartContext:
-        return StartContext(capacity, np.uint64(stream_key(self.seed, 0, POLICY)))
+    def _context(self, capacity: int, stream: int = 0) -> StartContext:
+        return StartContext(capacity, np.uint64(stream_key(self.seed, stream, POLICY)))
 
     def _catch_up(self) -> None:
         if self.rounds_seen < self.rounds:

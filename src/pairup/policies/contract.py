@@ -92,6 +92,8 @@ class Policy(ABC):
     needs_sides
         Whether it is for two sides only: `start` makes its state from `StartContext.columns`, by
         slot, and its proposals couple rows with columns.
+    max_redrawn
+        Number of players known up to which a copy by `redrawn` takes little time.
     nominal_ns
         Nanoseconds per round and player, about; see `nominal_cost`.
     examples
@@ -107,6 +109,7 @@ class Policy(ABC):
     is_told_column_order: ClassVar[bool] = False
     plays_on_graphs: ClassVar[bool] = False
     needs_sides: ClassVar[bool] = False
+    max_redrawn: ClassVar[int] = 256
     nominal_ns: ClassVar[int] = 50
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = ()
 
@@ -186,6 +189,24 @@ class Policy(ABC):
         another process, or of the time before the state was made from evidence.
         """
         return state  # most policies are brought up to date by what they observe
+
+    def draws_next(self, state: Any) -> bool:
+        """Whether the next proposal depends on a draw."""
+        return self.draws_at_random
+
+    def couple_chance(self, players: int) -> float | None:
+        """Return how likely it proposes each couple of so many players, if all are as likely."""
+        return None
+
+    def redrawn(self, state: Any, present: Slots, context: StartContext) -> Any:
+        """Return a copy of a state whose next proposal is drawn from the stream `context.key`.
+
+        It is another draw from the same distribution. The copy only proposes, and may share arrays
+        that proposing does not change.
+        """
+        started = self.start(context)
+        self.set_present(started, present)
+        return self.load(started, self.saved(state))
 
     def warm_up(self, state: Any, outcomes: int) -> None:
         """Get ready for estimates and proposals after a history of `outcomes` outcomes, in place.

@@ -51,13 +51,17 @@ class HeldPool:
 
     def decide(self):
         games = list(self.pool.games.values())
-        chances = [self.rates[one] * self.rates[other] for one, other in (g.players for g in games)]
+        chances = [self.chance(*game.players) for game in games]
         for game, chance in zip(games, chances, strict=True):
             self.chances[game.arm].append(chance)
         played = (self.draw.random(len(games)) < chances).tolist()
         causes = [None if each else "unstated" for each in played]
         keys = [list(game.key) for game in games]
         self.happen(events.Decided(keys, played, causes, None, None))
+
+    def chance(self, one, other):
+        """Return how likely two players are to play."""
+        return self.rates[one] * self.rates[other]
 
     def play_round(self):
         """Let some players be replaced, then propose and decide; returns the proposal."""

@@ -12,6 +12,7 @@ from pairup.compiled.matchings.graph_matcher import draw_graph_matching
 from pairup.compiled.randomness import word
 from pairup.compiled.state_fields import AVAILABLE, OWN, ROUND, Integers, Keys, new_state
 from pairup.compiled.steps import OK, learn_nothing, provide
+from pairup.matching import chance_of_couple
 from pairup.policies.contract import Policy, StartContext
 from pairup.policies.registry import register
 
@@ -34,6 +35,9 @@ class Uniform(Policy):
 
     def start(self, context: StartContext) -> UniformState:
         return new_state(UniformState, self.sizes(context), key=np.array([context.key]))
+
+    def couple_chance(self, players: int) -> float:
+        return chance_of_couple(players)
 
     def catch_up(self, state: Any, rounds: int) -> UniformState:
         state.counters[ROUND] = max(state.counters[ROUND], rounds)

@@ -107,6 +107,7 @@ class RankOneThompson(Policy):
     plays_on_graphs: ClassVar[bool] = True
     learns_from_answers: ClassVar[bool] = True
     draws_go_on: ClassVar[bool] = True
+    max_redrawn: ClassVar[int] = 20_000
     nominal_ns: ClassVar[int] = 35
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {"prior": "learned", "period": 4},
@@ -210,6 +211,19 @@ class RankOneThompson(Policy):
         state.counters[OWED] = min(state.counters[OWED] + len(missed), MAX_DRAWS)
         state.counters[ROUND] = max(first, rounds)
         return state
+
+    def draws_next(self, state: Any) -> bool:
+        return bool(state.counters[OWED] or state.counters[ROUND] % self.period == 0)
+
+    def redrawn(self, state: Any, present: Slots, context: StartContext) -> RankOneState:
+        # Proposals read what is known of couples, and move the chain.
+        shared = {"couples": state.couples, "frozen_missed": state.frozen_missed}
+        copied = {
+            name: shared[name] if name in shared else array.copy()
+            for name, array in state._asdict().items()
+        }
+        copied["key"][:] = context.key
+        return RankOneState(**copied)
 
     def warm_up(self, state: Any, outcomes: int) -> None:
         # Players of whom nothing was known start near their posterior. The chain runs longer the

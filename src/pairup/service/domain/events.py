@@ -279,6 +279,9 @@ class Proposed(Event):
     ruled: Ruled | None = None  # None, and not stored: the policy alone decided
     # Players who are in the control arm, of those matched here. None, and not stored: no holdout.
     control: list[Player] | None = None
+    # How likely each game was to be proposed, given a few more draws: the share of all of them that
+    # have it. None, and not stored: nothing is known to have been left to chance.
+    propensities: list[float] | None = None
 
     @property
     def worth(self) -> float:
@@ -287,7 +290,8 @@ class Proposed(Event):
 
     def as_json(self) -> dict[str, Any]:
         """Return what is stored."""
-        absent = {name for name in ("ruled", "control") if getattr(self, name) is None}
+        optional = ("ruled", "control", "propensities")
+        absent = {name for name in optional if getattr(self, name) is None}
         return {name: value for name, value in vars(self).items() if name not in absent}
 
 

@@ -91,7 +91,7 @@ class PastGames:
             raise PastGamesError(
                 f"player_a and player_b are places in players, from 0 to {len(self.players) - 1}"
             )
-        for row, ((one, other), said) in enumerate(zip(self.couples(), self._said(), strict=True)):
+        for row, ((one, other), said) in enumerate(zip(self.couples(), self.said(), strict=True)):
             problem = same_player(one) if one == other else feedback_problem(*said)
             if problem:
                 raise PastGamesError(f"game {row} cannot be learnt from, {problem}")
@@ -108,11 +108,12 @@ class PastGames:
 
     def teach(self, learner: Learner) -> None:
         """Teach these games to a learner, in which all the players are present."""
-        said = list(self._said())
+        said = list(self.said())
         accepted = [(accepted_a, accepted_b) for accepted_a, accepted_b, _ in said]
         learner.learn(list(self.couples()), [played for *_, played in said], accepted=accepted)
 
-    def _said(self) -> Iterator[tuple[Said, Said, Said]]:
+    def said(self) -> Iterator[tuple[Said, Said, Said]]:
+        """Yield the answers of each game's players, and whether it was played."""
         nothing: list[Said] = [None] * len(self)
         columns = (self.accepted_a, self.accepted_b, self.played)
         return zip(*(nothing if each is None else each for each in columns), strict=True)

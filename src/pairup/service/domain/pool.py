@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from itertools import chain, compress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from pairup.service.domain.matchmaking.attributes import flatten_lists
 from pairup.service.domain.matchmaking.filters import Waiting
 from pairup.service.domain.matchmaking.holdout import Holdout, arm_of, control_arm
 from pairup.service.domain.matchmaking.matchmaker import GivenCouples, Matchmaker
+from pairup.service.domain.matchmaking.propensities import propensities, redraw
 from pairup.service.domain.matchmaking.recent_games import RecentGames
 from pairup.service.domain.matchmaking.rules import MEETING_RULES, Rules
 from pairup.service.domain.players import AWAY, WAITING, PlayerNames, Players
@@ -41,6 +42,17 @@ _MIN_HALF_LIVES = 1 / 64  # by which what was learnt fades at once
 # Whatever is observed after a change of these is compared from scratch.
 _COMPARED_RULES = {"mode", "policy", "options", "constraints", "worth", "fairness"}
 _NO_LOG = Head(-1, b"")  # of a pool that an event has changed in part
+
+
+class Choice(NamedTuple):
+    """A matching of players that is not proposed yet."""
+
+    games: list[events.ProposedGame]
+    waiting: list[Any]
+    forecast: Forecast
+    ruled: events.Ruled | None  # None: the policy alone decided
+    others: Sequence[Iterable[Sequence[Any]]]  # couples of other draws; see `propensities`
+    known_chances: Sequence[float]  # of the first games, as far as they need no draws
 
 
 class Pool:
@@ -102,23 +114,21 @@ class Pool:
         """
         players = list(self.players.waiting) if available is None else available
         control = self._control_arm(at, players)
-        if given is not None or not self.rules.are_plain:
-            games, waiting, expected, ruled = self._decide(at, players, apart, given, control)
-        else:
-            games, waiting, expected = self._ask_policy(players, apart)
-            ruled = None
+        made = self.choose(at, players, apart, given, control)
+        expected, couples = made.forecast, [game["players"] for game in made.games]
         return events.Proposed(
             matching=max(at, self.matching + 1),
-            games=games,
-            waiting=waiting,
+            games=made.games,
+            waiting=made.waiting,
             available=available,
             apart=apart,
             expires_at=expires_at,
             random=_rounded(expected.random),
             random_deviation=_rounded(expected.deviation),
             best=_rounded(expected.best),
-            ruled=ruled,
+            ruled=made.ruled,
             control=control,
+            propensities=propensities(couples, made.others, made.known_chances),
         )
 
     def _control_arm(self, at: Moment, players: list[int]) -> list[int] | None:
@@ -128,10 +138,31 @@ class Pool:
         drawn = f"{self.number} {self.rules.seed}", self.rules.holdout
         return list(compress(players, control_arm(*drawn, players, at)))
 
-    def _ask_policy(
-        self, players: list[int], apart: list[list[int]]
-    ) -> tuple[list[events.ProposedGame], list[Any], Forecast]:
+    def choose(
+        self,
+        at: Moment,
+        players: list[int],
+        apart: list[list[int]],
+        given: GivenCouples | None = None,
+        control: list[int] | None = None,
+        *,
+        redraws: bool = True,
+    ) -> Choice:
+        """Choose a matching of some players, and if wanted what other draws would choose.
+
+        Without a `control` arm, whatever the holdout.
+        """
+        if given is None and control is None and self.rules.are_plain:
+            return self._ask_policy(players, apart, redraws)
+        return self._decide(at, players, apart, given, control, redraws)
+
+    def _ask_policy(self, players: list[int], apart: list[list[int]], redraws: bool) -> Choice:
         """Ask the policy alone who meets."""
+        others = list[Matching]()
+        if redraws:
+            others = redraw(
+                self.learner, len(players), lambda _: self.learner.suggest(players, apart)
+            )
         matching = self.learner.suggest(players, apart)
         leader = self.learner.leader_among(players, apart) if len(players) > 1 else None
         expected = forecast_pairings(self.learner, self.players.met, players, matching)
@@ -144,7 +175,9 @@ class Pool:
             }
             for couple, chance in zip(matching, chances, strict=True)
         ]
-        return games, list(matching.waiting), expected
+        each = None if apart else self.learner.policy.couple_chance(len(players))
+        known = [] if each is None else [each] * len(games)
+        return Choice(games, list(matching.waiting), expected, None, others, known)
 
     def _decide(
         self,
@@ -153,7 +186,8 @@ class Pool:
         apart: list[list[int]],
         given: GivenCouples | None,
         control: list[int] | None,
-    ) -> tuple[list[events.ProposedGame], list[int], Forecast, events.Ruled]:
+        redraws: bool,
+    ) -> Choice:
         """Decide by the rules who meets."""
         # Who is away, as players of a pool in shadow may be, has not waited.
         since = np.array([self.players.since.get(player, at) for player in players], np.int64)
@@ -162,7 +196,7 @@ class Pool:
         known = (self.learner, self.rules, self.fairness, waiting)
         met = self.players.met
         maker = Matchmaker(*known, met=met, apart=apart, given=given, control=control)
-        made = maker.decide()
+        made = maker.decide(redraws)
         rows = zip(made.couples, made.chances, made.explores, strict=True)
         games: list[events.ProposedGame] = [
             {"players": list(couple), "chance": _rounded(chance), "explores": explores}
@@ -174,23 +208,22 @@ class Pool:
             "alone": made.alone,
             "shares": made.shares,
         }
-        return games, made.waiting, made.forecast, ruled
+        return Choice(games, made.waiting, made.forecast, ruled, made.others, made.known_chances)
 
     def suggest(self, at: Moment, observed: list[list[int]]) -> events.Suggested:
         """Decide on a matching that is not proposed, of the players of couples observed."""
-        players, shares = sorted(chain.from_iterable(observed)), None
-        if self.rules.are_plain:
-            games, waiting, expected = self._ask_policy(players, [])
-        else:
-            # A control arm shows what proposals bring: here nothing is proposed.
-            games, waiting, expected, ruled = self._decide(at, players, [], None, None)
-            shares = ruled["shares"]
-        couples = [game["players"] for game in games]
+        players = sorted(chain.from_iterable(observed))
+        # A control arm shows what proposals bring: here nothing is proposed.
+        made = self.choose(at, players, [], redraws=False)
+        expected, shares = made.forecast, made.ruled["shares"] if made.ruled else None
+        couples = [game["players"] for game in made.games]
         compared = compare_matchings(self.learner, self.players.met, couples, observed)
         mean, deviation = (None, None) if compared is None else compared
         return {
-            "games": [{"players": game["players"], "chance": game["chance"]} for game in games],
-            "waiting": waiting,
+            "games": [
+                {"players": game["players"], "chance": game["chance"]} for game in made.games
+            ],
+            "waiting": made.waiting,
             "observed": None if mean is None else _rounded(mean / len(observed)),
             "deviation": None if deviation is None else _rounded(deviation / len(observed)),
             "random": _rounded(expected.random),

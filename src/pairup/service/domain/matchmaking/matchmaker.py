@@ -17,6 +17,7 @@ import numpy as np
 from pairup.compiled.matchings.random_pairing import new_random_pairing
 from pairup.learning import Learner
 from pairup.learning.fairness import Fairness, weigh_debts
+from pairup.matching import chance_of_couple
 from pairup.problem.meeting_graph import MeetingGraph
 from pairup.service.domain.counters import Forecast
 from pairup.service.domain.estimates import forecast_on_graph, forecast_pairings
@@ -40,6 +41,7 @@ from pairup.service.domain.matchmaking.filters import (
     make_filter,
 )
 from pairup.service.domain.matchmaking.holdout import pair_at_random, pair_the_rest
+from pairup.service.domain.matchmaking.propensities import redraw
 from pairup.service.domain.matchmaking.rules import Rules
 from pairup.service.domain.matchmaking.worth import worth_of
 
@@ -66,6 +68,8 @@ class Decision:
     waiting: list[int]
     forecast: Forecast
     shares: list[float | None] | None  # of the players of the couples, and of those who wait
+    others: list[list[tuple[int, int]]]  # couples of other draws; see `propensities`
+    known_chances: list[float]  # of the first couples, as far as they need no draws
     unmatched: dict[str, int]  # players who wait, by the constraint that left them nobody
     alone: list[int]  # players who may meet nobody
 
@@ -111,22 +115,18 @@ class Matchmaker:
         self._filters = self._make_filters()
         self._control = np.isin(self._players, control or ())
 
-    def decide(self) -> Decision:
-        """Decide who is proposed games."""
-        held = self._pair_control()
-        first = np.concatenate([held, self._match_overdue(held)])
-        first = np.concatenate([first, self._match_odd(first)])
-        chosen = np.concatenate([first, self._ask_policy(first)])
-        if self._on_graph:
-            chosen = np.concatenate([chosen, self._match_rest(chosen)])
-        across = self._match_across(chosen)
-        chosen = np.concatenate([chosen, across])
+    def decide(self, redraws: bool = True) -> Decision:
+        """Decide who is proposed games, and if wanted what else other draws would choose."""
+        others = list[Places]()
+        if redraws:
+            held = bool(self._control.any())
+            others = redraw(self._learner, self._count, lambda x: self._choose(x)[0], held)
+        chosen, asked = self._choose()
         waiting = np.setdiff1d(np.arange(self._count), chosen)
         leader = self._leader()
         numbers = self._numbers(chosen)
         explores = np.ones(len(chosen), np.bool_) if leader is None else ~np.isin(numbers, leader)
-        explores[: len(first)] = False  # they were not the policy's choice
-        explores[len(chosen) - len(across) :] = False
+        explores[: asked.start] = explores[asked.stop :] = False  # they were not its choice
         chances = self._learner.chance_array(chosen, self._players)
         alone = waiting[~self._has_partner[waiting]] if self._on_graph else waiting[:0]
         return Decision(
@@ -139,7 +139,22 @@ class Matchmaker:
             shares=self._shares(chosen, waiting, chances),
             unmatched=self._unmatched(waiting, alone),
             alone=[self._players[x] for x in alone],
+            others=[self._named(each) for each in others],
+            known_chances=self._known_chances(),
         )
+
+    def _choose(self, stream: int = 0) -> tuple[Places, slice]:
+        """Choose couples by a stream of draws; returns also which of them the policy chose."""
+        seeds = self._rules.seed, max(self._waiting.at, 0), stream
+        self._draw = np.random.default_rng(seeds if stream else seeds[:2])
+        held = self._pair_control()
+        first = np.concatenate([held, self._match_overdue(held)])
+        first = np.concatenate([first, self._match_odd(first)])
+        chosen = np.concatenate([first, self._ask_policy(first)])
+        if self._on_graph:
+            chosen = np.concatenate([chosen, self._match_rest(chosen)])
+        across = self._match_across(chosen)
+        return np.concatenate([chosen, across]), slice(len(first), len(chosen))
 
     # Who may meet
 
@@ -306,9 +321,13 @@ class Matchmaker:
 
     # The control arm
 
-    @cached_property
-    def _draw(self) -> np.random.Generator:
-        return np.random.default_rng([self._rules.seed, max(self._waiting.at, 0)])
+    def _known_chances(self) -> list[float]:
+        """Return how likely each couple of the control arm was, if all were as likely."""
+        held = int(np.count_nonzero(self._control))
+        swapped = held % 2 and self._overdue[self._control].any()
+        if held < 2 or self._filters or swapped:
+            return []
+        return [chance_of_couple(held)] * (held // 2)
 
     def _pair_control(self) -> Places:
         """Pair the control arm at random."""
