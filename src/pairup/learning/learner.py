@@ -210,7 +210,7 @@ class Learner:
 
     @contextmanager
     def redrawing(self, stream: int) -> Iterator[None]:
-        """Let `suggest` draw from another stream while the block runs; nothing of that stays.
+        """Make `suggest` draw from another stream while the block runs; nothing of that stays.
 
         Before a proposal, with the streams 1, 2, ..., it shows what else might be proposed.
 
