@@ -217,13 +217,16 @@ def assess(
 
 
 def draw_posterior(
-    table: GameTable, rng: np.random.Generator, progress: Progress = lambda what, share: None
+    table: GameTable,
+    rng: np.random.Generator,
+    progress: Progress = lambda what, share: None,
+    alike: bool = True,
 ) -> Iterator[Draw]:
-    """Yield draws of the rates of all players of a table, given its games."""
+    """Yield draws of the rates of all players of a table; `alike` is as in `draw_rates`."""
     games, evidence = _evidence(table, rng)
     sweeps = int(np.clip(_MAX_CHAIN_WORK // games, _MIN_SWEEPS, _SWEEPS))
     kept = min(_DRAWS, sweeps // 2)
-    return draw_rates(evidence, rng, sweeps, kept, lambda share: progress("rates", share))
+    return draw_rates(evidence, rng, sweeps, kept, lambda x: progress("rates", x), alike)
 
 
 def _evidence(table: GameTable, rng: np.random.Generator) -> tuple[int, Evidence]:

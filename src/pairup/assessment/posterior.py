@@ -47,6 +47,7 @@ def draw_rates(
     sweeps: int = 600,
     kept: int = 200,
     progress: Callable[[float], None] = lambda share: None,
+    alike: bool = True,
 ) -> Iterator[Draw]:
     """Yield draws of all rates, and of the population, from their joint posterior.
 
@@ -65,6 +66,9 @@ def draw_rates(
         Number of draws, evenly spaced over the rest.
     progress
         Called with the share that is done.
+    alike
+        Whether players may well be nearly alike, as above. Otherwise all standard deviations of
+        rates are about as likely beforehand, and a few games do not show that players are alike.
 
     Examples
     --------
@@ -73,7 +77,7 @@ def draw_rates(
     >>> np.mean([draw.rates for draw in draws], axis=0).round(1).tolist()
     [0.9, 0.1]
     """
-    population = _Population(rng)
+    population = _Population(rng, alike)
     rates = (evidence.accepted + 1.0) / (evidence.accepted + evidence.declined + 2.0)
     first = int(_BURN_IN * sweeps)
     wanted = set(np.linspace(first, sweeps - 1, kept).astype(int).tolist())
@@ -105,8 +109,8 @@ def _complete(evidence: Evidence, rates: Floats, rng: np.random.Generator) -> tu
 class _Population:
     """The Beta distribution of all rates, moved by Metropolis steps with the rates summed out."""
 
-    def __init__(self, rng: np.random.Generator) -> None:
-        self._rng, self._reach = rng, 0.3
+    def __init__(self, rng: np.random.Generator, alike: bool) -> None:
+        self._rng, self._reach, self._alike = rng, 0.3, alike
         self._place = np.array([0.0, np.log(5.0)])  # log odds of the mean, log of a + b
 
     @property
@@ -125,10 +129,10 @@ class _Population:
         """Move a few times, given everybody's answers."""
         # Players with the same answers count together: there are far fewer of them.
         answers, counts = np.unique(np.stack([accepted, declined]), axis=1, return_counts=True)
-        here = _log_density(self._place, answers, counts)
+        here = _log_density(self._place, answers, counts, self._alike)
         for _ in range(_HYPER_STEPS):
             place = self._place + self._reach * self._rng.standard_normal(2)
-            there = _log_density(place, answers, counts)
+            there = _log_density(place, answers, counts, self._alike)
             taken = np.log(self._rng.random()) < there - here
             if taken:
                 self._place, here = place, there
@@ -136,7 +140,7 @@ class _Population:
                 self._reach *= np.exp(0.1 * (float(taken) - _WANTED_ACCEPTANCE))
 
 
-def _log_density(place: Floats, answers: Floats, counts: Places) -> float:
+def _log_density(place: Floats, answers: Floats, counts: Places, alike: bool) -> float:
     """Return the logarithm of the posterior density of the population at a place."""
     from scipy.special import betaln  # slow to import
 
@@ -145,4 +149,7 @@ def _log_density(place: Floats, answers: Floats, counts: Places) -> float:
         return -np.inf
     a, b = mean * concentration, (1.0 - mean) * concentration
     known = counts @ (betaln(a + answers[0], b + answers[1]) - betaln(a, b))
-    return float(known + np.log(mean * (1.0 - mean)))  # uniform in the mean, not in its log odds
+    beforehand = np.log(mean * (1.0 - mean))  # uniform in the mean, not in its log odds
+    if not alike:
+        beforehand -= 0.5 * np.log(1.0 + concentration)  # as the standard deviation
+    return float(known + beforehand)

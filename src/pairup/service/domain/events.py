@@ -279,9 +279,8 @@ class Proposed(Event):
     ruled: Ruled | None = None  # None, and not stored: the policy alone decided
     # Players who are in the control arm, of those matched here. None, and not stored: no holdout.
     control: list[Player] | None = None
-    # How likely each game was to be proposed, given a few more draws: the share of all of them that
-    # have it. None, and not stored: nothing is known to have been left to chance.
-    propensities: list[float] | None = None
+    # Given a few more draws; see `propensities`. None, and not stored: nothing was left to chance.
+    propensities: list[float] | None = None  # how likely each game was to be proposed
 
     @property
     def worth(self) -> float:

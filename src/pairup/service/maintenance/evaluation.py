@@ -44,7 +44,7 @@ Floats = NDArray[np.float64]
 Couple: TypeAlias = tuple[int, int]  # the lower number first
 _Shares: TypeAlias = tuple[list[int], list[float | None]]  # of random pairing's chance, by player
 
-MAX_GAMES = 200_000  # that are compared, the latest ones
+MAX_GAMES = 200_000  # that are compared, the latest ones; in as many before, the policy warms up
 MIN_GAMES = 100  # decided, for anything to be said
 # Of the games that the other rules propose, those that might have been proposed, from which on the
 # log corrects the model: their share, and their number by weight, whose scatter shows the error.
@@ -231,10 +231,12 @@ class Evaluator:
     def _propose(self, event: events.Proposed, at: Moment) -> list[_Shares]:
         """Compare a proposal, arm by arm; returns what players would have got."""
         self.proposed += len(event.games)
-        if self.proposed <= self._first:
+        if not self._asks:
             return []
         if event.ruled is not None and self._logged.are_plain:
-            self._uncompared += 1  # the request said who may meet, which is not in the log
+            self._uncompared += (
+                self._compares
+            )  # the request said who may meet, which is not in the log
             return []
         control, chances, shares = {*(event.control or ())}, event.propensities, list[_Shares]()
         wanted: dict[Couple, float] = {}
@@ -250,8 +252,8 @@ class Evaluator:
             shares += owed
             for place, couple in zip(places, couples, strict=True):
                 chance = 1.0 if chances is None else chances[place]
-                row = self._compare(couple, wanted, chance)
-                self._open[GameKey(event.matching, place)] = row
+                key = GameKey(event.matching, place)
+                self._compare(couple, wanted, chance, key)
         self._rounds += 1
         return shares
 
@@ -261,13 +263,22 @@ class Evaluator:
         heard = event.heard or [[None, None]] * len(event.couples)
         for couple, played, said in zip(event.couples, event.played, heard, strict=True):
             self._history.add(couple, played, said, at)
-        if self.proposed <= self._first:
+        if not self._asks:
             return []
         wanted, shares = self._ask(at, event.couples, [], [], aside=False)
         for couple, played in zip(event.couples, event.played, strict=True):
-            self._compare(couple, wanted, 1.0).played = played
+            self._compare(couple, wanted, 1.0, played=played)
         self._rounds += 1
         return shares
+
+    @property
+    def _asks(self) -> bool:
+        """Whether the other rules are asked: also before they are compared, as they would go on."""
+        return self.proposed > self._first - MAX_GAMES
+
+    @property
+    def _compares(self) -> bool:
+        return self.proposed > self._first
 
     def _ask(
         self,
@@ -286,22 +297,30 @@ class Evaluator:
         if not couples:
             return wanted, []
         with self._pool.learner.redrawing(MAX_REDRAWS + 1) if aside else nullcontext():
-            made = self._pool.choose(at, players, apart)
+            made = self._pool.choose(at, players, apart, redraws=self._compares)
         drawn = [[game["players"] for game in made.games], *made.others]
         for one, other in chain.from_iterable(drawn):
             wanted[min(one, other), max(one, other)] += 1.0 / len(drawn)
-        for couple, chance in wanted.items():
+        for couple, chance in wanted.items() if self._compares else ():
             self.wanted[couple] += chance
         owed = made.ruled["shares"] if made.ruled else None
         return wanted, [] if owed is None else [([*chain(*drawn[0]), *made.waiting], owed)]
 
     def _compare(
-        self, couple: Sequence[int], wanted: Mapping[Couple, float], chance: float
-    ) -> ComparedGame:
-        one, other = min(couple), max(couple)
-        row = ComparedGame(self._rounds, one, other, wanted.get((one, other), 0.0) / chance)
-        self.rows.append(row)
-        return row
+        self,
+        couple: Sequence[int],
+        wanted: Mapping[Couple, float],
+        chance: float,
+        key: GameKey | None = None,
+        played: bool | None = None,
+    ) -> None:
+        """Note a game of the log; one that is open has a key."""
+        if self._compares:
+            one, other = min(couple), max(couple)
+            weight = wanted.get((one, other), 0.0) / chance
+            self.rows.append(ComparedGame(self._rounds, one, other, weight, played))
+            if key is not None:
+                self._open[key] = self.rows[-1]
 
     def _decide(
         self,
@@ -329,7 +348,7 @@ class Evaluator:
                 f"least {MIN_GAMES}"
             )
         sums = _Sums(self.rows, self.wanted, self._history, rng)
-        for draw in draw_posterior(sums.table, rng, progress):
+        for draw in draw_posterior(sums.table, rng, progress, alike=False):
             sums.add(draw)
         return sums.finish(self._changes, self._uncompared)
 
@@ -339,9 +358,11 @@ class ComparedGame:
 
     __slots__ = ("one", "other", "played", "round", "weight")
 
-    def __init__(self, round: int, one: int, other: int, weight: float) -> None:
+    def __init__(
+        self, round: int, one: int, other: int, weight: float, played: bool | None
+    ) -> None:
         self.round, self.one, self.other, self.weight = round, one, other, weight
-        self.played: bool | None = None  # not known
+        self.played = played  # None: not known
 
 
 class _History:
