@@ -38,10 +38,11 @@ FAST := $(filter-out $(SLOW),$(sort $(wildcard $(addsuffix /test_*.py,tests \
 check: lint  ## run the checks of style, types and layers, and the fast tests, in about a minute
 	$(BIN)/pytest -n 2 --dist worksteal $(FAST)
 
-# The second environment is installed while the linters run, and the smoke test runs beside the tests:
-# both leave a core idle. What the smoke test prints is shown after the tests.
-test: $(READY)  ## run all checks, tests and doctests, and test-lowest
-	@$(MAKE) --no-print-directory -j2 lint browser typescript $(LOWEST)
+# Both environments are installed at once, and the smoke test runs beside the tests: either would leave
+# a core idle. What the smoke test prints is shown after the tests.
+test:  ## run all checks, tests and doctests, and test-lowest
+	@$(MAKE) --no-print-directory -j2 $(READY) $(LOWEST)
+	@$(MAKE) --no-print-directory -j2 lint browser typescript
 	@mkdir -p $(dir $(LOWEST_LOG)) && rm -f $(LOWEST_LOG) $(LOWEST_LOG).failed
 	@$(MAKE) --no-print-directory -j2 quiet-lowest tests
 	@cat $(LOWEST_LOG) && [ ! -e $(LOWEST_LOG).failed ]

@@ -17,7 +17,7 @@ from distributed import Client, LocalCluster
 
 from pairup import Problem, Uniform, load_experiment, run_experiment
 from pairup.experiments.experiment import Entry, Experiment
-from pairup.experiments.families import PosedProblem
+from pairup.experiments.posed_problems import PosedProblem
 from pairup.experiments.results import unit_rows
 from pairup.experiments.storage import write_part
 from pairup.experiments.work_units import split_into_units

@@ -19,8 +19,8 @@ from rich.table import Table
 from pairup import SAM, Problem, RankOneThompson, Unimodal, UnimodalThompson, bounds, load_results
 from pairup.analysis.means import final, mean_intervals
 from pairup.experiments.experiment import Entry, Experiment
-from pairup.experiments.families import PosedProblem
 from pairup.experiments.figure_spec import FigureSpec
+from pairup.experiments.posed_problems import PosedProblem
 from pairup.experiments.runner import run_experiment
 
 OURS = "Rank one"

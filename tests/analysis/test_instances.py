@@ -10,8 +10,8 @@ from pairup.analysis.instances import average_instances, average_values, group_n
 from pairup.analysis.means import mean_intervals
 from pairup.errors import ResultsError
 from pairup.experiments.experiment import Entry, Experiment
-from pairup.experiments.families import sweep_problems
 from pairup.experiments.figure_spec import FigureSpec
+from pairup.experiments.posed_problems import sweep_problems
 from pairup.experiments.runner import run_experiment
 from pairup.experiments.timings import Timing
 from pairup.experiments.toml_table import Table

@@ -8,8 +8,8 @@ from pairup import SAM, Problem, Unimodal
 from pairup.analysis.standings import ties
 from pairup.bounds import lower
 from pairup.experiments.experiment import Entry, Experiment
-from pairup.experiments.families import PosedProblem
 from pairup.experiments.figure_spec import FigureSpec
+from pairup.experiments.posed_problems import PosedProblem
 from pairup.experiments.results import Results
 from pairup.experiments.timings import Timing
 from tests.support.experiments.frames import frame, rows

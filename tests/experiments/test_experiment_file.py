@@ -18,8 +18,8 @@ from pairup import (
 )
 from pairup.experiments.experiment import Entry, Experiment
 from pairup.experiments.experiment_file import copy_experiment
-from pairup.experiments.families import PosedProblem
 from pairup.experiments.figure_spec import FigureSpec
+from pairup.experiments.posed_problems import PosedProblem
 from pairup.experiments.work_units import split_into_units
 from pairup.policies.contract import check_fit, split_by_fit
 from pairup.problem.families import click_model_settings

@@ -6,7 +6,7 @@ import pytest
 
 from pairup import SAM, Problem, Uniform, Unimodal, load_results, run_experiment
 from pairup.experiments.experiment import Entry, Experiment
-from pairup.experiments.families import PosedProblem
+from pairup.experiments.posed_problems import PosedProblem
 from tests.support.experiments.races import parts
 
 ROUNDS = 40_000

@@ -9,7 +9,7 @@ import pytest
 
 from pairup import Problem, ResultsError, Uniform, load_experiment, load_results, run_experiment
 from pairup.experiments.experiment import Entry, Experiment
-from pairup.experiments.families import PosedProblem, sweep_problems
+from pairup.experiments.posed_problems import PosedProblem, sweep_problems
 from pairup.experiments.result_files import read_sealed, seal_parquet
 from pairup.experiments.results import SCHEMA_VERSION, schema
 from pairup.experiments.storage import compact, read_part

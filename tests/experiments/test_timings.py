@@ -4,7 +4,7 @@ import pytest
 
 from pairup import SAM, Problem, Unimodal
 from pairup.experiments.experiment import Entry, Experiment
-from pairup.experiments.families import PosedProblem
+from pairup.experiments.posed_problems import PosedProblem
 from pairup.experiments.timings import measure_timings, read_timings, time_rounds, write_timings
 
 

@@ -10,7 +10,7 @@ import pytest
 from pairup import Problem, ProblemError
 from pairup.cli.specs import read_problem
 from pairup.errors import ExperimentError
-from pairup.experiments.families import sweep_problems
+from pairup.experiments.posed_problems import sweep_problems
 from pairup.experiments.toml_table import Table
 from pairup.problem.declaration import (
     FAMILIES,

@@ -13,8 +13,8 @@ from pairup import Oracle, Problem
 from pairup.bounds import lower
 from pairup.errors import ResultsError
 from pairup.experiments.experiment import Entry, Experiment
-from pairup.experiments.families import PosedProblem
 from pairup.experiments.figure_spec import FigureSpec
+from pairup.experiments.posed_problems import PosedProblem
 from pairup.experiments.results import Results
 from pairup.reporting.figures import draw_figures, render, write_pictures
 from pairup.reporting.limit_bars import plot_limit_bars

@@ -9,8 +9,8 @@ from pairup import SAM, Oracle, Problem, Uniform, load_experiment, run_experimen
 from pairup.bounds import lower
 from pairup.errors import ResultsError
 from pairup.experiments.experiment import Entry, Experiment
-from pairup.experiments.families import PosedProblem, sweep_problems
 from pairup.experiments.figure_spec import FigureSpec
+from pairup.experiments.posed_problems import PosedProblem, sweep_problems
 from pairup.experiments.results import Results
 from pairup.experiments.storage import installed_versions
 from pairup.experiments.timings import Timing

@@ -298,7 +298,6 @@ LIMITS = [
     (Problem.around(0.8, 4, 0.1), 20),
     (Problem.from_zero(2, 0.1), 65),
     (Problem.from_zero(4, 0.1), 45),
-    (Problem.from_zero(10, 0.1), 120),
     (Problem.from_zero(11, 0.1), 120),
 ]
 

@@ -15,7 +15,8 @@ from pairup.cli.output import show, show_race
 from pairup.errors import ExperimentError
 
 if TYPE_CHECKING:
-    from pairup.experiments.results import Results
+    from pairup.experiments.experiment import Experiment
+    from pairup.experiments.results import Bottoms, Results
 
 _POLICIES = ("sam", "unimodal:compare=matchings", "unimodal")
 _PROBLEM = "around:mean=0.5,pairs=4,gap=0.1"
@@ -82,7 +83,6 @@ def race(  # noqa: PLR0913 - a parameter is an option
 
     Example: pairup race --all --rounds 20000 --out results/field
     """
-    from pairup.experiments.bottom_tenths import measure_bottoms
     from pairup.experiments.timings import measure_timings
 
     posed = _problem_text(problem, rates, rows, columns)
@@ -96,7 +96,7 @@ def race(  # noqa: PLR0913 - a parameter is an option
     with Console(stderr=True).status("timing a round of each policy"):
         timings = measure_timings(results.experiment)
     with Console(stderr=True).status("looking at the players with the lowest rates"):
-        bottoms = measure_bottoms(results.experiment)
+        bottoms = _measure_bottoms(results.experiment)
     results = dataclasses.replace(results, timings=timings, bottoms=bottoms)
     kept = [] if out is None else _keep(out, results)
     show_race(results, as_json)
@@ -153,6 +153,20 @@ def _race_everyone(
     entrants = {entry.label: entry.policy for entry in field.entries}
     able, left_out = split_by_fit(entrants, posed)
     return compare(posed, able, field.rounds if rounds is None else rounds, **settings), left_out
+
+
+def _measure_bottoms(experiment: Experiment) -> Bottoms:
+    """Measure what is left to the bottom tenth of the players, in the first replication of each."""
+    from pairup.simulation.bottom_tenth import measure_bottom_tenth
+
+    rounds, seed = experiment.rounds, experiment.seed
+    return {
+        (posed.problem.name, entry.label): measure_bottom_tenth(
+            posed.problem, entry.policy, rounds, seed
+        ).share
+        for entry in experiment.entries
+        for posed in experiment.problems
+    }
 
 
 def _keep(out: Path, results: Results) -> list[str]:

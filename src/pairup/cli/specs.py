@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pairup.errors import ExperimentError
-from pairup.experiments.families import sweep_problems
+from pairup.experiments.posed_problems import sweep_problems
 from pairup.experiments.toml_table import Table, parse_toml
 from pairup.policies import Policy
 from pairup.policies.registry import import_policy, make_policy, policy_names

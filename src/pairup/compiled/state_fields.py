@@ -112,14 +112,12 @@ def field_of(state, name):
 
 
 def named_arrays(state, path=""):
-    """The name, the declaration and the array of all that a state and states within it have."""
-    found = []
+    """Yield the name, the declaration and the array of all that a state has, inner states too."""
     for name, part in zip(state._fields, state, strict=True):
         if isinstance(part, tuple):
-            found += named_arrays(part, f"{path}{name}.")
+            yield from named_arrays(part, f"{path}{name}.")
         else:
-            found.append((path + name, field_of(state, name), part))
-    return found
+            yield path + name, field_of(state, name), part
 
 
 def fields_of(state):

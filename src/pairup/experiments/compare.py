@@ -10,8 +10,8 @@ from typing import Any
 from pairup.checks import check_instance
 from pairup.errors import ExperimentError
 from pairup.experiments.experiment import Experiment, sweep_entries
-from pairup.experiments.families import PosedProblem, pose_problems
 from pairup.experiments.figure_spec import FigureSpec
+from pairup.experiments.posed_problems import PosedProblem, pose_problems
 from pairup.experiments.results import Results
 from pairup.experiments.runner import ProgressCallback, run_experiment
 from pairup.policies.contract import Policy

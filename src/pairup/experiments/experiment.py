@@ -13,8 +13,8 @@ import numpy as np
 
 from pairup.checks import checked_integer, checked_seed
 from pairup.errors import ExperimentError, did_you_mean
-from pairup.experiments.families import PosedProblem
 from pairup.experiments.figure_spec import FILE_NAME, FigureSpec, check_figure
+from pairup.experiments.posed_problems import PosedProblem
 from pairup.experiments.toml_table import fail_at
 from pairup.policies import Policy
 from pairup.policies.registry import find_or_stand_in

@@ -10,8 +10,8 @@ from typing import Any
 from pairup.checks import is_number
 from pairup.errors import ExperimentError, did_you_mean
 from pairup.experiments.experiment import Entry, Experiment, sweep_entries
-from pairup.experiments.families import sweep_problems
 from pairup.experiments.figure_spec import read_figure
+from pairup.experiments.posed_problems import sweep_problems
 from pairup.experiments.toml_table import Table, parse_toml
 from pairup.policies import Policy
 from pairup.policies.registry import import_policy, make_policy, takes_sequence

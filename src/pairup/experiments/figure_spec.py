@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pairup.checks import is_number
 from pairup.errors import did_you_mean
-from pairup.experiments.families import PosedProblem
+from pairup.experiments.posed_problems import PosedProblem
 from pairup.experiments.toml_table import Table
 
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from pairup.analysis.standings import Standing
-    from pairup.experiments.bottom_tenths import Bottoms
     from pairup.experiments.timings import Timings
 
 SCHEMA_VERSION = 2
@@ -28,6 +27,7 @@ _PARAMETER = "param_"  # begins the columns of the problems' parameters
 _OPTION = "option_"  # begins the columns of swept options
 MEASURED = ("replication", "round", "regret", "games")  # the columns of a work unit
 
+Bottoms = Mapping[tuple[str, str], float]  # shares, by the problem's name and the policy's label
 ReadUnit = Callable[[str], "pl.DataFrame | None"]  # gives rows by a key, None where missing
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import typing
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,10 +119,8 @@ class Policy(ABC):
             cls.name = reference_of(cls)
 
     def __post_init__(self) -> None:
-        for option, hint in typing.get_type_hints(type(self)).items():
-            if typing.get_origin(hint) is typing.Literal:
-                what, value = f"{option} of {self.name}", getattr(self, option)
-                check_choice(what, value, typing.get_args(hint), PolicyError)
+        for option, choices in option_choices(type(self)).items():
+            check_choice(f"{option} of {self.name}", getattr(self, option), choices, PolicyError)
 
     def sizes(self, context: StartContext) -> dict[str, int]:
         """Return the sizes by which the fields of the state declare theirs; see `new_state`."""
@@ -492,6 +490,20 @@ def _restored(portable: type | bytes, values: dict[str, Any]) -> Policy:
     policy: Policy = object.__new__(restored_class(portable))
     vars(policy).update(values)
     return policy
+
+
+@functools.cache  # annotations are evaluated once per class, not once per policy
+def option_choices(policy_class: type[Policy]) -> dict[str, tuple[Any, ...]]:
+    """Return the options of a policy class that are a choice, its `Literal` ones, and the choices.
+
+    Examples
+    --------
+    >>> from pairup import CombUCB
+    >>> option_choices(CombUCB)
+    {'index': ('ucb', 'kl')}
+    """
+    hints = get_type_hints(policy_class).items()
+    return {option: get_args(hint) for option, hint in hints if get_origin(hint) is Literal}
 
 
 def check_integer_option(policy: Policy, option: str, minimum: int, advice: str = "") -> None:

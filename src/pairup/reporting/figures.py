@@ -20,8 +20,8 @@ from pairup.bounds import theorem
 from pairup.checks import check_choice
 from pairup.errors import PairupError, ResultsError, did_you_mean
 from pairup.experiments.experiment import Entry, Experiment
-from pairup.experiments.families import PosedProblem
 from pairup.experiments.figure_spec import FigureSpec
+from pairup.experiments.posed_problems import PosedProblem
 from pairup.experiments.results import Results, options_of, parameters_of
 from pairup.problem.declaration import parameter_label
 from pairup.reporting.captions import describe_in_words, write_caption

@@ -445,11 +445,12 @@ def _report(
     variant: Variant, players: list[str], seed: int, script: list[Call], error: Exception
 ) -> BrokenContractError:
     """Return what differed and after which calls; calls that do not matter are left out."""
-    said = _said(error)
-    for place in reversed(range(len(script))):
-        shorter = script[:place] + script[place + 1 :]
-        if _kind(_difference(variant, players, seed, shorter)) == _kind(said):
-            script = shorter
+    said, length = _said(error), len(script)
+    while length := length // 2:  # long stretches first, single calls last
+        for place in reversed(range(0, len(script), length)):
+            shorter = script[:place] + script[place + length :]
+            if _kind(_difference(variant, players, seed, shorter)) == _kind(said):
+                script = shorter
     policy = variant.learner(players, seed).policy
     lines = [f"learner = {policy}.learner({players}, seed={seed})", *map(str, script)]
     said = _difference(variant, players, seed, script) or said

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import typing
 from collections.abc import Callable, Hashable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ import numpy as np
 
 from pairup.errors import PolicyError
 from pairup.learning.learner import Learner
-from pairup.policies.contract import Policy
+from pairup.policies.contract import Policy, option_choices
 from pairup.problem import Problem
 
 # What policies may need to know, from the rates of the players in their order.
@@ -79,11 +78,7 @@ def variants_of(policy: Policy | type[Policy]) -> list[Variant]:
     """
     if isinstance(policy, Policy):
         return [Variant(policy)]
-    choices = {
-        option: typing.get_args(hint)
-        for option, hint in typing.get_type_hints(policy).items()
-        if typing.get_origin(hint) is typing.Literal
-    }
+    choices = option_choices(policy)
     chosen = (zip(choices, values, strict=True) for values in itertools.product(*choices.values()))
     variants = []
     for options in chosen:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pairup import Problem, Uniform, Unimodal
 from pairup.experiments.experiment import Entry, Experiment
-from pairup.experiments.families import PosedProblem
+from pairup.experiments.posed_problems import PosedProblem
 from tests.support.paths import ROOT
 
 PROBLEMS = 6

@@ -6,7 +6,7 @@ import pytest
 from pairup import Problem, Uniform, compare, load_experiment
 from pairup.cli.specs import read_problem, sides_spec
 from pairup.errors import ExperimentError
-from pairup.experiments.families import sweep_problems
+from pairup.experiments.posed_problems import sweep_problems
 from pairup.experiments.results import schema
 from pairup.experiments.toml_table import Table
 from pairup.policies.contract import split_by_fit

@@ -1,4 +1,4 @@
-"""Problems of an experiment: a family with its parameters, whose lists are swept."""
+"""Problems of an experiment: as they are given, or a family whose listed parameters are swept."""
 
 from __future__ import annotations
 
