@@ -85,12 +85,20 @@ def test_rows_that_say_nothing_are_counted_by_reason(tmp_path):
     ("name", "content", "words"),
     [
         ("empty.csv", b"", "is empty"),
+        ("empty.parquet", b"", "is empty"),
         ("header.csv", b"player_a,player_b,played\n", "not a single game in 0 rows"),
         ("other.csv", b"x,y\n1,2\n", "has no column 'player_a'.*this one has x, y"),
         ("half.csv", b"player_a,player_b,accepted_a\na,b,1\n", "has no column 'accepted_b'"),
         ("bad.parquet", b"PAR1 this is not Parquet PAR1", "cannot be read after row 0"),
         ("table.xlsx", b"x", "ends with .csv"),
         ("odd.csv", b"player_a,player_b,played\n\xff\xfe,b,1\n\xff,\xff,1\n", None),
+        (
+            "wide.csv",
+            "player_a,player_b,played\na,b,1\n".encode("utf-16"),
+            "UTF-16: save it as UTF-8",
+        ),
+        ("ragged.csv", b"player_a,player_b,played\na,b,1,x\na,c,1\n", "more fields"),
+        ("short.csv", b"player_a,player_b,played\na,b\na,c,1\n", None),
         ("lines.jsonl", b'{"player_a":1,"player_b":2,"played":true}\n[1]\nnot json\n', None),
     ],
 )
@@ -106,9 +114,30 @@ def test_hostile_files_get_a_clear_line(tmp_path, name, content, words):
         read_games([path])
 
 
-def test_a_missing_file_is_named(tmp_path):
+@pytest.mark.parametrize("name", ["promise.csv", "promise.jsonl"])
+def test_a_file_of_gigabytes_without_lines_is_refused_before_it_is_read(tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes(b"player_a,player_b,played\nann,bob,1\n")
+    with path.open("r+b") as file:
+        file.truncate(10 << 30)  # takes no room on the disk
+    with pytest.raises(AssessmentError, match=r"line 3 of .* has more than 16 MB"):
+        read_games([path])
+
+
+def test_players_with_one_game_each_are_read_in_bounded_time_and_room():
+    count = 200_000
+    numbers = pl.Series(range(count))
+    frame = pl.DataFrame(
+        {"player_a": numbers, "player_b": numbers + count, "played": numbers % 3 == 0}
+    )
+    table = read_games(frame)
+    assert (table.games, table.players, table.churn) == (count, 2 * count, 1.0)
+
+
+@pytest.mark.parametrize("name", ["none.csv", "none.parquet"])
+def test_a_missing_file_is_named(tmp_path, name):
     with pytest.raises(AssessmentError, match="No such file"):
-        read_games([tmp_path / "none.csv"])
+        read_games([tmp_path / name])
 
 
 def test_columns_are_mapped_or_refused():
@@ -125,3 +154,19 @@ def test_no_more_rows_are_read_than_there_is_room_for(monkeypatch):
     monkeypatch.setattr(game_table, "MAX_ROWS", 10)
     table = read_games(simulate_history(players=6, rounds=5))
     assert (table.rows, table.games, table.truncated) == (10, 10, True)
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_players_who_stay_have_not_left(shuffled):
+    frame = simulate_history(players=40, rounds=120, seed=1)
+    if shuffled:  # then the time tells the order
+        frame = frame.sample(fraction=1.0, shuffle=True, seed=0)
+    assert read_games(frame).churn == 0.0
+
+
+def test_players_leave_as_often_as_they_do():
+    frame = simulate_history(players=200, rounds=120, churn=0.02, seed=1)
+    assert 0.017 < read_games(frame).churn < 0.023
+    assert 0.017 < read_games(frame.drop("time")).churn < 0.023
+    once = read_games(simulate_history(players=40, rounds=1))
+    assert once.churn == 1.0  # nobody was seen again

@@ -60,7 +60,7 @@ class Assessment:
     @cached_property
     def learning(self) -> LearningOutlook:
         """How a pool that knows nothing learns to match such players; simulated when asked for."""
-        churn = min(self.table.players / (2.0 * self.table.games), _MAX_CHURN)
+        churn = min(self.table.churn, _MAX_CHURN)
         told = self.table.answers_told > 0.5
         return expect_learning(self.draw, churn, told, np.random.default_rng(self.seed))
 

@@ -6,6 +6,7 @@ who it is.
 
 from __future__ import annotations
 
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ COLUMNS = (*PLAYERS, *SAID, *OPTIONAL)
 MAX_ROWS = 50_000_000
 _BATCH = 500_000  # rows that are read together
 _MAX_LISTED = 20  # skipped rows that are named
+_MAX_LINE = 16 << 20  # bytes
 _YES, _NO, _BAD = ("true", "yes", "1", "1.0"), ("false", "no", "0", "0.0"), 9
 
 Progress = Callable[[int], None]  # number of rows read
@@ -59,6 +61,20 @@ class GameTable:
     def games(self) -> int:
         """Number of games."""
         return len(self.one)
+
+    @property
+    def churn(self) -> float:
+        """Share of the players who leave per round, in which each of them has a game.
+
+        Whoever had a game in the first three quarters of the games, and none later, has left.
+        """
+        timed = np.isfinite(self.hours).all()
+        order = np.argsort(self.hours, kind="stable") if timed else np.arange(self.games)
+        first, later = np.split(order, [self.games * 3 // 4])
+        left = np.zeros(self.players, np.bool_)
+        left[self.one[first]] = left[self.other[first]] = True
+        left[self.one[later]] = left[self.other[later]] = False
+        return float(np.count_nonzero(left) / max(2 * len(first), 1))
 
     @property
     def answers_told(self) -> float:
@@ -118,14 +134,34 @@ def _frames(
             )
         try:
             with path.open("rb") as file:
-                if not file.read(1):
-                    raise AssessmentError(f"{path} is empty: give a history with games")
+                begins = file.read(2)
+            if not begins:
+                raise AssessmentError(f"{path} is empty: give a history with games")
+            if reader is not _scan_parquet:
+                _check_text(path, begins)
+            frame = reader(path)
         except OSError as error:
             raise AssessmentError(
                 f"{path} cannot be read, {error.strerror or error}: correct the name, or the "
                 "rights of the file"
             ) from error
-        yield str(path), reader(path)
+        yield str(path), frame
+
+
+def _check_text(path: Path, begins: bytes) -> None:
+    """Refuse what is not lines of text, before a reader takes it for one line of many gigabytes."""
+    if begins in (BOM_UTF16_LE, BOM_UTF16_BE):
+        raise AssessmentError(f"{path} is in UTF-16: save it as UTF-8")
+    lines = 0
+    with path.open("rb") as file:
+        while part := file.read(_MAX_LINE):
+            more = part.count(b"\n")
+            if not more and len(part) == _MAX_LINE:
+                raise AssessmentError(
+                    f"line {lines + 1:,} of {path} has more than {_MAX_LINE >> 20} MB: it is not a "
+                    "table of games, or was damaged from there on"
+                )
+            lines += more
 
 
 def _scan_csv(path: Path) -> pl.LazyFrame:
