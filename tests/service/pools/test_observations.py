@@ -82,6 +82,18 @@ def test_a_pool_either_proposes_or_observes(lone):
     assert lone.stats()["shadow"]["rounds"] == 0
 
 
+@pytest.mark.parametrize("change", [{"memory_s": 60}, {"max_wait_s": 5}, {"holdout": 0.1}])
+def test_rounds_before_a_change_of_who_would_meet_are_not_compared(lone, change):
+    lone.pool(mode="shadow")
+    send(lone, ROUND)
+    assert lone.stats()["shadow"]["compared"]["games"] == 2
+    lone.json("PATCH", "/v1/pools/chess", json={"timeout_declines": True})
+    assert lone.stats()["shadow"]["rounds"] == 1
+    lone.json("PATCH", "/v1/pools/chess", json=change)
+    assert lone.stats()["shadow"]["rounds"] == 0
+    check_sound(lone)
+
+
 def test_an_ordinary_pool_is_stored_as_before(lone):
     lone.pool()
     created = lone.json("GET", "/v1/pools/chess/events")["events"][0]

@@ -154,8 +154,9 @@ class Comparison:
 
         Both rest on the same rates, whose errors largely cancel, and the luck of the games is in
         neither. How far the games were from what was expected of them is added to the doubt, by
-        squares: where rates mislead, it shows there. Errors are taken as the same in all games,
-        which is the worst case.
+        squares. Errors are taken as the same in all games, which is the worst case. Where couples
+        are not products of rates, `random` may be wrong although `expected` is right: that is not
+        covered.
         """
         gain, missed = self.expected - self.random, self.played / self.games - self.expected
         doubt = math.hypot(Z * self.deviation, missed)

@@ -39,8 +39,6 @@ from pairup.service.domain.shadow import Shadow
 
 _DECIMALS = 6  # of chances and rates: more would be stored, and mean nothing
 _MIN_HALF_LIVES = 1 / 64  # by which what was learnt fades at once
-# Whatever is observed after a change of these is compared from scratch.
-_COMPARED_RULES = {"mode", "policy", "options", "constraints", "worth", "fairness"}
 _NO_LOG = Head(-1, b"")  # of a pool that an event has changed in part
 
 
@@ -305,7 +303,8 @@ class Pool:
         if self.fairness.floor != self.rules.floor or "mode" in event.changes:
             # Debts by another floor, or in games that were not proposed, mean nothing.
             self.fairness = Fairness(self.rules.floor)
-        if self.rules.mode == "shadow" and _COMPARED_RULES & set(event.changes):
+        changed = (MEETING_RULES | {"mode"}) & event.changes.keys()
+        if self.rules.mode == "shadow" and changed:  # compared from scratch
             self.shadow = Shadow()
         if self.rules.remembered is None:
             self.recent = RecentGames()

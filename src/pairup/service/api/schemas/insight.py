@@ -155,7 +155,7 @@ class ShadowComparisonView(BaseModel):
 
 
 class ShadowView(BaseModel):
-    """What a pool in shadow observed since it was put there, or since its policy changed."""
+    """What a pool in shadow observed since it was put there, or a rule on who meets changed."""
 
     rounds: int
     uncompared: int = Field(
