@@ -22,6 +22,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import httpx
+import psutil
 
 from tests.support.paths import ROOT
 from tests.support.service.running import free_port
@@ -115,13 +116,15 @@ def _ready(url: str) -> bool:
 def _starts(built: _Built, times: int) -> list[dict[str, object]]:
     found = []
     for _ in range(times + 1):
-        with built.serving() as (_, port, seconds), _client(built, port) as client:
+        with built.serving() as (process, port, seconds), _client(built, port) as client:
             found.append(seconds)
+            used = psutil.Process(process.pid).cpu_times()
             client.post("/v1/pools", json={"name": f"start{len(found)}"}).raise_for_status()
     return [
         _row("first start to ready, s", round(found[0], 2)),
         _row("killed and started to ready, median, s", round(statistics.median(found[1:]), 2)),
         _row("the longest of them, s", round(max(found[1:]), 2)),
+        _row("CPU seconds of the last one", round(used.user + used.system, 2)),
         _row("budget, s", READY_BUDGET),
     ]
 
@@ -175,9 +178,9 @@ def _behind_nginx(built: _Built, folder: Path, quick: bool) -> list[dict[str, ob
             _requests(built, each) - was for each, was in zip((first, second), before, strict=True)
         ]
         rows = [_row("requests of 8 pools that each of two processes answered", shares)]
-        times = 50 if quick else 500
-        rows.append(_row("GET of a pool, direct, p50 ms", _p50_ms(direct, times)))
-        rows.append(_row("GET of a pool, TLS and nginx, p50 ms", _p50_ms(proxied, times)))
+        clients = {"direct": direct, "TLS and nginx": proxied}
+        for name, found in _p50_ms(clients, 50 if quick else 500).items():
+            rows.append(_row(f"GET of a pool, {name}, p50 ms", found))
         large = proxied.post("/v1/pools", content=b" " * 50_000_000)
         rows.append(_row("status of a body of 50 MB", large.status_code))
         for kind, sent in _TOO_LITTLE.items():
@@ -209,13 +212,15 @@ def _limits(built: _Built, port: int) -> int:
     return int(_metric(built, port, "pairup_limits_total{"))
 
 
-def _p50_ms(client: httpx.Client, times: int) -> float:
-    seconds = []
+def _p50_ms(clients: dict[str, httpx.Client], times: int) -> dict[str, float]:
+    """Return the median time of a request of each client, in turn."""
+    seconds: dict[str, list[float]] = {name: [] for name in clients}
     for _ in range(times):
-        began = time.monotonic()
-        client.get("/v1/pools/pool0").raise_for_status()
-        seconds.append(time.monotonic() - began)
-    return round(1_000 * statistics.median(seconds), 2)
+        for name, client in clients.items():
+            began = time.monotonic()
+            client.get("/v1/pools/pool0").raise_for_status()
+            seconds[name].append(time.monotonic() - began)
+    return {name: round(1_000 * statistics.median(each), 2) for name, each in seconds.items()}
 
 
 def _closed_after(port: int, sent: bytes) -> float:
