@@ -32,6 +32,7 @@ SUBJECTS = (
     "door",
     "pool_sizes",
     "pool_logs",
+    "deployment",
 )
 
 

@@ -185,9 +185,6 @@ class Settings(BaseSettings):
         "507 `store-full`; what only reads is answered",
         ge=0,
     )
-    max_log_lines_per_s: int = _bound(
-        1_000, "Maximum number of log lines of one kind per second.", "counted, not written", ge=1
-    )
     max_warnings_per_s: int = _bound(
         10,
         "Maximum number of warnings or errors of one kind per second in the log.",

@@ -1,4 +1,8 @@
-"""Structured logs: one JSON object per line, on standard output, and not more than can be read."""
+"""Structured logs: one JSON object per line, on standard output.
+
+Warnings that repeat are limited: a fault would otherwise write a traceback per request. Lines of
+requests are as many as requests; how many of them are kept is decided by what keeps them.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +22,13 @@ _MAX_KINDS = 100
 
 
 class LineLimit:
-    """Leaves out lines of a kind that comes too often; the first line after that second says so.
+    """Leaves out warnings of a kind that comes too often; the first line after that second says so.
 
-    Lines are of one kind if they have the same level and the same event, whatever else they say.
+    They are of one kind if they have the same level and the same event, whatever else they say.
     """
 
-    def __init__(self, max_lines: int, max_warnings: int) -> None:
-        self._max_lines, self._max_warnings = max_lines, max_warnings
+    def __init__(self, max_warnings: int) -> None:
+        self._most = max_warnings
         self._lock = threading.Lock()
         self._second = 0
         self._seen: Counter[tuple[str, str]] = Counter()  # in this second
@@ -38,21 +42,19 @@ class LineLimit:
             left_out = self._begin_second()
             if len(self._seen) >= _MAX_KINDS and kind not in self._seen:
                 kind = (kind[0], "others")
-            self._seen[kind] += 1
-            if self._seen[kind] > self._most(kind):
-                raise structlog.DropEvent
+            if kind[0] in _WARNINGS:
+                self._seen[kind] += 1
+                if self._seen[kind] > self._most:
+                    raise structlog.DropEvent
         return {**line, "left_out": left_out} if left_out else line
 
     def _begin_second(self) -> dict[str, int]:
         """Return the lines left out by kind if a second has passed in which there were some."""
         if (second := int(time.monotonic())) == self._second:
             return {}
-        over = {kind: seen - self._most(kind) for kind, seen in self._seen.items()}
+        over = {kind: seen - self._most for kind, seen in self._seen.items()}
         self._second, self._seen = second, Counter()
         return {" ".join(kind): count for kind, count in over.items() if count > 0}
-
-    def _most(self, kind: tuple[str, str]) -> int:
-        return self._max_warnings if kind[0] in _WARNINGS else self._max_lines
 
 
 class _Handler(logging.Handler):
@@ -66,7 +68,7 @@ class _Handler(logging.Handler):
 def set_up(settings: Settings) -> None:
     """Log from the level of the settings up, including what uvicorn and other libraries log."""
     level = settings.log_level.upper()
-    limit = LineLimit(settings.max_log_lines_per_s, settings.max_warnings_per_s)
+    limit = LineLimit(settings.max_warnings_per_s)
     shared: list[Any] = [
         limit,
         structlog.contextvars.merge_contextvars,
