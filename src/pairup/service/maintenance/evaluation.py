@@ -133,11 +133,9 @@ def evaluate(
 
 def _base(transaction: Transaction, number: int) -> Pool:
     """Return the pool with which its log begins: an empty one, unless archives were dropped."""
-    if transaction.first_event(number) > 1:
-        for each in transaction.snapshots(number):
-            if each.base:
-                return read_snapshot(number, each.head, each.body)
-    return Pool(number)
+    snapshots = transaction.snapshots(number) if transaction.first_event(number) > 1 else ()
+    bases = (read_snapshot(number, each.head, each.body) for each in snapshots if each.base)
+    return next(bases, None) or Pool(number)
 
 
 def count_games(log: Iterable[Recorded]) -> int:
@@ -234,9 +232,8 @@ class Evaluator:
         if not self._asks:
             return []
         if event.ruled is not None and self._logged.are_plain:
-            self._uncompared += (
-                self._compares
-            )  # the request said who may meet, which is not in the log
+            # The request said who may meet, which is not in the log.
+            self._uncompared += self._compares
             return []
         control, chances, shares = {*(event.control or ())}, event.propensities, list[_Shares]()
         wanted: dict[Couple, float] = {}
@@ -353,16 +350,15 @@ class Evaluator:
         return sums.finish(self._changes, self._uncompared)
 
 
+@dataclass(slots=True)
 class ComparedGame:
     """A game of the log, and how much it counts among those of the other rules."""
 
-    __slots__ = ("one", "other", "played", "round", "weight")
-
-    def __init__(
-        self, round: int, one: int, other: int, weight: float, played: bool | None
-    ) -> None:
-        self.round, self.one, self.other, self.weight = round, one, other, weight
-        self.played = played  # None: not known
+    round: int
+    one: int
+    other: int
+    weight: float
+    played: bool | None  # None: not known
 
 
 class _History:
@@ -459,8 +455,7 @@ class _Sums:
             raise ServiceError(
                 f"the log cannot tell: the model, that couples play as products of rates say, {fit}"
                 f", and only {overlap:.0%} of the games that these rules propose might have been "
-                "proposed: hold out a control arm for some days (the rule holdout), and evaluate "
-                "then"
+                "proposed: hold out a control arm (the rule holdout) for some days, then evaluate"
             )
         robust = robust_gain = None
         if enough:
