@@ -22,6 +22,7 @@ LAYERS_WITHOUT_A_PAGE = {
     "checks",
     "cli",
     "compiled",
+    "public",
     "service",
     "saved_arrays",
     "side_process",
