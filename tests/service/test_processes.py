@@ -186,14 +186,14 @@ def test_two_processes_serve_one_pool(postgres):
             thread.join()
         assert errors == []
         assert len(set(learnt)) == len(learnt) > 10
-        counted = other.client.get("/metrics").text  # of both workers, whichever answers
+        # Of both workers, whichever answers; one process of the three serves the pool.
+        counted = other.client.get("/metrics").text
         decided = 'pairup_events_total{kind="decided"}'
         own = one.client.get("/metrics").text
         assert _value(counted, decided) + _value(own, decided) == len(learnt)
         unstated = 'pairup_pool_games_cancelled_total{cause="unstated",pool="chess"}'
         assert _value(counted, unstated) + _value(own, unstated) == len(learnt)
-        for process in (one, other):
-            _await_value(process, 'pairup_pool_waiting_players{pool="chess"}', 20)
+        _await_value((one, other), 'pairup_pool_waiting_players{pool="chess"}', 20)
         digests = {p.client.get("/v1/pools/chess/digest").json()["digest"] for p in (one, other)}
         assert len(digests) == 1
         assert one.client.get("/v1/pools/chess/stats").json()["games"]["learnt"] == len(learnt)
@@ -205,18 +205,19 @@ def test_two_processes_serve_one_pool(postgres):
     store.close()
 
 
-def _await_value(process, name, value):
-    """Wait for a gauge that processes set every few seconds."""
-    deadline = time.monotonic() + 60
-    while f"{name} {value:.1f}\n" not in (metrics := process.client.get("/metrics").text):
+def _await_value(processes, name, value):
+    """Wait for a gauge of a pool, which the process sets every few seconds that serves it."""
+    deadline, metrics = time.monotonic() + 60, []
+    while sum(f"{name} {value:.1f}\n" in each for each in metrics) != 1:
         assert time.monotonic() < deadline, metrics
         time.sleep(0.2)
+        metrics = [process.client.get("/metrics").text for process in processes]
 
 
 def _value(metrics, name):
-    """Read a counter."""
-    (line,) = [line for line in metrics.splitlines() if line.startswith(name)]
-    return float(line.split()[-1])
+    """Read a counter, which is not shown before something is counted."""
+    lines = [line for line in metrics.splitlines() if line.startswith(name)]
+    return sum(float(line.split()[-1]) for line in lines)
 
 
 @pytest.fixture

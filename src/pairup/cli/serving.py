@@ -19,8 +19,11 @@ Database = Annotated[
     str | None,
     typer.Option(help="Database: an SQLite file, or postgresql://...", show_default="pairup.db"),
 ]
+_DAY = 86_400_000_000  # microseconds
 keys_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-app.add_typer(keys_app, name="keys", help="Create, list and revoke API keys of the service.")
+app.add_typer(
+    keys_app, name="keys", help="Create, list, rotate and revoke API keys of the service."
+)
 
 
 @app.command()
@@ -232,6 +235,12 @@ def create_key(
     scope: Annotated[
         list[str], typer.Option(help="Scope: POOL:read, POOL:write or POOL:admin; * is every pool.")
     ],
+    days: Annotated[
+        float | None,
+        typer.Option(
+            min=0, help="Days for which the key is valid.", show_default="until it is revoked"
+        ),
+    ] = None,
     database: Database = None,
 ) -> None:
     """Create an API key and print it; it cannot be shown again.
@@ -242,8 +251,32 @@ def create_key(
         from pairup.service import api_keys
         from pairup.service.domain.events import WallClock
 
-        _, key = api_keys.create(store, name, api_keys.parse_scopes(scope), WallClock().now())
+        now = WallClock().now()
+        expires_at = None if days is None else now + round(days * _DAY)
+        _, key = api_keys.create(store, name, api_keys.parse_scopes(scope), now, expires_at)
         typer.echo(key)
+
+
+@keys_app.command("rotate")
+def rotate_api_key(
+    key: Annotated[str, typer.Argument(help="Id of the key, as `pairup keys list` shows it.")],
+    hours: Annotated[
+        float, typer.Option(min=0, help="Hours for which the former key is valid too.")
+    ] = 24.0,
+    database: Database = None,
+) -> None:
+    """Replace an API key by a new one and print it; for some hours both are valid.
+
+    They are one key to the service: scopes, limits and idempotent replies stay as they are.
+
+    Example: pairup keys rotate 3f9a0c51be77 --hours 48
+    """
+    with serving(), open_store(database) as store:
+        from pairup.service import api_keys
+        from pairup.service.domain.events import WallClock
+
+        now = WallClock().now()
+        typer.echo(api_keys.rotate(store, key, now, now + round(hours * _DAY / 24)))
 
 
 @keys_app.command("list")
@@ -256,7 +289,9 @@ def list_keys(database: Database = None, as_json: AsJson = False) -> None:
         from pairup.service import api_keys
 
         rows = api_keys.list_keys(store)
-        print_rows(rows, ("id", "name", "scopes", "created", "revoked"), as_json)
+        print_rows(
+            rows, ("id", "name", "scopes", "created", "expires", "former_until", "revoked"), as_json
+        )
 
 
 @keys_app.command("revoke")
@@ -315,6 +350,24 @@ def repair(
     print_rows([remedy.as_json() for remedy in found], ("pool", "found", "remedy"), as_json)
     if remedies:
         raise typer.Exit(1)
+
+
+@app.command()
+def audit(
+    pool: Annotated[str | None, typer.Option(help="Name of the pool; by default all.")] = None,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """List who created, configured or deleted pools or loaded learners, the oldest first.
+
+    Deleted pools are listed too. Who did it is the name of an API key, empty where none was needed.
+
+    Example: pairup audit --pool chess --database pools.db
+    """
+    with serving(), open_store(database) as store:
+        from pairup.service.maintenance.export import audited
+
+        print_rows(audited(store, pool), ("at", "pool", "event", "kind", "by", "what"), as_json)
 
 
 @app.command()

@@ -18,7 +18,7 @@ from typing import Any
 from pairup.errors import ServiceError, did_you_mean
 from pairup.service.domain.events import Moment, dumps, format_moment
 from pairup.service.domain.names import POOL_NAME, normalized_name
-from pairup.service.store import Store
+from pairup.service.store import Store, Transaction
 
 SCOPES = ("read", "write", "admin")  # each allows what those before it allow
 EVERY_POOL = "*"
@@ -38,6 +38,7 @@ class Principal:
 
     id: str
     scopes: Mapping[str, str]  # by pool, or for every pool
+    name: str | None = None  # of the key, as events name who has changed rules
 
     def may(self, scope: str, pool: str) -> bool:
         """Return whether they may do in a pool what needs `scope`."""
@@ -72,17 +73,46 @@ def parse_scopes(scopes: list[str]) -> dict[str, str]:
     return granted
 
 
-def create(store: Store, name: str, scopes: Mapping[str, str], at: Moment) -> tuple[str, str]:
+def create(
+    store: Store,
+    name: str,
+    scopes: Mapping[str, str],
+    at: Moment,
+    expires_at: Moment | None = None,
+) -> tuple[str, str]:
     """Make a key; returns its id and, for the only time, the key itself."""
     try:
         name = normalized_name(name)
     except ValueError as error:
         raise ServiceError(f"the key cannot be called {name!r}, {error}: correct it") from None
-    id, key = secrets.token_hex(6), _PREFIX + secrets.token_urlsafe(32)
+    id, key = secrets.token_hex(6), _new_key()
     row = {"id": id, "name": name, "digest": digest(key), "created_at": at}
+    row["expires_at"] = expires_at
     with store.writing() as transaction:
         transaction.add_api_key(row | {"scopes": dumps(dict(scopes))})
     return id, key
+
+
+def rotate(store: Store, id: str, at: Moment, former_until: Moment) -> str:
+    """Replace a key, which is valid beside the new one until a moment; returns the new one.
+
+    Both are the same key to everything else: scopes, rates and idempotent replies stay as they are.
+    A key that was replaced before and still valid is not any more.
+    """
+    key = _new_key()
+    with store.writing() as transaction:
+        if not transaction.rotate_api_key(id, digest(key), at, former_until):
+            raise _no_valid_key(transaction, id, at)
+    return key
+
+
+def _new_key() -> str:
+    return _PREFIX + secrets.token_urlsafe(32)
+
+
+def _no_valid_key(transaction: Transaction, id: str, at: Moment) -> ServiceError:
+    known = [row.id for row in transaction.valid_api_keys(at)]
+    return ServiceError(f"no valid key has the id {id!r}{did_you_mean(id, known)}")
 
 
 def list_keys(store: Store) -> list[dict[str, Any]]:
@@ -95,7 +125,9 @@ def list_keys(store: Store) -> list[dict[str, Any]]:
             "name": row.name,
             "scopes": ", ".join(map(":".join, json.loads(row.scopes).items())),
             "created": format_moment(row.created_at),
-            "revoked": format_moment(row.revoked_at) if row.revoked_at else "",
+            "expires": _shown(row.expires_at),
+            "former_until": _shown(row.former_until),
+            "revoked": _shown(row.revoked_at),
         }
         for row in rows
     ]
@@ -105,15 +137,18 @@ def revoke(store: Store, id: str, at: Moment) -> None:
     """Revoke a key, from the next request on."""
     with store.writing() as transaction:
         if not transaction.revoke_api_key(id, at):
-            known = [row.id for row in transaction.api_keys() if row.revoked_at is None]
-            raise ServiceError(f"no valid key has the id {id!r}{did_you_mean(id, known)}")
+            raise _no_valid_key(transaction, id, at)
 
 
-def find(store: Store, api_key: str) -> Principal | None:
-    """Return the owner of an API key, None if it is unknown or revoked."""
+def _shown(moment: Moment | None) -> str:
+    return format_moment(moment) if moment else ""
+
+
+def find(store: Store, api_key: str, now: Moment) -> Principal | None:
+    """Return the owner of an API key, None if it is unknown, revoked or expired."""
     with store.reading() as transaction:
-        row = transaction.api_key(digest(api_key))
-    return None if row is None else Principal(row.id, json.loads(row.scopes))
+        row = transaction.api_key(digest(api_key), now)
+    return None if row is None else Principal(row.id, json.loads(row.scopes), row.name)
 
 
 def digest(key: str) -> str:

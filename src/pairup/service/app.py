@@ -19,13 +19,13 @@ from fastapi import FastAPI
 
 from pairup.errors import ServiceError
 from pairup.service import dashboard
+from pairup.service.api.forwarding import Forwarding
 from pairup.service.api.middleware import RequestObserver, SizeLimits
 from pairup.service.api.openapi import make_api
 from pairup.service.api.responses import HANDLERS
 from pairup.service.domain.events import Clock
-from pairup.service.observability import logs
 from pairup.service.pools.service import Service
-from pairup.service.settings import Settings, read_settings
+from pairup.service.settings import Settings
 from pairup.service.store import Store
 
 log = structlog.get_logger()
@@ -34,18 +34,27 @@ _FORGET_EVERY_S = 60.0  # seconds between two searches for old idempotent replie
 
 
 def create_app(
-    settings: Settings, clock: Clock | None = None, store: Store | None = None
+    settings: Settings,
+    clock: Clock | None = None,
+    store: Store | None = None,
+    address: str = "",
 ) -> FastAPI:
-    """Make the application; unless a store is given, the database is opened and migrated."""
+    """Make the application; unless a store is given, the database is opened and migrated.
+
+    With an address, other processes on the same server reach it there, and each pool is served by
+    one of them.
+    """
     settings.check()
     settings.allow_policies()
     app = make_api(settings.needs_keys, lifespan=_lifespan)
     app.state.service = service = Service(settings, store or store_of(settings), clock)
     app.state.ready, app.state.stopping = threading.Event(), threading.Event()
+    app.state.address = address
     app.state.health_limiter, app.state.open_streams = CapacityLimiter(2), 0
     dashboard.add_to(app)
     for kind, handler in HANDLERS.items():
         app.add_exception_handler(kind, handler)
+    app.add_middleware(Forwarding, service=service)
     app.add_middleware(SizeLimits, settings=settings)
     app.add_middleware(RequestObserver, metrics=service.metrics)
     return app
@@ -54,16 +63,6 @@ def create_app(
 def store_of(settings: Settings) -> Store:
     """Open the database of the settings."""
     return Store(settings.database, min_free_bytes=settings.min_free_bytes, wait_s=settings.wait_s)
-
-
-def from_environment() -> FastAPI:
-    """Make the application of a worker, whose settings are in its environment."""
-    settings = read_settings()
-    logs.set_up(settings)
-    freeze_imports()
-    app = create_app(settings)
-    end_in_time(app)
-    return app
 
 
 def end_in_time(app: FastAPI) -> None:
@@ -95,15 +94,20 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
     service, stopping = app.state.service, app.state.stopping
     _note_signals(stopping)
     settings, ready = service.settings, app.state.ready
+    if app.state.address:
+        service.share_pools(app.state.address)
     current_default_thread_limiter().total_tokens = settings.threads
     warming = threading.Thread(target=_warm_up, args=(service, ready, stopping), daemon=True)
     warming.start()
     sweeper = threading.Thread(target=_sweep, args=(service, stopping), daemon=True)
     sweeper.start()
+    watcher = threading.Thread(target=_watch, args=(service, stopping), daemon=True)
+    watcher.start()
     log.info("started", database=service.store.name, keys=settings.needs_keys)
     yield {"settings": settings, "metrics": service.metrics}  # for `connections`
     stopping.set()
     sweeper.join()
+    watcher.join()
     warming.join(settings.graceful_s)  # it may read a pool; longer, for a compiler, is not worth it
     service.close()
     service.metrics.close()
@@ -136,6 +140,16 @@ def _note_signals(stopping: threading.Event) -> None:
         signal.signal(number, note)
 
 
+def _watch(service: Service, stopping: threading.Event) -> None:
+    while not stopping.wait(service.settings.poll_s):
+        try:
+            service.watch_streams()
+        except ServiceError as error:
+            log.warning("streams not watched", why=str(error))
+        except Exception:
+            log.exception("watch")
+
+
 def _sweep(service: Service, stopping: threading.Event) -> None:
     measured = 0.0
     waited = _FORGET_EVERY_S  # at once, which also counts the replies that are kept
@@ -147,6 +161,7 @@ def _sweep(service: Service, stopping: threading.Event) -> None:
                 service.forget_replies()
             service.store.probe()
             service.expire_games()
+            service.pools.hand_over()
             if (measured := measured + service.settings.sweep_s) >= _MEASURE_EVERY_S:
                 measured = 0.0
                 service.measure_pools()
@@ -154,3 +169,7 @@ def _sweep(service: Service, stopping: threading.Event) -> None:
             log.warning("sweep", why=str(error))
         except Exception:  # a bug of the service, after which games must go on to expire
             log.exception("sweep")
+    try:
+        service.leave()  # at once: requests may take a while to end
+    except ServiceError as error:
+        log.warning("lease not ended", why=str(error))

@@ -53,6 +53,7 @@ _TYPES = (
     ("busy", 409, "Another request changed the same thing"),
     ("archived", 410, "This was moved to an archive"),
     ("reply-erased", 410, "The reply to this request was erased"),
+    ("misdirected", 421, "Another process serves the pool"),
     ("too-large", 413, "The request is too large"),
     ("invalid-request", 422, "The request breaks a rule"),
     ("key-reused", 422, "The idempotency key belongs to another request"),
@@ -65,6 +66,7 @@ _TYPES = (
     ("pool-busy", 503, "Too many requests are waiting for the pool"),
     ("too-much-at-once", 503, "Too many bytes are being sent at once"),
     ("too-many-streams", 503, "Too many streams of events are open"),
+    ("owner-lost", 503, "The process that serves the pool does not answer"),
     ("not-ready", 503, "The service is starting, stopping or unable to store anything"),
     ("store-unavailable", 503, "The database cannot be used now"),
     ("store-damaged", 503, "The database is damaged"),
@@ -95,6 +97,14 @@ class RefusalError(Exception):
         problem = self.problem
         head = {"type": problem.path, "title": problem.title, "status": problem.status}
         return {**head, "detail": self.detail, "instance": instance, **self.fields}
+
+
+class ElsewhereError(RefusalError):
+    """A request for a pool that another process serves, which may answer it."""
+
+    def __init__(self, pool: str, owner: str, address: str) -> None:
+        super().__init__("misdirected", f"another process serves pool {pool!r}: ask again", {}, 1)
+        self.owner, self.address = owner, address
 
 
 def players_path(pool: str) -> str:

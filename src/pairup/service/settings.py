@@ -46,6 +46,21 @@ class Settings(BaseSettings):
     workers: int = Field(
         1, ge=1, le=256, description="Number of processes; more than one need PostgreSQL."
     )
+    peer_host: str = Field(
+        "127.0.0.1",
+        description="Address at which other processes on the same PostgreSQL reach this one.",
+    )
+    peer_port: int = Field(
+        0,
+        ge=0,
+        le=65_000,
+        description="Port for that, 0 for any free one; workers take the ones after it.",
+    )
+    elsewhere: Literal["forward", "redirect"] = Field(
+        "forward",
+        description="What becomes of a request for a pool that another process serves: it is "
+        "forwarded, or answered 307 with that process's address.",
+    )
     keys: Literal["auto", "required", "off"] = Field(
         "auto",
         description="Whether API keys are required; auto: required unless the service listens on "
@@ -219,7 +234,10 @@ class Settings(BaseSettings):
     cached_pools: int = Field(64, ge=1, description="Maximum number of pools kept in memory.")
     sweep_s: float = Field(1.0, gt=0, description="Seconds between two searches for expired games.")
     poll_s: float = Field(
-        0.5, gt=0, description="Seconds between two searches for events to stream."
+        2.0,
+        gt=0,
+        description="Seconds between two looks for what no notice tells streams of: changes by "
+        "another process on the same file, and keys that were revoked.",
     )
     keep_replies_s: float = Field(
         86_400.0, gt=0, description="Seconds for which idempotent replies are kept."
@@ -242,10 +260,13 @@ class Settings(BaseSettings):
     @property
     def on_loopback(self) -> bool:
         """Whether only this machine can reach the service."""
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return self.host == "localhost"
+        hosts = [self.host, *([self.peer_host] if self.on_server else [])]
+        return all(map(_is_loopback, hosts))
+
+    @property
+    def on_server(self) -> bool:
+        """Whether the database is a server, which other processes share."""
+        return self.database.startswith("postgres")
 
     @property
     def needs_keys(self) -> bool:
@@ -264,11 +285,18 @@ class Settings(BaseSettings):
                 f"without API keys the service listens on loopback only, got host {self.host!r}: "
                 "give --host 127.0.0.1, or make a key with `pairup keys create` and leave out keys"
             )
-        if self.workers > 1 and not self.database.startswith("postgres"):
+        if self.workers > 1 and not self.on_server:
             raise ServiceError(
                 f"{self.workers} processes need PostgreSQL, got the database {self.database!r}: "
                 "give --workers 1, or --database postgresql://user@host/name"
             )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def read_settings(**given: object) -> Settings:

@@ -7,16 +7,19 @@ import pytest
 
 from pairup.errors import ServiceError
 from pairup.service import api_keys
-from pairup.service.api.routes import insight
+from pairup.service.domain.events import SECOND, format_moment
+from pairup.service.maintenance.export import audited
+from pairup.service.maintenance.verify import verify
 from pairup.service.server import open_store
 from pairup.service.settings import Settings, read_settings
 from pairup.service.store import Store
+from tests.support.service.clock import SettableClock
 from tests.support.service.pools import Api
 
 
 @pytest.fixture
 def guarded(tmp_path):
-    running = Api(str(tmp_path / "pools.db"), keys="required")
+    running = Api(str(tmp_path / "pools.db"), keys="required", poll_s=0.05)
     yield running
     running.stop()
 
@@ -89,8 +92,7 @@ def test_a_revoked_key_allows_nothing(guarded):
     assert key not in str(listed)
 
 
-def test_a_stream_ends_when_its_key_is_revoked(guarded, monkeypatch):
-    monkeypatch.setattr(insight, "_CHECK_S", 0.05)
+def test_a_stream_ends_when_its_key_is_revoked(guarded):
     guarded("POST", "/v1/pools", 201, json={"name": "chess"}, headers=bearer(guarded, "*:admin"))
     id, key = api_keys.create(guarded.service.store, "test", {"chess": "read"}, 0)
 
@@ -170,3 +172,70 @@ def test_without_keys_it_starts_on_loopback_only(tmp_path):
     store.close()
     with pytest.raises(ServiceError, match="pairup keys create"):
         open_store(Settings(host="0.0.0.0", database=database))
+
+
+def test_a_key_expires(tmp_path):
+    clock = SettableClock()
+    api = Api(str(tmp_path / "pools.db"), clock, keys="required")
+    try:
+        store, later = api.service.store, clock.now() + 60 * SECOND
+        _, key = api_keys.create(store, "test", {"*": "read"}, clock.now(), later)
+        headers = {"Authorization": f"Bearer {key}"}
+        api("GET", "/v1/pools", 200, headers=headers)
+        clock.advance(60)
+        refused = api("GET", "/v1/pools", 401, headers=headers)
+        assert "unknown, revoked or expired" in refused.json()["detail"]
+        (listed,) = api_keys.list_keys(store)
+        assert listed["expires"] == format_moment(later)
+        with pytest.raises(ServiceError, match="no valid key"):
+            api_keys.rotate(store, listed["id"], clock.now(), clock.now())
+    finally:
+        api.stop()
+
+
+def test_a_key_is_rotated_without_an_interruption(tmp_path):
+    """Two are valid at once, and are one to limits and idempotent replies; then the new one is."""
+    clock = SettableClock()
+    api = Api(str(tmp_path / "pools.db"), clock, keys="required")
+    try:
+        store = api.service.store
+        id, former = api_keys.create(store, "test", {"*": "admin"}, clock.now())
+        new = api_keys.rotate(store, id, clock.now(), clock.now() + 60 * SECOND)
+        pool = {"json": {"name": "chess"}}
+        first, again = (
+            api("POST", "/v1/pools", 201, **pool, headers=bearer_of(key, "Idempotency-Key"))
+            for key in (former, new)
+        )
+        assert (first.text, again.headers["idempotent-replay"]) == (again.text, "true")
+        clock.advance(60)
+        api("GET", "/v1/pools", 401, headers=bearer_of(former))
+        api("GET", "/v1/pools", 200, headers=bearer_of(new))
+        api_keys.revoke(store, id, clock.now())
+        api("GET", "/v1/pools", 401, headers=bearer_of(new))
+    finally:
+        api.stop()
+
+
+def bearer_of(key, *names):
+    return {"Authorization": f"Bearer {key}", **dict.fromkeys(names, "same")}
+
+
+def test_the_log_names_the_key_of_who_configures_a_pool(guarded):
+    store = guarded.service.store
+    _, key = api_keys.create(store, "ann at the desk", {"chess": "admin"}, 0)
+    _, other = api_keys.create(store, "bob", {"*": "admin"}, 0)
+    guarded("POST", "/v1/pools", 201, json={"name": "chess"}, headers=bearer_of(key))
+    change = {"json": {"lifetime_s": 5.0}, "headers": bearer_of(other)}
+    guarded("PATCH", "/v1/pools/chess", 200, **change)
+    learner = guarded("GET", "/v1/pools/chess/learner", 200, headers=bearer_of(key)).content
+    sent = {"content": learner, "headers": bearer_of(key)}
+    guarded("PUT", "/v1/pools/chess/learner", 200, **sent)
+    page = guarded.json("GET", "/v1/pools/chess/events", headers=bearer_of(key))
+    named = ["ann at the desk", "bob", "ann at the desk"]
+    assert [each["body"].get("by") for each in page["events"]] == named
+    guarded("DELETE", "/v1/pools/chess", 204, headers=bearer_of(other))
+    found = audited(store, "chess")
+    assert [each["by"] for each in found] == [*named, "bob"]
+    assert found[1]["what"] == '{"lifetime_s":5.0}'
+    assert audited(store, "go") == []
+    assert [verdict.error for verdict in verify(store)] == [""]

@@ -30,7 +30,8 @@ POOLS = {
 PLAYERS = 9
 ERASED = "gone"  # begins what players are called who will be erased
 _PATIENCE_S = 45
-_BUSY = ("/problems/busy", "/problems/pool-busy")
+_BUSY = ("busy", "pool-busy")
+_LOST = ("not-ready", "owner-lost", "store-unavailable")
 _SAID = ("accepted", "declined", "timed_out", "unknown")
 
 
@@ -40,7 +41,7 @@ class Insistent:
     def __init__(self, urls, on_down=lambda: time.sleep(0.02), seed=0):
         self._urls, self._on_down = urls, on_down
         self._client = httpx.Client(timeout=20, trust_env=False, verify=False)
-        self._random = random.Random(seed)
+        self._random, self._busy = random.Random(seed), {f"/problems/{slug}" for slug in _BUSY}
 
     def __call__(self, method, path, json=None, key=None):
         headers = {"Idempotency-Key": key} if key else {}
@@ -53,11 +54,16 @@ class Insistent:
                 assert time.monotonic() < deadline, f"nobody answers {method} {path}"
                 self._on_down()
                 continue
-            busy = answer.status_code in (409, 503) and answer.json()["type"] in _BUSY
+            busy = answer.status_code in (409, 503) and answer.json()["type"] in self._busy
             if busy and time.monotonic() < deadline:
                 continue
             assert answer.status_code < 500, answer.text
             return answer
+
+    def expect_stops(self, timeout_s):
+        """Ask again, and soon, where a process may have been stopped and lost its sessions."""
+        self._client.timeout = timeout_s
+        self._busy |= {f"/problems/{slug}" for slug in _LOST}
 
     def close(self):
         self._client.close()

@@ -55,39 +55,47 @@ def _user():
 
 def _runs(program):
     try:
-        done = subprocess.run([program, "--version"], capture_output=True, **_as_user())
+        done = subprocess.run([program, "--version"], capture_output=True, **as_user())
     except OSError:  # not there, or in a folder that the user may not enter
         return False
     return done.returncode == 0
 
 
-def _as_user():
+def as_user():
+    """Return the options by which a program is run as a user whom PostgreSQL accepts."""
     # Not in the folder of the tests, which the user may not be allowed to enter.
     return {"user": _user(), "cwd": "/"} if _user() else {"cwd": "/"}
 
 
 class Server:
-    """A server that runs until it is stopped."""
+    """A server that runs until it is stopped; a standby of a primary, if one is given."""
 
-    def __init__(self):
+    def __init__(self, primary=None):
         self.folder = Path(tempfile.mkdtemp(prefix="pairup-pg-", dir="/tmp"))  # sockets: short
         if _user():
             shutil.chown(self.folder, _user())
         self.programs, self.data = programs(self.folder), self.folder / "data"
-        setting_up = [self.programs / "initdb", "-D", self.data, "-U", "pairup", "-A", "trust"]
         subprocess.run(
-            [*setting_up, "-E", "UTF8", "--locale=C", "--no-sync"],
+            self._copying(primary) if primary else self._setting_up(),
             check=True,
             capture_output=True,
-            **_as_user(),
+            **as_user(),
         )
         self.databases = 0
         self.start()
 
+    def _setting_up(self):
+        options = ["-U", "pairup", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
+        return [self.programs / "initdb", "-D", self.data, *options]
+
+    def _copying(self, primary):
+        options = ["-h", primary.folder, "-U", "pairup", "-R", "--no-sync", "-c", "fast"]
+        return [self.programs / "pg_basebackup", "-D", self.data, *options]
+
     def start(self):
         command = [self.programs / "postgres", "-D", self.data, "-k", self.folder, *_FAST]
         with open(os.devnull, "w") as nowhere:
-            self.process = subprocess.Popen(command, stdout=nowhere, stderr=nowhere, **_as_user())
+            self.process = subprocess.Popen(command, stdout=nowhere, stderr=nowhere, **as_user())
         deadline = time.monotonic() + 60
         while True:
             try:
@@ -123,6 +131,16 @@ class Server:
         administering = psycopg.connect(self.url("postgres"), autocommit=True)
         with administering as connection, contextlib.suppress(unless):
             connection.execute(statement)
+
+    def follow_no_more(self):
+        """Let a standby get nothing more from its primary."""
+        self.do("ALTER SYSTEM SET primary_conninfo = ''")
+        self.do("SELECT pg_reload_conf()")
+
+    def kill(self):
+        """Let it die as with its machine."""
+        self.process.kill()
+        self.process.wait()
 
     def stop(self):
         self.process.send_signal(signal.SIGINT)  # without waiting for its clients

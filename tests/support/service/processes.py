@@ -44,10 +44,10 @@ class Process:
     """A service on a port of its own, which it has again after each start."""
 
     def __init__(self, database, log, **settings):
-        self._settings = {"database": database, "port": free_port(), **settings}
+        self.settings = {"database": database, "port": free_port(), **settings}
         self._log = str(log)
         self._process = None
-        self.url = f"http://127.0.0.1:{self._settings['port']}"
+        self.url = f"http://127.0.0.1:{self.settings['port']}"
         self.kills = 0
 
     def start(self, die_at=0, before=None):
@@ -55,7 +55,7 @@ class Process:
 
         `before` is called in the new process before it serves.
         """
-        arguments = (self._settings, die_at, before, self._log)
+        arguments = (self.settings, die_at, before, self._log)
         self._process = _FORKS.Process(target=_serve, args=arguments, daemon=True)
         self._process.start()
 

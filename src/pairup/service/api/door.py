@@ -83,10 +83,6 @@ class Caller:
         self.request, self._api_key = request, api_key
         self._pool: str | None = None
 
-    def reauthenticated(self) -> Caller:
-        """Return the same caller, whose key is looked up again."""
-        return Caller(self.request, self._api_key)
-
     @cached_property
     def principal(self) -> Principal:
         """The owner of the API key, or a refusal."""
@@ -95,16 +91,19 @@ class Caller:
             check_local(self.request)
             limits.admit(self._address)
             return ANYONE
-        known = api_keys.find(self.service.store, self._api_key) if self._api_key else None
+        known = self._find(self._api_key) if self._api_key else None
         limits.admit(known.id if known else self._address)
         if known is None:
-            what = "this one is unknown or revoked" if self._api_key else "none was sent"
+            what = "this one is unknown, revoked or expired" if self._api_key else "none was sent"
             raise RefusalError(
                 "key-needed",
                 f"an API key is needed, {what}: send `Authorization: Bearer KEY`, with a key from "
                 "`pairup keys create`",
             )
         return known
+
+    def _find(self, api_key: str) -> Principal | None:
+        return api_keys.find(self.service.store, api_key, self.service.clock.now())
 
     @property
     def account(self) -> str:

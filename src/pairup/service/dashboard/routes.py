@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple
 from fastapi import APIRouter, Query, Response
 
 from pairup.service.api.door import Caller, CurrentCaller
+from pairup.service.api.forwarding import ask_owner
 from pairup.service.api.paging import Cursor, decode_cursor, encode_cursor
 from pairup.service.api.schemas.insight import EstimatesView, StatsView
 from pairup.service.dashboard import panels
@@ -21,7 +22,7 @@ from pairup.service.domain.names import POOL_NAME
 from pairup.service.domain.pool import Pool
 from pairup.service.pools import views
 from pairup.service.pools.cache import UnreadablePoolError, unknown_pool
-from pairup.service.problems import RefusalError
+from pairup.service.problems import ElsewhereError, RefusalError
 from pairup.service.store import Transaction
 
 router = APIRouter(include_in_schema=False)
@@ -45,6 +46,8 @@ def _page_of_refusal(route: Callable[..., Response]) -> Callable[..., Response]:
     def answered(caller: Caller, **parameters: Any) -> Response:
         try:
             return route(caller, **parameters)
+        except ElsewhereError:
+            raise  # the process that serves the pool makes the page
         except RefusalError as refusal:
             status = refusal.problem.status
             if refusal.slug != "key-needed":
@@ -70,6 +73,12 @@ def pools_page(caller: CurrentCaller, cursor: Cursor = None) -> Response:
     for row in found:
         try:
             pools.append(StatsView.model_validate(caller.service.stats(row.name, 0)))
+        except ElsewhereError as elsewhere:
+            path = f"/v1/pools/{row.name}/stats"
+            if told := ask_owner(elsewhere, path, caller.request.headers):
+                pools.append(StatsView.model_validate_json(told))
+            else:
+                unread.append(row.name)
         except UnreadablePoolError:
             unread.append(row.name)
         except RefusalError:

@@ -107,8 +107,13 @@ class Event:
         return max(1, len(about)) if isinstance(about, list) else 1
 
     def as_json(self) -> dict[str, Any]:
-        """Return what is stored."""
-        return vars(self)
+        """Return what is stored: all but what says nothing, which later versions added."""
+        absent = {name for name in _ADDED if getattr(self, name, None) is None}
+        return {name: value for name, value in vars(self).items() if name not in absent}
+
+
+# Fields that were added to events: where they are None they are not stored.
+_ADDED = ("by", "ruled", "control", "propensities")
 
 
 class Version(TypedDict):
@@ -179,6 +184,7 @@ class Created(Event):
     name: str
     rules: dict[str, Any]
     version: Version  # of the code that writes from here on
+    by: str | None = None  # name of the API key; None, and not stored: none was needed
 
 
 @dataclass(frozen=True)
@@ -195,6 +201,7 @@ class Configured(Event):
 
     kind: ClassVar[str] = "configured"
     changes: dict[str, Any]
+    by: str | None = None  # as in the event `created`
 
 
 @dataclass(frozen=True)
@@ -202,6 +209,7 @@ class Deleted(Event):
     """The pool was deleted."""
 
     kind: ClassVar[str] = "deleted"
+    by: str | None = None  # as in the event `created`
 
 
 @dataclass(frozen=True)
@@ -286,12 +294,6 @@ class Proposed(Event):
     def worth(self) -> float:
         """What the games are worth together; 1 each without rules."""
         return sum(self.ruled["worth"]) if self.ruled else float(len(self.games))
-
-    def as_json(self) -> dict[str, Any]:
-        """Return what is stored."""
-        optional = ("ruled", "control", "propensities")
-        absent = {name for name in optional if getattr(self, name) is None}
-        return {name: value for name, value in vars(self).items() if name not in absent}
 
 
 @dataclass(frozen=True)
@@ -398,6 +400,7 @@ class Loaded(Event):
 
     kind: ClassVar[str] = "loaded"
     evidence: str  # what it was told, as `Learner.evidence` saves it, compressed, in base64
+    by: str | None = None  # as in the event `created`
 
 
 @dataclass(frozen=True)

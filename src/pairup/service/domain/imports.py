@@ -145,12 +145,12 @@ class ImportProgress(NamedTuple):
         return ImportProgress(event.first + event.rows, self.games + len(event.player_a))
 
 
-def loading(learner: Learner) -> Loaded:
+def loading(learner: Learner, by: str | None = None) -> Loaded:
     """Make the event that loads a learner; its pending outcomes, of other games, are withdrawn."""
     for couple, times in learner.pending.items():
         learner.withdraw([couple] * times)
     packed = zlib.compress(learner.evidence(), 6)
-    return Loaded(base64.b64encode(packed).decode("ascii"))
+    return Loaded(base64.b64encode(packed).decode("ascii"), by)
 
 
 def loaded(event: Loaded) -> Learner:

@@ -1,14 +1,24 @@
-"""Export: the events of a pool as lines of JSON, whether or not they can be applied."""
+"""Export: the events of a pool as lines of JSON, whether or not they can be applied; an audit."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from typing import Any
 
 from pairup.errors import ServiceError
-from pairup.service.domain.events import dumps
+from pairup.service.domain.events import (
+    Configured,
+    Created,
+    Deleted,
+    Loaded,
+    dumps,
+    format_moment,
+)
 from pairup.service.store import PoolRow, Store, Transaction
 
 _PAGE = 1_000  # events
+_BY_ADMINISTRATORS = (Created, Configured, Deleted, Loaded)
 
 
 def exported_events(store: Store, pool: str) -> Iterator[str]:
@@ -28,3 +38,27 @@ def _numbered(transaction: Transaction, pool: str) -> PoolRow:
             "which `pairup verify` shows"
         )
     return transaction.any_pool(int(pool))
+
+
+def audited(store: Store, pool: str | None = None) -> list[dict[str, Any]]:
+    """List what administrators did to the pools of a name, or to all: when, what and who.
+
+    Events that were archived are left out.
+    """
+    with store.reading(still=True) as transaction:
+        found = transaction.events_of_kinds(each.kind for each in _BY_ADMINISTRATORS)
+        rows = transaction.some_pools({number for number, _ in found})
+    names = {row.number: row.name for row in rows}
+    return [
+        {
+            "at": format_moment(event.at),
+            "pool": names[number],
+            "event": event.seq,
+            "kind": event.kind,
+            "by": body.get("by") or "",
+            "what": dumps(body.get("changes") or body.get("rules") or {}),
+        }
+        for number, event in found
+        for body in [json.loads(event.body)]
+        if pool in (None, names[number])
+    ]

@@ -224,7 +224,7 @@ class Audit:
         pool, created_at = self.pool, self.created_at or 0
         due_at = None if self.deleted_at else pool.games.due_at
         known = (self.row.number, self.row.secret, pool.name, created_at, self.deleted_at)
-        return PoolRow(*known, *pool.head, due_at)
+        return PoolRow(*known, *pool.head, due_at, self.row.owner)
 
     def compare(self) -> Iterator[Finding]:
         """Yield what differs from the log, after all of it was applied."""

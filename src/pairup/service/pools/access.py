@@ -26,8 +26,9 @@ from pairup.service.pools.cache import (
     unknown_pool,
 )
 from pairup.service.pools.idempotency import KeyedRequest, Reply, ReplyQuota
+from pairup.service.pools.notices import Notices
 from pairup.service.pools.unit_of_work import UnitOfWork
-from pairup.service.problems import RefusalError
+from pairup.service.problems import ElsewhereError, RefusalError
 from pairup.service.rate_limits import RateLimits
 from pairup.service.settings import Settings
 from pairup.service.store import PoolRow, Store, Transaction
@@ -36,12 +37,13 @@ from pairup.service.store.failures import StoreConflictError, StoreFullError
 T = TypeVar("T")
 Command = Callable[[UnitOfWork], T]
 Query = Callable[[Pool, Transaction], T]
+_HANDED = 20  # pools that are handed over at once
 _TRIES = (False, False, True)  # whether each of them locks the pool
 log = structlog.get_logger()
 
 
 class _StalePoolError(Exception):
-    """A pool in memory was deleted, here or by another process."""
+    """A pool in memory was deleted, here or by another process, or another one serves it now."""
 
 
 class PoolAccess:
@@ -58,18 +60,23 @@ class PoolAccess:
     ) -> None:
         self._settings, self._store, self._clock = settings, store, clock
         self._metrics, self._limits = metrics, limits
+        self.notices = Notices()
         self.replies = ReplyQuota(settings, metrics)
         self.cache = PoolCache(settings, store, metrics)
 
-    def create(self, name: str, rules: Rules, request: KeyedRequest | None) -> Reply:
+    def create(
+        self, name: str, rules: Rules, request: KeyedRequest | None, by: str | None
+    ) -> Reply:
         """Create a pool."""
         self._limits.check_events()
         for _ in _TRIES:
             with suppress(StoreConflictError):  # the same name or key, at the same moment
-                return self._create(name, rules, request)
+                return self._create(name, rules, request, by)
         raise _busy(name)
 
-    def _create(self, name: str, rules: Rules, request: KeyedRequest | None) -> Reply:
+    def _create(
+        self, name: str, rules: Rules, request: KeyedRequest | None, by: str | None
+    ) -> Reply:
         with self._store.writing() as transaction:
             taken = transaction.pool_named(name)
             # After the look at the name: the same request may have been committed in between.
@@ -81,7 +88,7 @@ class PoolAccess:
             pool = Pool(transaction.add_pool(name, secret, now), secret)
             work = UnitOfWork(pool, lambda: transaction, now)
             version = current_version(rules.make_policy())
-            work.add(events.Created(name, rules.stored(), version))
+            work.add(events.Created(name, rules.stored(), version, by))
             reply = Reply(views.pool(pool))
             work.flush(transaction, request, reply)
         self._count(work, request)
@@ -166,7 +173,7 @@ class PoolAccess:
                 look = cache(partial(self._check_head, read, cached, pool.head))
             with cached.ahead(pool) as committed:
                 self.replies.check(request)
-                work = UnitOfWork(pool, look, self._clock.now())
+                work = UnitOfWork(pool, look, self._clock.now(), cached.owner)
                 result, refusal = _decided(work, command)
                 kept = None if refusal else request  # a refusal is not stored
                 if work.log or kept:
@@ -205,11 +212,18 @@ class PoolAccess:
         return cache(lambda: opened.enter_context(self._store.reading(deadline=deadline)))
 
     def _count(self, work: UnitOfWork, kept: KeyedRequest | None) -> None:
-        """Count what was committed."""
+        """Count what was committed, and tell of it."""
+        if work.log:
+            self._tell(work.pool.number)
         self._metrics.count_events(work.pool.name, work.log)
         self._limits.count_events(sum(recorded.event.items for recorded in work.log))
         if kept:
             self.replies.add(kept.owner, work.reply_bytes)
+
+    def _tell(self, number: int) -> None:
+        self.notices.tell(number)
+        if self.cache.ownership is not None:
+            self.cache.ownership.tell(number)
 
     def read(self, name: str, query: Query[T]) -> T:
         """Look at a pool as it is now; on a full disk, before games that are due expire."""
@@ -236,7 +250,7 @@ class PoolAccess:
             row = self._row(transaction, cached)
             yield cached.bring_up_to(row, transaction), transaction
 
-    def delete_unread(self, name: str) -> None:
+    def delete_unread(self, name: str, by: str | None) -> None:
         """Delete a pool that cannot be read: its log, such as it is, stays stored."""
         deadline = self._deadline()
         cached = self.cache.find(name, deadline=deadline)
@@ -248,16 +262,19 @@ class PoolAccess:
                 raise unknown_pool(name) from None
             seq, at = transaction.last_event(row.number)
             number, at = max(seq, row.seq) + 1, max(at, self._clock.now())
-            deleted = events.Recorded.of(number, at, events.Deleted())
-            transaction.append(row.number, [deleted], row.head)
+            deleted = events.Recorded.of(number, at, events.Deleted(by))
+            transaction.append(row.number, [deleted], row.head, owner=row.owner)
         self._metrics.count_events(name, [deleted])
+        self._tell(row.number)
         self.cache.drop(cached)
 
     def _row(self, transaction: Transaction, cached: CachedPool, lock: bool = False) -> PoolRow:
         row = transaction.pool(cached.number, lock)
-        if row is None or row.name != cached.name:  # a number can be given again after a restore
+        # A number can be given again after a restore.
+        if row is None or row.name != cached.name or not self.cache.is_served(row):
             self.cache.drop(cached)
             raise _StalePoolError
+        cached.owner = row.owner
         return row
 
     def expire_games(self) -> None:
@@ -270,6 +287,8 @@ class PoolAccess:
         for name in dict.fromkeys([*due, *ahead]):
             try:
                 self._try(name, _change_nothing, keep=False)
+            except ElsewhereError:
+                continue  # its owner does it
             except (RefusalError, ServiceError) as error:  # deleted, unreadable, a store in trouble
                 log.warning("sweep", pool=name, why=str(error))
 
@@ -283,17 +302,35 @@ class PoolAccess:
         finally:
             cached.lock.release()
 
-    def save(self, cached: CachedPool) -> None:
-        """Save a pool in memory that has changed since it was saved, unless its log has gone on."""
+    def save(self, cached: CachedPool, to: str | None = None) -> None:
+        """Save a pool in memory that has changed since it was saved, unless its log has gone on.
+
+        Another process, if one is given, serves it then.
+        """
         with cached.lock:
             pool = cached.pool
             snapshot = None if pool is None else cached.make_snapshot(pool)
-            if pool is None or snapshot is None:
+            if snapshot is None and to is None:
                 return
             with self._store.writing(into_reserve=True) as transaction:
                 row = transaction.pool(cached.number, lock=True)
-                if row is not None and row.head == pool.head:
+                if row is None or row.owner != cached.owner:
+                    return
+                if pool is not None and snapshot is not None and row.head == pool.head:
                     transaction.add_snapshot(pool.number, pool.head, pool.at, snapshot)
+                if to is not None:
+                    transaction.give_pool(cached.number, cached.owner, to)
+            if to is not None:
+                self.cache.drop(cached)
+
+    def hand_over(self) -> None:
+        """Hand the pools over that go to other processes since these have come."""
+        if self.cache.ownership is None:
+            return
+        known = {each.name: each for each in self.cache}
+        for row, to in self.cache.ownership.misplaced(_HANDED):
+            cached = CachedPool(row.number, row.name, self._metrics, owner=row.owner)
+            self.save(known.get(row.name) or cached, to)
 
 
 def _decided(work: UnitOfWork, command: Command[Any]) -> tuple[Any, RefusalError | None]:

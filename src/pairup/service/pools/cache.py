@@ -17,6 +17,7 @@ from pairup.service.domain.events import START, Head, Moment
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.snapshot import SnapshotError, read_snapshot, write_snapshot
 from pairup.service.observability.metrics import Metrics
+from pairup.service.pools.ownership import Ownership
 from pairup.service.problems import RefusalError
 from pairup.service.settings import Settings
 from pairup.service.store import PoolRow, Store, Transaction
@@ -55,6 +56,7 @@ class CachedPool:
     lock: threading.RLock = field(default_factory=threading.RLock)
     pool: Pool | None = None  # None: to be read
     known: Head = START  # of its log, when the pool was last in memory
+    owner: str = ""  # the process that serves it, as appends to its log name it
     alone: bool = False  # whether no other process is known to change it
     waiting: int = 0  # requests that wait for the lock
     saved_seq: int = 0  # event of the latest snapshot
@@ -198,6 +200,7 @@ class PoolCache:
 
     def __init__(self, settings: Settings, store: Store, metrics: Metrics) -> None:
         self._settings, self._store, self._metrics = settings, store, metrics
+        self.ownership: Ownership | None = None  # None: whoever is asked serves a pool
         self._cached: OrderedDict[str, CachedPool] = OrderedDict()
         self._guard = threading.Lock()
 
@@ -227,8 +230,16 @@ class PoolCache:
             row = transaction.pool_named(name)
         if row is None:
             raise unknown_pool(name)
-        found = CachedPool(row.number, name, self._metrics, alone=not self._store.many_writers)
+        alone, owner = not self._store.many_writers, row.owner
+        if self.ownership is not None:
+            self.ownership.take(row)
+            alone, owner = True, self.ownership.id
+        found = CachedPool(row.number, name, self._metrics, owner=owner, alone=alone)
         return self.keep(found) if keep else found
+
+    def is_served(self, row: PoolRow) -> bool:
+        """Return whether this process serves a pool, as its row says."""
+        return self.ownership is None or row.owner == self.ownership.id
 
     def keep(self, cached: CachedPool) -> CachedPool:
         """Add a pool to the memory, or return the one of this name that is there already."""

@@ -62,7 +62,9 @@ def check_rows(rows: int, games: PastGames) -> None:
         )
 
 
-def load_learner(work: UnitOfWork, learner: Learner, max_players: int) -> None:
+def load_learner(
+    work: UnitOfWork, learner: Learner, max_players: int, by: str | None = None
+) -> None:
     """Replace the pool's learner by a saved one."""
     pool = work.pool
     if learner.policy != pool.learner.policy:
@@ -76,7 +78,7 @@ def load_learner(work: UnitOfWork, learner: Learner, max_players: int) -> None:
     _check_room(pool, len(new), max_players)
     learner = Learner.from_bytes(learner.to_bytes())  # a change may be decided more than once
     learner.rename({name: new.get(name) or work.number_of(name) for name in known})
-    work.add(loading(learner), new)
+    work.add(loading(learner, by), new)
 
 
 def save_learner(pool: Pool) -> bytes:

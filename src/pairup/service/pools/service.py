@@ -35,12 +35,13 @@ from pairup.service.pools.access import PoolAccess
 from pairup.service.pools.cache import UnreadablePoolError, unknown_pool
 from pairup.service.pools.idempotency import KeyedRequest, Reply, names_player
 from pairup.service.pools.observations import ObservedGame
+from pairup.service.pools.ownership import Ownership
 from pairup.service.pools.players import Wish
 from pairup.service.pools.proposals import Allowed
 from pairup.service.pools.reports import SentReport
 from pairup.service.pools.unit_of_work import UnitOfWork
 from pairup.service.pools.warmup import warm_up
-from pairup.service.problems import RefusalError
+from pairup.service.problems import ElsewhereError, RefusalError
 from pairup.service.rate_limits import RateLimits
 from pairup.service.settings import Settings
 from pairup.service.store import PoolRow, Store, Transaction
@@ -71,6 +72,7 @@ class Service:
         self.metrics = metrics or Metrics(settings.max_metric_pools)
         self.limits = RateLimits(settings, self.metrics)
         self.pools = PoolAccess(settings, store, self.clock, self.metrics, self.limits)
+        self.notices = self.pools.notices
         self._read_only = False
         self._to_empty = True  # whether erased names may remain in the write-ahead log
         self._recount_at = 0.0  # by the monotonic clock
@@ -78,9 +80,13 @@ class Service:
     # Pools
 
     def create_pool(
-        self, name: str, rules: dict[str, Any], request: KeyedRequest | None = None
+        self,
+        name: str,
+        rules: dict[str, Any],
+        request: KeyedRequest | None = None,
+        by: str | None = None,
     ) -> Reply:
-        """Create a pool with some rules, the others by default."""
+        """Create a pool with some rules, the others by default; `by` is the name of a key."""
         try:
             complete = Rules.of(rules)
             complete.check_options()
@@ -89,15 +95,15 @@ class Service:
         except PairupError as error:
             raise RefusalError("invalid-request", str(error)) from None
         warm_up(policy)
-        return self.pools.create(name, complete, request)
+        return self.pools.create(name, complete, request, by)
 
-    def configure_pool(self, name: str, rules: dict[str, Any]) -> View:
+    def configure_pool(self, name: str, rules: dict[str, Any], by: str | None = None) -> View:
         """Change rules of a pool; a new policy is told what is known of the couples."""
 
         def configure(work: UnitOfWork) -> View:
             if changes := _changes(work.pool, rules):
                 players.check_rules(work.pool, work.pool.rules.with_changes(changes))
-                work.add(events.Configured(changes))
+                work.add(events.Configured(changes, by))
             return views.pool(work.pool)
 
         def policy_after(pool: Pool, _: Transaction) -> Any:
@@ -107,7 +113,7 @@ class Service:
             warm_up(self.read(name, policy_after))
         return self.pools.change(name, configure)
 
-    def delete_pool(self, name: str) -> None:
+    def delete_pool(self, name: str, by: str | None = None) -> None:
         """Delete a pool: its name is free again, open games are released; its log stays stored.
 
         To delete it again changes nothing.
@@ -117,13 +123,13 @@ class Service:
             if work.pool.games:
                 opened = [list(game) for game in work.pool.games]
                 work.add(events.Released(opened, "deleted"))
-            work.add(events.Deleted())
+            work.add(events.Deleted(by))
 
         try:
             try:
                 self.pools.change(name, delete)
             except UnreadablePoolError:
-                self.pools.delete_unread(name)
+                self.pools.delete_unread(name, by)
         except RefusalError as refusal:
             with self.store.reading() as transaction:
                 if refusal.slug != "no-such-pool" or not transaction.deleted_pools(name):
@@ -350,13 +356,13 @@ class Service:
         """Return the learner of a pool as `Learner.to_bytes` saves it."""
         return self.read(pool, lambda found, _: imports.save_learner(found))
 
-    def load_learner(self, pool: str, data: bytes) -> View:
+    def load_learner(self, pool: str, data: bytes, by: str | None = None) -> View:
         """Replace the pool's learner by a saved one."""
         most = self.settings.max_players
         learner = imports.read_learner(data, most)
 
         def load(work: UnitOfWork) -> View:
-            imports.load_learner(work, learner, most)
+            imports.load_learner(work, learner, most, by)
             return views.pool(work.pool)
 
         return self.pools.change(pool, load)
@@ -415,11 +421,26 @@ class Service:
     def _count_unreadable(self) -> None:
         self.metrics.unreadable_pools.set(self.pools.cache.unreadable)
 
+    # Several processes
+
+    def share_pools(self, address: str) -> None:
+        """Serve only some of the pools from now on, other processes the others."""
+        self.pools.cache.ownership = Ownership(self.store, address, self.notices.tell)
+
+    def leave(self) -> None:
+        """End the streams, save the pools, and let other processes serve them at once."""
+        self.notices.end()
+        if (ownership := self.pools.cache.ownership) is not None:
+            self._save_pools()
+            ownership.leave()
+
     # What is done without a request
 
     def warm_up(self, stopping: Callable[[], bool] = lambda: False) -> None:
         """Compile the policies and read the pools that the first requests will need."""
         warm_up(Rules().make_policy())
+        if (ownership := self.pools.cache.ownership) is not None and not stopping():
+            ownership.join()
         with self.store.reading() as transaction:
             rows = transaction.pools("", self.settings.cached_pools)
         for row in rows:
@@ -427,6 +448,8 @@ class Service:
                 return
             try:
                 warm_up(self.read(row.name, lambda pool, _: pool.rules.make_policy()))
+            except ElsewhereError:
+                continue
             except (RefusalError, ServiceError) as error:  # the others can still be served
                 log.warning("pool not read", pool=row.name, why=str(error))
 
@@ -434,6 +457,10 @@ class Service:
         """Expire games that are due, in all pools, unless nothing can be stored."""
         if not self.read_only():
             self.pools.expire_games()
+
+    def watch_streams(self) -> None:
+        """Look for what streams must send and nobody told of."""
+        self.notices.watch(self.store, self.clock.now())
 
     def measure_pools(self) -> None:
         """Update the gauges of the pools in memory."""
@@ -475,12 +502,17 @@ class Service:
 
     def close(self) -> None:
         """Save every pool in memory, so that the next start is fast, and close the store."""
+        self._save_pools()
+        if self.pools.cache.ownership is not None:
+            self.pools.cache.ownership.close()
+        self.store.close()
+
+    def _save_pools(self) -> None:
         for cached in self.pools.cache:
             try:
                 self.pools.save(cached)
             except ServiceError as error:  # the log has it all: only the next start is slower
                 log.warning("snapshot not written", pool=cached.name, why=str(error))
-        self.store.close()
 
 
 def _changes(pool: Pool, wanted: dict[str, Any]) -> dict[str, Any]:

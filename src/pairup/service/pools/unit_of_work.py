@@ -44,8 +44,10 @@ class UnitOfWork:
     `read` returns, which may be opened for it.
     """
 
-    def __init__(self, pool: Pool, read: Callable[[], Transaction], now: Moment) -> None:
-        self.pool, self.now = pool, now
+    def __init__(
+        self, pool: Pool, read: Callable[[], Transaction], now: Moment, owner: str = ""
+    ) -> None:
+        self.pool, self.now, self._owner = pool, now, owner
         self.log: list[Recorded] = []
         self.at, self._head = max(now, pool.at), pool.head
         self._read = read
@@ -167,7 +169,7 @@ class UnitOfWork:
         Returns the head of the log after them.
         """
         number, due_at = self.pool.number, self.pool.games.due_at
-        head = transaction.append(number, self.log, self._head, due_at, self._bodies)
+        head = transaction.append(number, self.log, self._head, due_at, self._bodies, self._owner)
         if request:
             self.reply_bytes = request.keep(transaction, number, reply, self.now)
         if self._snapshot is not None:

@@ -105,6 +105,8 @@ def _new_file(file: Path) -> Iterator[Path]:
 
 def _copy_tables(source: Connection, target: Connection) -> None:
     for table in tables.metadata.sorted_tables:
+        if table is tables.processes:  # of this server, not of its contents
+            continue
         found = source.execution_options(yield_per=_PAGE).execute(select(table))
         for page in found.partitions():
             target.execute(insert(table), [dict(row._mapping) for row in page])

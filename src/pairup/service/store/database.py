@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import secrets
 import sqlite3
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 from sqlalchemy import Connection, event
@@ -35,9 +36,14 @@ from pairup.service.store.failures import (
     translate_error,
 )
 from pairup.service.store.repairs import RepairTransaction
+from pairup.service.store.server import Server, look_at
 from pairup.service.store.transaction import Transaction
 
+if TYPE_CHECKING:
+    from pairup.service.store.session import Session
+
 WAIT_S = 20.0
+_SESSION_WAIT_S = 2.0
 _MOMENT_MS = 100
 _NEAR = 0.9
 log = structlog.get_logger()
@@ -64,13 +70,15 @@ class Store:
         self._url, self._inspect = url, inspect
         self.name = url.render_as_string(hide_password=True)
         self.many_writers = url.drivername != "sqlite"
-        self._engine = make_engine(url, wait_s)
+        self.process = secrets.token_hex(8)  # by which a server knows this process
+        self._engine = make_engine(url, wait_s, self.process)
         self.file = None if self.many_writers else DatabaseFile(Path(str(url.database)))
         if self.file is not None:
             event.listen(self._engine, "connect", self.file.connected)
             event.listen(self._engine, "close", self.file.disconnected)
         # Writers of this process queue here: SQLite would let them sleep and try again, unfairly.
         self._turn = threading.Lock()
+        self.server: Server | None = None  # None: a file
         self.write_trouble = ""  # why the last write failed, empty if it did not
         try:
             self._prepare()
@@ -80,6 +88,9 @@ class Store:
 
     def _prepare(self) -> None:
         """Check the database, and migrate its schema if necessary."""
+        if self.many_writers:
+            with self._translating_errors():
+                self.server = look_at(self._engine, self.name)
         if self._outdated():
             with self._writer() as connection:
                 schema.wait_for_turn(connection)
@@ -146,6 +157,12 @@ class Store:
             self.check_room()
         with self._noting_trouble(into_reserve), self._writer(deadline) as connection:
             yield Transaction(connection, self.archive_folder)
+
+    def open_session(self) -> Session:
+        """Open a session on a server, which is closed before the store."""
+        from pairup.service.store.session import Session  # SQLite needs no psycopg
+
+        return Session(self.name, make_engine(self._url, _SESSION_WAIT_S, self.process))
 
     @contextmanager
     def _writer(self, deadline: float | None = None) -> Iterator[Connection]:

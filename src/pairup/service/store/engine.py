@@ -75,7 +75,12 @@ def is_missing(database: str) -> bool:
     return url.drivername == "sqlite" and not Path(str(url.database)).exists()
 
 
-def make_engine(url: URL, wait_s: float) -> Engine:
+def session_name(process: str) -> str:
+    """Return what the sessions of a process are called on a server."""
+    return f"pairup {process}"
+
+
+def make_engine(url: URL, wait_s: float, process: str = "") -> Engine:
     """Make an engine that waits no longer than `wait_s`: for a connection, a server or a lock.
 
     An attempt to reach a server may take 2 seconds in any case.
@@ -91,7 +96,13 @@ def make_engine(url: URL, wait_s: float) -> Engine:
         return engine
     connect_s = min(max(math.ceil(wait_s), _MIN_CONNECT_S), _MAX_CONNECT_S)
     wait_ms = milliseconds(wait_s)
-    given = {**_KEEPING, "connect_timeout": connect_s, "tcp_user_timeout": max(wait_ms, 2_000)}
+    named = {"application_name": session_name(process)}
+    given = {
+        **_KEEPING,
+        **named,
+        "connect_timeout": connect_s,
+        "tcp_user_timeout": max(wait_ms, 2_000),
+    }
     engine = create_engine(url, pool_pre_ping=True, connect_args=given, pool_timeout=wait_s)
     event.listen(engine, "connect", partial(_set_up_postgresql, wait_ms))
     return engine

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -100,6 +100,7 @@ _ADVANCE = (
         tables.pools.c.number == bindparam("pool"),
         tables.pools.c.seq == bindparam("known_seq"),
         tables.pools.c.chain == bindparam("known_chain"),
+        tables.pools.c.owner == bindparam("known_owner"),
     )
     .values(
         deleted_at=bindparam("deleted"),
@@ -158,12 +159,13 @@ class EventLog:
         head: Head,
         due_at: Moment | None = None,
         bodies: list[bytes] | None = None,
+        owner: str = "",
     ) -> Head:
         """Add events to a log that ends at `head`, and return its new head.
 
-        A log that has another head is not touched: a `StoreConflictError` says so. `due_at` is when
-        the next open game expires then; `bodies` are those of the events if they were encoded
-        before.
+        A log that has another head, or a pool that has another `owner`, is not touched: a
+        `StoreConflictError` says so. `due_at` is when the next open game expires then; `bodies` are
+        those of the events if they were encoded before.
         """
         if not recorded:
             return head
@@ -173,7 +175,7 @@ class EventLog:
         last = recorded[-1]
         deleted_at = last.at if isinstance(last.event, Deleted) else None
         new = deleted_at, *head, None if deleted_at else due_at
-        if self._run(_ADVANCE, (*new, pool, *known)).rowcount != 1:
+        if self._run(_ADVANCE, (*new, pool, *known, owner)).rowcount != 1:
             raise StoreConflictError(
                 f"the log of pool {pool} has not ended with event {known.seq}: another process "
                 "changed it, try again"
@@ -234,6 +236,21 @@ class EventLog:
                 if size > _PAGE_BYTES:  # some events are large, such as those of imports
                     break
         return found
+
+    def events_of_kinds(self, kinds: Iterable[str]) -> list[tuple[int, RawEvent]]:
+        """Read the events of some kinds in all logs, with their pools, by date.
+
+        Those that were archived are left out.
+        """
+        table = tables.events.c
+        query = select(table.pool, table.seq, table.at, table.kind, table.body)
+        found = self._execute(
+            query.where(table.kind.in_(kinds)).order_by(table.at, table.pool, table.seq)
+        )
+        return [
+            (pool, RawEvent(seq, at, kind, _decode(pool, seq, body, lenient=True)))
+            for pool, seq, at, kind, body in found
+        ]
 
     # Archives
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 
-from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from pairup.errors import ServiceError
@@ -68,7 +67,7 @@ _KINDS: dict[str | int, type[StoreError]] = {
 }
 
 
-def translate_error(database: str, error: SQLAlchemyError | sqlite3.Error) -> StoreError:
+def translate_error(database: str, error: Exception) -> StoreError:
     """Turn an error of the database into a `StoreError`."""
     if isinstance(error, PoolTimeout):  # of connections
         return busy(database, "all connections are in use")

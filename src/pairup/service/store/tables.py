@@ -39,12 +39,23 @@ pools = sa.Table(
     sa.Column("seq", sa.BigInteger, nullable=False),
     sa.Column("chain", sa.LargeBinary(CHAIN_BYTES), nullable=False),
     sa.Column("due_at", sa.BigInteger),  # when the next open game expires
+    # The process that serves it, '' for any: writers name the one that they know, as of the head.
+    sa.Column("owner", sa.String(32), nullable=False, server_default=""),
 )
 # A deleted pool keeps its log, but its name is free again.
 _alive = pools.c.deleted_at.is_(None)
 sa.Index("pools_by_name", pools.c.name, unique=True, sqlite_where=_alive, postgresql_where=_alive)
 _due = pools.c.due_at.is_not(None)
 sa.Index("pools_by_due_at", pools.c.due_at, sqlite_where=_due, postgresql_where=_due)
+
+# The processes that share a server, each until its lease ends by the server's clock.
+processes = sa.Table(
+    "processes",
+    metadata,
+    sa.Column("id", sa.String(32), primary_key=True),
+    sa.Column("address", sa.Text, nullable=False),
+    sa.Column("until", sa.BigInteger, nullable=False),
+)
 
 # The only place where players have names. The name of a player who was erased is NULL.
 players = sa.Table(
@@ -143,4 +154,8 @@ api_keys = sa.Table(
     sa.Column("scopes", sa.Text, nullable=False),
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("revoked_at", sa.BigInteger),
+    sa.Column("expires_at", sa.BigInteger),
+    # The key before this one, which is valid beside it for a while after a rotation.
+    sa.Column("former_digest", sa.String(64), index=True),
+    sa.Column("former_until", sa.BigInteger),
 )

@@ -18,6 +18,7 @@ from sqlalchemy import (
     Select,
     String,
     Update,
+    and_,
     bindparam,
     delete,
     exists,
@@ -25,12 +26,13 @@ from sqlalchemy import (
     insert,
     or_,
     select,
+    text,
     tuple_,
     update,
 )
 
 from pairup.service.domain.event_views import players_in, show_event
-from pairup.service.domain.events import START, Head, Moment, Proposed, Recorded, dumps
+from pairup.service.domain.events import SECOND, START, Head, Moment, Proposed, Recorded, dumps
 from pairup.service.domain.games import (
     CHANGING,
     OPEN,
@@ -42,10 +44,12 @@ from pairup.service.domain.games import (
 )
 from pairup.service.domain.players import PlayerNames
 from pairup.service.store import tables
+from pairup.service.store.engine import session_name
 from pairup.service.store.event_log import EventLog, decode_body, encode_body, is_intact
 from pairup.service.store.failures import StoreDamagedError
 
 T = TypeVar("T")
+_SERVER_NOW = f"CAST(extract(epoch FROM clock_timestamp()) * {SECOND} AS bigint)"
 _CHUNK = 500  # keys in a statement
 _PAGE = 1_000  # rows read at once
 _SPARSE = 20  # rows per wanted one, from which rows are looked up one by one
@@ -79,6 +83,7 @@ class PoolRow(NamedTuple):
     seq: int
     chain: bytes
     due_at: Moment | None
+    owner: str = ""  # id of the process that serves it, where several do
 
     @property
     def head(self) -> Head:
@@ -114,6 +119,12 @@ class Transaction(EventLog):
         query = select(table.number).where(table.name == name, table.deleted_at.is_not(None))
         return list(self._execute(query.order_by(table.number)).scalars())
 
+    def some_pools(self, numbers: Iterable[int]) -> list[PoolRow]:
+        """List pools by number, deleted ones too."""
+        query, number = select(tables.pools), tables.pools.c.number
+        rows = (row for some in _chunks(numbers) for row in self._where(query, number, some))
+        return [PoolRow._make(row) for row in rows]
+
     def pools(self, after: str, limit: int) -> list[PoolRow]:
         """List pools by name."""
         table = tables.pools.c
@@ -126,6 +137,66 @@ class Transaction(EventLog):
         table = tables.pools.c
         query = select(table.name).where(table.due_at <= now, table.deleted_at.is_(None))
         return list(self._execute(query.order_by(table.due_at)).scalars())
+
+    # Processes that share a server; only PostgreSQL has these statements
+
+    def renew_lease(self, process: str, address: str, seconds: float) -> None:
+        """Prolong the lease of a process, by the clock of the server."""
+        until = f"{_SERVER_NOW} + {round(seconds * SECOND)}"
+        self._execute(
+            text(
+                f"INSERT INTO processes (id, address, until) VALUES (:id, :address, {until}) "
+                "ON CONFLICT (id) DO UPDATE SET until = excluded.until"
+            ),
+            {"id": process, "address": address},
+        )
+
+    def processes(self) -> tuple[dict[str, str], list[str]]:
+        """Return the addresses of the processes that have a lease, and those whose has ended."""
+        query = text(f"SELECT id, address, until > {_SERVER_NOW} AS live FROM processes")
+        rows = self._execute(query).all()
+        live = {row.id: row.address for row in rows if row.live}
+        return live, [row.id for row in rows if not row.live]
+
+    def end_lease(self, process: str, ended: bool = False) -> bool:
+        """End the lease of a process; with `ended`, if its time is over, and its sessions too.
+
+        A process that was stopped in the middle of a transaction would hold rows without end.
+        """
+        over = f" AND until <= {_SERVER_NOW}" if ended else ""
+        found = self._execute(text(f"DELETE FROM processes WHERE id = :id{over}"), {"id": process})
+        if found.rowcount and ended:
+            self._execute(
+                text(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                    "WHERE application_name = :name AND usename = current_user"
+                ),
+                {"name": session_name(process)},
+            )
+        return bool(found.rowcount)
+
+    def take_pool(self, pool: int, owner: str, process: str) -> bool:
+        """Make a process the owner of a pool whose owner has no lease; returns whether it is."""
+        lease = f"EXISTS (SELECT 1 FROM processes WHERE id = :owner AND until > {_SERVER_NOW})"
+        found = self._execute(
+            text(
+                "UPDATE pools SET owner = :process WHERE number = :pool AND owner = :owner "
+                f"AND deleted_at IS NULL AND NOT {lease}"
+            ),
+            {"pool": pool, "owner": owner, "process": process},
+        )
+        return bool(found.rowcount)
+
+    def give_pool(self, pool: int, owner: str, to: str) -> None:
+        """Make another process the owner of a pool that a process owns."""
+        table = tables.pools.c
+        mine = update(tables.pools).where(table.number == pool, table.owner == owner)
+        self._execute(mine.values(owner=to))
+
+    def pools_of(self, owner: str) -> list[PoolRow]:
+        """List the pools that a process owns."""
+        query = _ALIVE.where(tables.pools.c.owner == owner).order_by(tables.pools.c.number)
+        return [PoolRow(*row) for row in self._execute(query)]
 
     def count_pools(self) -> int:
         """Count the pools that are not deleted."""
@@ -380,11 +451,23 @@ class Transaction(EventLog):
         order = (tables.api_keys.c.created_at, tables.api_keys.c.id)
         return list(self._execute(select(tables.api_keys).order_by(*order)))
 
-    def api_key(self, digest: str) -> Row[Any] | None:
-        """Return the key of a digest, None if there is none that is not revoked."""
+    def valid_api_keys(self, now: Moment) -> list[Row[Any]]:
+        """List the API keys that are neither revoked nor expired."""
+        return list(self._execute(select(tables.api_keys).where(*_is_valid(now))))
+
+    def api_key(self, digest: str, now: Moment) -> Row[Any] | None:
+        """Return the valid key of a digest, also one that was replaced lately, or None."""
         table = tables.api_keys.c
-        query = select(tables.api_keys).where(table.digest == digest, table.revoked_at.is_(None))
-        return self._execute(query).first()
+        former = and_(table.former_digest == digest, table.former_until > now)
+        mine = or_(table.digest == digest, former)
+        return self._execute(select(tables.api_keys).where(mine, *_is_valid(now))).first()
+
+    def rotate_api_key(self, id: str, digest: str, now: Moment, former_until: Moment) -> bool:
+        """Replace a valid key, which stays valid until a moment; returns whether there was one."""
+        table = tables.api_keys
+        mine = update(table).where(table.c.id == id, *_is_valid(now))
+        new = {"former_digest": table.c.digest, "former_until": former_until, "digest": digest}
+        return self._execute(mine.values(new)).rowcount > 0
 
     def revoke_api_key(self, id: str, at: Moment) -> bool:
         """Revoke a key; returns whether there was one to revoke."""
@@ -399,6 +482,11 @@ def _update_games(*fields: str) -> Update:
     mine = (tables.games.c[name] == bindparam(f"of_{name}") for name in _GAME_KEY)
     values: list[Any] = [(name, bindparam(name)) for name in fields]
     return update(tables.games).where(*mine).ordered_values(*values)
+
+
+def _is_valid(now: Moment) -> tuple[Any, ...]:
+    table = tables.api_keys.c
+    return table.revoked_at.is_(None), or_(table.expires_at.is_(None), table.expires_at > now)
 
 
 def _chunks(keys: Iterable[T]) -> Iterator[list[T]]:

@@ -48,7 +48,9 @@ async def check_readiness(request: Request) -> Response:
         raise RefusalError("not-ready", f"nothing can be stored now, {why}", retry_s=5)
     # Not a reason to be taken out of service: all other pools are served.
     unreadable = state.service.pools.cache.unreadable
-    return send({"status": "ok"} | ({"unreadable_pools": unreadable} if unreadable else {}))
+    server = state.service.store.server
+    said = {"unreadable_pools": unreadable, "unsafe": server.unsafe if server else []}
+    return send({"status": "ok"} | {name: value for name, value in said.items() if value})
 
 
 def _ask_store(service: Service) -> str:

@@ -67,4 +67,4 @@ def load_learner(caller: PoolAdmin, pool: PoolName) -> Response:
 
     Its players who are not in the pool join it, away. Open games stay open.
     """
-    return send(caller.service.load_learner(pool, caller.body))
+    return send(caller.service.load_learner(pool, caller.body, caller.principal.name))

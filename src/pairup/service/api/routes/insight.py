@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Header, Query, Response
 from fastapi.concurrency import run_in_threadpool
@@ -20,6 +19,7 @@ from pairup.service.api.responses import refusals, send
 from pairup.service.api.schemas.events import EventPage
 from pairup.service.api.schemas.fields import MAX_INTEGER, PoolName
 from pairup.service.api.schemas.insight import EstimatesView, StatsView
+from pairup.service.pools.service import Service
 from pairup.service.problems import RefusalError
 
 router = APIRouter(prefix="/v1/pools/{pool}", tags=["insight"])
@@ -48,8 +48,7 @@ MaxCouples = Annotated[
 ]
 _STREAM = "text/event-stream"
 _BATCH = 500  # events read at once
-_CHECK_S = 5.0  # seconds between checks that the key still allows to read
-_SILENCE_S = 15.0  # seconds until a line is sent that says nothing, so that the way stays open
+_SILENCE_S = 50.0  # seconds until a line is sent that says nothing, so that the way stays open
 _AS_STREAM: dict[str, Any] = {
     "description": "Events as they happen.",
     # Generators take the schema of a stream as that of the data in it.
@@ -124,35 +123,44 @@ def _resume(after: int, last_event_id: str | None) -> int:
 
 
 async def _lines(caller: Caller, pool: str, number: int, after: int) -> AsyncIterator[str]:
-    """Yield the log from `after` on, looking for more until the service stops."""
-    service, stopping = caller.service, caller.request.app.state.stopping
-    wait = service.settings.poll_s
-    silent, checked = 0.0, time.monotonic()
+    """Yield the log from `after` on, and then what is committed, until the service stops."""
+    service, state = caller.service, caller.request.app.state
     yield "retry: 1000\n\n"
-    if caller.request.app.state.open_streams >= service.settings.max_streams:
+    if state.open_streams >= service.settings.max_streams:
         return  # others have begun at the same moment
-    with service.metrics.streams.track_inprogress(), _counted(caller.request.app.state):
-        while not stopping.is_set():
-            if time.monotonic() - checked > _CHECK_S:
-                if not await run_in_threadpool(_may_still_read, caller, pool, number):
-                    return
-                checked = time.monotonic()
+    following = service.notices.following(number, pool, caller.principal)
+    with service.metrics.streams.track_inprogress(), _counted(state), following as follower:
+        while not follower.ended and not state.stopping.is_set():
+            read = partial(run_in_threadpool, _read_page, service, number, after)
             try:
-                page = await run_in_threadpool(service.follow, number, after, _BATCH)
+                page = await service.notices.shared((number, after), read)
             except RefusalError:
                 return  # the log was replaced: a new stream is told so
-            events = page["events"]
-            for event in events:
-                yield f"id: {event['seq']}\nevent: {event['kind']}\ndata: {json.dumps(event)}\n\n"
-                after = event["seq"]
-            if events and events[-1]["kind"] == "deleted":
+            if page.lines:
+                yield page.lines
+                after = page.last
+            if page.is_end:
                 return
-            silent = 0.0 if events else silent + wait
-            if silent >= _SILENCE_S:
-                silent = 0.0
+            while not page.is_full and not await follower.wait(_SILENCE_S):
                 yield ": nothing new\n\n"
-            if len(events) < _BATCH:
-                await asyncio.sleep(wait)
+
+
+class _Page(NamedTuple):
+    """Some events as they are sent to all streams that have come as far."""
+
+    lines: str
+    last: int  # event
+    is_full: bool  # whether there may be more
+    is_end: bool  # whether there will be no more
+
+
+def _read_page(service: Service, number: int, after: int) -> _Page:
+    events = service.follow(number, after, _BATCH)["events"]
+    lines = (
+        f"id: {each['seq']}\nevent: {each['kind']}\ndata: {json.dumps(each)}\n\n" for each in events
+    )
+    last: dict[str, Any] = events[-1] if events else {"seq": after, "kind": ""}
+    return _Page("".join(lines), last["seq"], len(events) == _BATCH, last["kind"] == "deleted")
 
 
 @contextmanager
@@ -162,12 +170,3 @@ def _counted(state: State) -> Iterator[None]:
         yield
     finally:
         state.open_streams -= 1
-
-
-def _may_still_read(caller: Caller, pool: str, number: int) -> bool:
-    """Return whether key and pool still exist since the stream began."""
-    try:
-        caller.reauthenticated().require("read", pool)
-        return caller.service.pool_number(pool) == number  # another one may get its name
-    except RefusalError:
-        return False

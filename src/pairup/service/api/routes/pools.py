@@ -66,7 +66,8 @@ def create_pool(caller: PoolCreator, idempotency_key: IdempotencyKey = None) -> 
     """Create a pool."""
     body = caller.read(NewPool, max_parts=_MAX_PARTS)
     caller.require("admin", body.name)
-    reply = caller.service.create_pool(body.name, body.given(), caller.keyed(idempotency_key))
+    request, by = caller.keyed(idempotency_key), caller.principal.name
+    reply = caller.service.create_pool(body.name, body.given(), request, by)
     return send_reply(reply, 201, f"/v1/pools/{body.name}")
 
 
@@ -101,13 +102,13 @@ def get_pool_digest(caller: PoolReader, pool: PoolName) -> Response:
 def update_pool(caller: PoolAdmin, pool: PoolName) -> Response:
     """Change rules of a pool; a new policy is told what is known of the couples."""
     body = caller.read(RulesChange, max_parts=_MAX_PARTS)
-    return send(caller.service.configure_pool(pool, body.given()))
+    return send(caller.service.configure_pool(pool, body.given(), caller.principal.name))
 
 
 @router.delete("/{pool}", status_code=204, responses=refusals(404, 409))
 def delete_pool(caller: PoolAdmin, pool: PoolName) -> Response:
     """Delete a pool: its name is free again, open games are released; its log stays stored."""
-    caller.service.delete_pool(pool)
+    caller.service.delete_pool(pool, caller.principal.name)
     return Response(status_code=204)
 
 

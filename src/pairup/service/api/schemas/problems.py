@@ -57,3 +57,6 @@ class HealthView(BaseModel):
 
     status: Literal["ok"]
     unreadable_pools: int = Field(0, description="Number of pools that this process cannot read.")
+    unsafe: list[str] = Field(
+        [], description="Settings of PostgreSQL by which what was acknowledged may be lost."
+    )

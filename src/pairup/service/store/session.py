@@ -1,0 +1,89 @@
+"""Sessions: a connection to PostgreSQL on which a process keeps its lease and hears of others."""
+
+from __future__ import annotations
+
+import os
+import select
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from pairup.service.store.failures import translate_error
+from pairup.service.store.transaction import Transaction
+
+_CHANNEL = "pairup"
+_MAX_WORDS = 500  # in a notice, which has at most 8,000 bytes
+
+
+class Session:
+    """A connection of its own, on which each statement is a transaction; of one thread.
+
+    Only `wake` may be called by others. After an error it is opened again.
+    """
+
+    def __init__(self, database: str, engine: Engine) -> None:
+        self._database, self._engine = database, engine
+        self._connection: Connection | None = None
+        self._woken, self._waking = os.pipe()
+        os.set_blocking(self._waking, False)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """Use the connection, which is open after this."""
+        with self._translating_errors():
+            yield Transaction(self._open())
+
+    @contextmanager
+    def _translating_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (SQLAlchemyError, psycopg.Error) as error:
+            self._drop()
+            raise translate_error(self._database, error) from error
+
+    def _open(self) -> Connection:
+        if self._connection is None:
+            opened = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+            opened.exec_driver_sql(f"LISTEN {_CHANNEL}")
+            self._connection = opened
+        return self._connection
+
+    def tell(self, words: Iterable[str]) -> None:
+        """Send words to every process, this one included."""
+        with self._translating_errors():
+            told = list(words)
+            for start in range(0, len(told), _MAX_WORDS):
+                said = " ".join(told[start : start + _MAX_WORDS])
+                self._open().exec_driver_sql(f"NOTIFY {_CHANNEL}, '{said}'")
+
+    def hear(self, seconds: float) -> set[str]:
+        """Wait for words for some time, or until it is woken; returns the words."""
+        with self._translating_errors():
+            driver: Any = self._open().connection.driver_connection
+            if self._woken in select.select([driver, self._woken], [], [], max(0.0, seconds))[0]:
+                os.read(self._woken, 1_000)
+            return {word for each in driver.notifies(timeout=0) for word in each.payload.split()}
+
+    def wake(self) -> None:
+        """End the wait of the thread that hears."""
+        try:
+            os.write(self._waking, b"1")
+        except BlockingIOError:
+            return  # it has been woken often enough
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.invalidate()
+            self._connection.close()
+            self._connection = None
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._drop()
+        self._engine.dispose()
+        os.close(self._woken)
+        os.close(self._waking)

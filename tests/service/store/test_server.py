@@ -1,0 +1,171 @@
+"""PostgreSQL is looked at when it is opened; a primary that dies, and poolers in between."""
+
+import shutil
+import signal
+import subprocess
+import time
+from contextlib import contextmanager, suppress
+
+import psycopg
+import pytest
+
+from pairup.errors import ServiceError
+from pairup.service.problems import RefusalError
+from pairup.service.store import Store
+from pairup.service.store.failures import StoreError
+from tests.support.service.postgres import Server, as_user
+from tests.support.service.running import free_port
+from tests.support.service.services import check_agreement, check_stored, services
+
+POOLER = shutil.which("pgbouncer")
+
+
+def test_what_may_lose_acknowledged_changes_is_said(postgres):
+    """The server of the tests does not wait for its disk."""
+    database = postgres.new_database()
+    for setting, expected in [("on", ["fsync"]), ("off", ["fsync", "synchronous_commit"])]:
+        name = database.partition("?")[0].rpartition("/")[2]
+        postgres.do(f"ALTER DATABASE {name} SET synchronous_commit = {setting}")
+        store = Store(database)
+        assert [each.partition(" ")[0] for each in store.server.unsafe] == expected
+        assert store.server.settings["synchronous_commit"] == setting
+        assert int(store.server.version.partition(".")[0]) >= 12
+        store.close()
+
+
+class Pooler:
+    """PgBouncer in front of a server."""
+
+    def __init__(self, server, name, mode, folder):
+        self.port = free_port()
+        (folder / "users.txt").write_text('"pairup" ""\n')
+        (folder / "pgbouncer.ini").write_text(
+            f"[databases]\n{name} = host={server.folder} dbname={name} user=pairup\n"
+            f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {self.port}\nunix_socket_dir =\n"
+            f"auth_type = any\nauth_file = {folder}/users.txt\npool_mode = {mode}\n"
+            "ignore_startup_parameters = extra_float_digits\nmax_client_conn = 100\n"
+            "default_pool_size = 60\n"
+        )
+        for each in (folder, *folder.iterdir()):
+            each.chmod(0o755)
+        self.process = subprocess.Popen(
+            [POOLER, folder / "pgbouncer.ini"], stderr=subprocess.DEVNULL, **as_user()
+        )
+        self.url = f"postgresql://pairup@127.0.0.1:{self.port}/{name}"
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                psycopg.connect(self.url).close()
+                return
+            except psycopg.OperationalError:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(20)
+
+
+@pytest.fixture
+def pooled(postgres, tmp_path_factory):
+    """A function that puts a pooler in front of an empty database."""
+    if POOLER is None:
+        pytest.skip("there is no pgbouncer on this machine")
+    started = []
+
+    def start(mode):
+        database = postgres.new_database()
+        name = database.partition("?")[0].rpartition("/")[2]
+        folder = postgres.folder / f"pooler-{name}"
+        folder.mkdir()
+        started.append(Pooler(postgres, name, mode, folder))
+        return started[-1].url
+
+    yield start
+    for pooler in started:
+        pooler.stop()
+
+
+def test_a_pooler_that_changes_sessions_between_transactions_is_refused(pooled):
+    with pytest.raises(ServiceError, match="set its pool_mode to session"):
+        Store(pooled("transaction"))
+
+
+def test_pools_are_shared_through_a_pooler_of_sessions(pooled):
+    with services(pooled("session")) as (one, other):
+        for number, service in enumerate((one, other)):
+            service.share_pools(f"http://process{number}")
+        one.pools.cache.ownership.join()
+        one.create_pool("chess", {"policy": "uniform"})
+        one.put_player("chess", "ann")
+        with pytest.raises(RefusalError, match="another process serves pool"):
+            _until_known(other)
+        check_agreement(one, "chess")
+
+
+def _until_known(service):
+    deadline = time.monotonic() + 20
+    while not service.pools.cache.ownership._live:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    service.show_pool("chess")
+
+
+def test_a_promoted_standby_that_lost_the_end_of_a_log_is_noticed():
+    """The primary dies; its standby has not received the end of the log."""
+    with closing_server() as primary, closing_server(primary) as standby:
+        primary.new_database()
+        hosts = f"host={primary.folder},{standby.folder}&target_session_attrs=read-write"
+        with services(f"postgresql://pairup@/test_1?{hosts}", 1, wait_s=5.0) as (one,):
+            one.share_pools("http://process")
+            one.pools.cache.ownership.join()
+            one.create_pool("chess", {"policy": "uniform"})
+            one.put_players("chess", [("ann", "waiting"), ("bob", "waiting")])
+            _until_copied(one, standby)
+            standby.follow_no_more()
+            one.put_player("chess", "lost")
+            digest = one.show_digest("chess")
+            primary.kill()
+            with pytest.raises(StoreError):
+                one.put_player("chess", "cyd")
+            standby.do("SELECT pg_promote()")
+            _until_answered(lambda: one.put_player("chess", "dan"))
+            assert one.show_digest("chess")["seq"] == digest["seq"]
+            assert one.show_digest("chess") != digest
+            players = {each["player"] for each in one.list_players("chess", None, "", 10)[0]}
+            assert players == {"ann", "bob", "dan"}
+            assert one.metrics.logs_replaced._value.get() == 1
+            check_agreement(one, "chess")
+            check_stored(one.store)
+
+
+@contextmanager
+def closing_server(primary=None):
+    server = Server(primary)
+    try:
+        yield server
+    finally:
+        server.remove()
+
+
+def _until_copied(service, standby):
+    """Wait until a standby has the whole log, and who serves it."""
+    with service.store.reading() as transaction:
+        seq = transaction.pool_named("chess").seq
+    deadline = time.monotonic() + 30
+    while True:
+        with suppress(psycopg.Error), psycopg.connect(standby.url("test_1")) as connection:
+            if connection.execute("SELECT seq FROM pools").fetchone() == (seq,):
+                return
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def _until_answered(ask):
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            return ask()
+        except (StoreError, RefusalError):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
