@@ -10,6 +10,7 @@ import pytest
 
 from pairup import (
     GRAB,
+    PairupError,
     PolicyError,
     ResultsError,
     SimulationError,
@@ -291,6 +292,20 @@ class _Broken(Executor):
         else:
             future.set_exception(OSError("the worker is gone"))
         return future
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"out": 3}, r"out must be the path of a folder, got 3: try \"results\""),
+        ({"executor": "threads"}, r"executor must be an Executor, got 'threads'"),
+        ({"progress": "yes"}, r"progress must be a bool, got 'yes': try True"),
+        ({"engine": "gpu"}, r"engine cannot be 'gpu'; did you mean \"cpu\""),
+    ],
+)
+def test_a_wrong_argument_is_refused_in_one_line(given, words):
+    with pytest.raises(PairupError, match=words):
+        run_experiment(race(), **given)
 
 
 def test_a_lost_work_unit_is_named_and_the_others_stay(tmp_path):

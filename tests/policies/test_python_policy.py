@@ -108,6 +108,12 @@ def test_each_proposal_is_checked(proposed, words):
         simulate(PROBLEM, Wrong(), 5, 1)
 
 
+@pytest.mark.parametrize("reserved", ["start", "replan", "learner"])
+def test_a_method_that_would_replace_ours_is_refused(reserved):
+    with pytest.raises(PolicyError, match=rf"Own.{reserved}: .* get ready in begin"):
+        type("Own", (PythonPolicy,), {reserved: lambda self, players: None})
+
+
 def test_live_players_and_gpus_are_refused_in_one_line():
     with pytest.raises(PolicyError, match="plain Python, and plays in simulations only: for live"):
         Greedy().learner("abcd")

@@ -8,11 +8,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import closing, contextmanager
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
-from pairup.checks import check_choice
-from pairup.errors import SimulationError
+from pairup.checks import check_choice, check_instance
+from pairup.errors import ResultsError, SimulationError
 from pairup.experiments.experiment import Experiment
 from pairup.experiments.results import ReadUnit, Results, RunSummary, join_results
 from pairup.experiments.scheduler import compute_tasks, make_tasks
@@ -103,7 +104,7 @@ def run_experiment(
     >>> run_experiment(small).frame.equals(first.frame)
     True
     """
-    check_choice("engine", engine, get_args(Engine), SimulationError)
+    _check_arguments(out, executor, progress, engine)
     if engine == "cuda" and executor is None:
         from pairup.simulation.batches.batch import check_gpu  # slow to import
 
@@ -125,6 +126,18 @@ def run_experiment(
         assert results.run is not None
         log.add(**vars(results.run) | {"seconds": round(results.run.seconds, 3)})
     return results
+
+
+def _check_arguments(out: object, executor: object, progress: object, engine: object) -> None:
+    if not isinstance(out, str | PathLike | None):
+        raise ResultsError(f'out must be the path of a folder, got {out!r}: try "results"')
+    if executor is not None:
+        check_instance(
+            "executor", executor, Executor, SimulationError, example="ThreadPoolExecutor(4)"
+        )
+    if not callable(progress):
+        check_instance("progress", progress, bool, SimulationError, example="True")
+    check_choice("engine", engine, get_args(Engine), SimulationError)
 
 
 def _run(

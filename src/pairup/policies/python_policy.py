@@ -20,6 +20,7 @@ from pairup.errors import PolicyError
 from pairup.policies.contract import Policy, StartContext
 
 _AVAILABLE, _PLANNED, _SEEN, _ROUND = range(4)  # places in the counters
+_RESERVED = {"start", "replan", "learner"}  # what this class does in its own way
 _PLAYING = "_pairup_playing"  # in the attributes of the copy that plays
 
 
@@ -97,6 +98,11 @@ class PythonPolicy(Policy):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        for reserved in sorted(_RESERVED & vars(cls).keys()):
+            raise PolicyError(
+                f"{cls.__name__}.{reserved}: pairup calls a method of this name itself; give it "
+                "another one, and get ready in begin(players, rng)"
+            )
         dataclasses.dataclass(frozen=True)(cls)
         cls.__setattr__ = _set_attribute  # type: ignore[method-assign]
 
