@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 from pairup.errors import PairupError
 from pairup.service.domain import events
 from pairup.service.domain.events import SECOND
+from pairup.service.domain.matchmaking.filters import GivenFilter
 from pairup.service.domain.matchmaking.holdout import (
     PERIOD,
     ArmComparison,
     ArmCounts,
     control_arm,
     pair_at_random,
+    pair_the_rest,
 )
 from pairup.service.domain.matchmaking.rules import Rules
 from pairup.service.domain.pool import replay
@@ -69,6 +71,22 @@ def test_every_matching_of_the_control_arm_is_equally_likely():
         seen[frozenset(frozenset(couple) for couple in couples.tolist())] += 1
     assert len(seen) == 3
     assert min(seen.values()) > 900
+
+
+def test_players_who_are_left_over_meet_only_whom_they_may_meet():
+    places = np.arange(12)
+    for seed in range(50):
+        draw = np.random.default_rng(seed)
+        allowed = np.array(list(itertools.combinations(range(12), 2)))[draw.random(66) < 0.2]
+        filters = [GivenFilter("allowed", allowed, 12)]
+        listed = {tuple(couple) for couple in allowed.tolist()}
+        for found in (
+            pair_the_rest(filters, places, places, draw),
+            pair_the_rest(filters, places[:5], places[5:], draw),
+            pair_at_random(filters, places, draw, NOBODY_FIRST[:12]),
+        ):
+            assert {tuple(sorted(couple)) for couple in found.tolist()} <= listed
+            assert len(np.unique(found)) == found.size
 
 
 def test_an_odd_player_of_the_control_arm_is_not_an_overdue_one():

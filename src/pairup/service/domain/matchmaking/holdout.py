@@ -101,9 +101,9 @@ def pair_the_rest(
     some, others = draw.permutation(some)[:_MAX_REST], draw.permutation(others)[:_MAX_REST]
     one, other = (each.ravel() for each in np.meshgrid(some, others, indexing="ij"))
     kept = np.flatnonzero(one != other)
-    kept = kept[filter_couples(filters, one[kept], other[kept])]
+    order = draw.permutation(kept[filter_couples(filters, one[kept], other[kept])])
     taken, found = set[int](), list[tuple[int, int]]()
-    for x, y in zip(*(each[draw.permutation(kept)].tolist() for each in (one, other)), strict=True):
+    for x, y in zip(one[order].tolist(), other[order].tolist(), strict=True):
         if x not in taken and y not in taken:
             taken |= {x, y}
             found.append((x, y))
