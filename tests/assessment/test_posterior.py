@@ -26,8 +26,7 @@ def test_rates_are_drawn_from_their_posterior(monkeypatch, missed):
     # With the population held where it starts: mean 1/2, a + b = 5.
     monkeypatch.setattr(posterior._Population, "move", lambda *_, **__: None)
     accepted, declined = np.array([3.0, 1.0]), np.array([1.0, 2.0])
-    couple = [np.array([x]) for x in (0, 1, missed)] if missed else list(np.zeros((3, 0), int))
-    evidence = Evidence(accepted, declined, *couple)
+    evidence = Evidence(accepted, declined, np.zeros(missed, int), np.ones(missed, int))
     draws = draw_rates(evidence, np.random.default_rng(1), sweeps=20_000, kept=10_000)
     means = np.mean([draw.rates for draw in draws], axis=0)
     exact = _exact_means(accepted, declined, missed, 0.5, 5.0)
@@ -38,7 +37,7 @@ def test_the_population_is_found():
     rng = np.random.default_rng(2)
     rates = rng.beta(8.0, 2.0, 2_000)
     accepted = rng.binomial(50, rates).astype(float)
-    evidence = Evidence(accepted, 50 - accepted, *np.zeros((3, 0), int))
+    evidence = Evidence(accepted, 50 - accepted, *np.zeros((2, 0), int))
     draws = list(draw_rates(evidence, rng, sweeps=300, kept=100))
     assert np.mean([draw.mean for draw in draws]) == pytest.approx(0.8, abs=0.01)
     assert np.mean([draw.concentration for draw in draws]) == pytest.approx(10.0, rel=0.1)

@@ -236,14 +236,12 @@ def _evidence(table: GameTable, rng: np.random.Generator) -> tuple[int, Evidence
         rows = np.sort(rng.choice(table.games, _MAX_CHAIN, replace=False))
     both = np.stack([table.one[rows], table.other[rows]], axis=1)
     answers = table.answers[rows]
-    counts = [
+    accepted, declined = (
         np.bincount(both[answers == code], minlength=table.players).astype(np.float64)
         for code in (1, 0)
-    ]
+    )
     untold = both[(answers < 0).all(axis=1)]
-    couples, missed = np.unique(untold[:, 0] * table.players + untold[:, 1], return_counts=True)
-    one, other = np.divmod(couples, table.players)
-    return len(rows), Evidence(counts[0], counts[1], one, other, missed)
+    return len(rows), Evidence(accepted, declined, untold[:, 0], untold[:, 1])
 
 
 class _PopulationSummary:

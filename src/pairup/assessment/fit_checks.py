@@ -25,7 +25,7 @@ _MAX_GAMES = 200_000  # that are looked at
 _BINS = 10
 _THIRDS = 3
 _MIN_PLAYERS = 20  # to look for a pattern among players
-_POWER_STEPS = 60  # of the power iteration
+_POWER_STEPS = 20  # of the power iteration
 
 
 @dataclass(frozen=True)
@@ -130,12 +130,12 @@ class _Check:
 
 def _checks_of(table: GameTable, rows: Places) -> list[_Check]:
     one, other = table.one[rows], table.other[rows]
-    couples = np.unique(one * table.players + other, return_inverse=True)[1]
+    numbers, couples = np.unique(one * table.players + other, return_inverse=True)
     found = list[_Check]()
-    if couples.max(initial=0) + 1 < len(couples):  # some met again
+    if len(numbers) < len(couples):  # some met again
         found.append(_grouped("couples", "Do some couples play more often than others?", couples))
     if table.players >= _MIN_PLAYERS:
-        found.append(_patterned(one, other, table.players))
+        found.append(_patterned(*np.divmod(numbers, table.players), couples, table.players))
     distance = table.distance[rows]
     if np.isfinite(distance).mean() > 0.5:
         question = "Does it matter how far apart two ratings are?"
@@ -201,24 +201,29 @@ def _drifting(one: Places, other: Places, hours: Floats, players: int) -> _Check
     return _Check("drift", question, statistic, scale, np.zeros(0), np.zeros(0, np.int64))
 
 
-def _patterned(one: Places, other: Places, players: int) -> _Check:
-    """Look for a pattern among players, such as languages: a large eigenvalue of what is left."""
+def _patterned(one: Places, other: Places, couples: Places, players: int) -> _Check:
+    """Look for a pattern among players, such as languages: a large eigenvalue of what is left.
+
+    `one` and `other` are the players of each couple, `couples` has the couple of each game.
+    """
     from scipy.sparse import csr_array
 
     both = np.concatenate([one, other]), np.concatenate([other, one])
+    places = csr_array((np.arange(2 * len(one)), both), shape=(players, players))
+    matrix, order = places.astype(np.float64), places.data
     start = np.random.default_rng(0).standard_normal(players)
 
     def statistic(residuals: Floats, variances: Floats) -> float:
-        # Squared, so that patterns of attraction and of repulsion count alike.
-        matrix = csr_array((np.tile(residuals, 2), both), shape=(players, players))
+        matrix.data = np.tile(np.bincount(couples, residuals), 2)[order]
         vector = start
         for _ in range(_POWER_STEPS):
+            # Twice, so that patterns of attraction and of repulsion count alike.
             vector = matrix @ (matrix @ vector)
             vector = vector / max(float(np.linalg.norm(vector)), 1e-300)
         return float(np.linalg.norm(matrix @ vector) ** 2)
 
     question = "Is there a pattern among players, such as languages or circles of friends?"
-    games = max(len(one), 1)
+    games = max(len(couples), 1)
     # A pattern of rank one and mean square d**2 has an eigenvalue of 2 games d / players.
     scale = (players / (2.0 * games)) ** 2
     return _Check("pattern", question, statistic, scale, np.zeros(0), np.zeros(0, np.int64))

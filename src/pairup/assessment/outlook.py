@@ -7,6 +7,7 @@ and so on. The gain is the difference.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -136,11 +137,14 @@ class PoolSampler:
 
 def _pools_like(draw: Draw, size: int, rng: np.random.Generator) -> Floats:
     """Draw pools from the players, or if they are too few, from their population."""
-    pools = max(_SAMPLED_PLAYERS // size, 1)
-    known = len(draw.rates)
+    pools, known = max(_SAMPLED_PLAYERS // size, 1), len(draw.rates)
     if size * 2 <= known:
-        picked = [rng.choice(known, size, replace=False) for _ in range(pools)]
-        return draw.rates[np.array(picked)]
+        together = min(known // size, pools)  # of different players
+        picked = [
+            rng.choice(draw.rates, (together, size), replace=False)
+            for _ in range(math.ceil(pools / together))
+        ]
+        return np.concatenate(picked)
     a, b = draw.mean * draw.concentration, (1.0 - draw.mean) * draw.concentration
     return rng.beta(a, b, (pools, size))
 

@@ -24,13 +24,12 @@ _LEAST = 1e-9  # rates stay this far from 0 and 1
 
 
 class Evidence(NamedTuple):
-    """What a history tells of rates: by player, and by couple if it is not known who declined."""
+    """What a history tells of rates: by player, and by game if it is not known who declined."""
 
     accepted: Floats  # number of known acceptances of each player
     declined: Floats
-    one: Places  # couples with games that were not played, and of which no answer is known
+    one: Places  # players of the games that were not played, and of which no answer is known
     other: Places
-    missed: Places  # the number of these games
 
 
 class Draw(NamedTuple):
@@ -72,7 +71,7 @@ def draw_rates(
 
     Examples
     --------
-    >>> evidence = Evidence(np.array([90.0, 10]), np.array([10.0, 90]), *np.zeros((3, 0), int))
+    >>> evidence = Evidence(np.array([90.0, 10]), np.array([10.0, 90]), *np.zeros((2, 0), int))
     >>> draws = list(draw_rates(evidence, np.random.default_rng(0)))
     >>> np.mean([draw.rates for draw in draws], axis=0).round(1).tolist()
     [0.9, 0.1]
@@ -93,17 +92,18 @@ def draw_rates(
 
 def _complete(evidence: Evidence, rates: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Draw who declined the games of which that is not known; returns the counts of all answers."""
-    one, other, missed = evidence.one, evidence.other, evidence.missed
+    one, other = evidence.one, evidence.other
     if not len(one):
         return evidence.accepted, evidence.declined
-    first, second = rates[one], rates[other]
-    declined = rng.binomial(missed, (1.0 - first) / (1.0 - first * second))
-    both = rng.binomial(declined, 1.0 - second)  # of those which the other one declined too
-    by_other = missed - declined + both
+    refusal, other_refusal = 1.0 - rates[one], 1.0 - rates[other]
+    # Not played: both declined, or the first one alone, or the other one alone, in this order.
+    drawn = rng.random(len(one)) * (1.0 - (1.0 - refusal) * (1.0 - other_refusal))
+    by_one = drawn < refusal
+    by_other = ~by_one | (drawn < refusal * other_refusal)
     players = len(rates)
-    more = np.bincount(one, declined, players) + np.bincount(other, by_other, players)
-    games = np.bincount(one, missed, players) + np.bincount(other, missed, players)
-    return evidence.accepted + games - more, evidence.declined + more
+    declined = np.bincount(one, by_one, players) + np.bincount(other, by_other, players)
+    accepted = np.bincount(one, ~by_one, players) + np.bincount(other, ~by_other, players)
+    return evidence.accepted + accepted, evidence.declined + declined
 
 
 class _Population:
