@@ -20,9 +20,7 @@ from typing import Any, cast
 
 import h11
 import structlog
-import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
-from uvicorn.supervisors import Multiprocess
 
 from pairup.service.domain.events import dumps
 from pairup.service.observability.metrics import Metrics
@@ -291,8 +289,3 @@ class Loop(asyncio.SelectorEventLoop):
         sock.setblocking(False)
         sock.listen(backlog)
         return Acceptor(self, protocol_factory, sock)
-
-
-def run_processes(config: uvicorn.Config, sockets: list[socket.socket]) -> None:
-    """Serve from several processes, which share the sockets, until a signal says to stop."""
-    Multiprocess(config, sockets).run()

@@ -104,7 +104,7 @@ class ElsewhereError(RefusalError):
 
     def __init__(self, pool: str, owner: str, address: str) -> None:
         super().__init__("misdirected", f"another process serves pool {pool!r}: ask again", {}, 1)
-        self.owner, self.address = owner, address
+        self.pool, self.owner, self.address = pool, owner, address
 
 
 def players_path(pool: str) -> str:

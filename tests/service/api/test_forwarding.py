@@ -1,12 +1,15 @@
 """A request for a pool that another process serves: forwarded once, as it came, or answered 307."""
 
 import http.server
+import json
 import threading
 from contextlib import contextmanager
 
 import pytest
 
+from pairup.service import api_keys
 from pairup.service.problems import ElsewhereError
+from pairup.service.store import Peer
 from tests.support.service.pools import Api
 from tests.support.service.running import free_port
 
@@ -15,9 +18,11 @@ class Owner:
     """A process that serves every pool, as the one under test sees it; `script` is its answers."""
 
     id = ""  # as the rows of pools of a file of SQLite have it
+    me = Peer("", "secret of this process")
 
     def __init__(self, script):
         self.script, self.asked, self.lives, self.serves = script, [], True, True
+        self.stopped = threading.Event()
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -32,9 +37,15 @@ class Owner:
                 body = self.rfile.read(int(self.headers.get("content-length", 0)))
                 outer.asked.append((self.command, self.path, dict(self.headers), body))
                 status, text = outer.script.pop(0)
-                if status is None:  # it dies
+                if text is None:  # its lease ends, and it has a successor soon
                     outer.lives = False
+                    threading.Timer(0.5, setattr, (outer, "lives", True)).start()
+                if status is None:  # it dies
                     self.close_connection = True
+                    return
+                if text is None:  # it stops in the middle
+                    self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{")
+                    outer.stopped.wait(60)
                     return
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
@@ -56,8 +67,8 @@ class Owner:
         if self.serves:
             raise ElsewhereError(row.name, "another", self.address)
 
-    def is_live(self, process):
-        return self.lives
+    def peer(self, process):
+        return Peer(self.address, "secret of the owner") if self.lives else None
 
     def tell(self, pool):
         """Nobody listens."""
@@ -69,6 +80,7 @@ class Owner:
         """Nobody follows."""
 
     def close(self):
+        self.stopped.set()
         self._server.shutdown()
         self._server.server_close()
 
@@ -77,7 +89,7 @@ class Owner:
 def served_elsewhere(tmp_path, script, **settings):
     api = Api(str(tmp_path / "pools.db"), **{"wait_s": 5.0, **settings})
     api.wait()
-    api("POST", "/v1/pools", 201, json={"name": "chess"})
+    api.service.create_pool("chess", {})
     owner = Owner(script)
     api.service.pools.cache.ownership = owner
     try:
@@ -103,17 +115,57 @@ def test_a_request_is_forwarded_as_it_came_and_the_answer_as_it_is(tmp_path):
     assert (answer.json(), answer.headers["x-said"]) == ({"who": "owner"}, "this")
     ((method, path, headers, body),) = owner.asked
     assert (method, path, body) == ("POST", "/v1/pools/chess/matchings?a=b", b'{"available": null}')
-    assert {name: headers[name.lower()] for name in sent} == sent
+    assert {name: headers.get(name.lower()) for name in sent} == sent | {"Authorization": None}
     assert headers["host"] == "localhost"
     assert headers["x-request-id"] == answer.headers["x-request-id"]
-    assert headers["x-pairup-forwarded"] == "1"
+    assert headers["x-pairup-forwarded"] == "secret of the owner"
 
 
-def test_it_is_forwarded_once_only(tmp_path):
+@pytest.mark.parametrize("secret", ["1", "", "secret of the owner", "secret of this process"])
+def test_it_is_forwarded_once_only_and_not_at_all_for_strangers(tmp_path, secret):
+    told = {"id": "k", "name": "backend", "scopes": {"*": "read"}, "account": "k"}
+    headers = {"X-Pairup-Forwarded": secret, "X-Pairup-Sender": json.dumps(told)}
     with served_elsewhere(tmp_path, []) as (api, owner):
-        answer = api("GET", "/v1/pools/chess", 421, headers={"X-Pairup-Forwarded": "1"})
+        answer = api("GET", "/v1/pools/chess", 421, headers=headers)
         assert answer.json()["type"] == "/problems/misdirected"
+        assert ("secret of this process" in answer.text) == (secret != "secret of this process")
         assert owner.asked == []
+
+
+def test_the_sender_is_who_the_first_process_found(tmp_path):
+    """The key itself is not passed on, and the next process counts and checks no request again."""
+    with served_elsewhere(tmp_path, [(200, b"{}")] * 2, keys="required") as (api, owner):
+        scopes = {"chess": "write", "*": "read", "go": "admin"}
+        _, key = api_keys.create(api.service.store, "key", scopes, 0)
+        key = {"Authorization": f"Bearer {key}"}
+        api("GET", "/v1/pools/chess", 401)
+        assert owner.asked == []
+        api("PUT", "/v1/pools/chess/players/a", 200, headers=key)
+        ((_, _, headers, _),) = owner.asked
+        told = headers["x-pairup-sender"]
+        sent = json.loads(told)
+        assert sent.pop("id") == sent.pop("account")
+        assert sent == {"name": "key", "scopes": {"chess": "write", "*": "read"}}
+        owner.serves, admitted = False, []
+        api.service.limits.admit = admitted.append
+        marks = {"X-Pairup-Forwarded": owner.me.secret, "X-Pairup-Sender": told}
+        api("PUT", "/v1/pools/chess/players/a", 201, headers=marks)
+        api("DELETE", "/v1/pools/chess", 403, headers=marks)
+        assert admitted == []
+
+
+def test_a_request_that_is_tried_again_is_counted_once(tmp_path):
+    with served_elsewhere(tmp_path, [(421, b"{}")] * 3 + [(200, b"{}")]) as (api, owner):
+        admit, admitted = api.service.limits.admit, []
+        api.service.limits.admit = lambda account: (admitted.append(account), admit(account))
+        api("GET", "/v1/pools/chess", 200)
+        assert (len(owner.asked), len(admitted)) == (4, 1)
+
+
+def test_an_owner_that_stops_in_the_middle_of_its_answer_is_lost(tmp_path):
+    with served_elsewhere(tmp_path, [(200, None), (200, b"{}")]) as (api, owner):
+        assert api("GET", "/v1/pools/chess", 200).json() == {}
+        assert len(owner.asked) == 2
 
 
 def test_a_pool_that_changes_hands_is_looked_for_again(tmp_path):
@@ -141,7 +193,7 @@ def test_while_the_owner_is_not_there_the_next_one_is_waited_for(tmp_path):
 def test_only_what_can_be_done_twice_is_sent_again_when_the_owner_is_lost(
     tmp_path, method, path, headers, status
 ):
-    with served_elsewhere(tmp_path, [(None, b""), (200, b"{}")]) as (api, owner):
+    with served_elsewhere(tmp_path, [(None, None), (200, b"{}")]) as (api, owner):
         answer = api(method, path, status, headers=headers)
         assert len(owner.asked) == 1 + (status == 200)
         if status == 503:

@@ -1,5 +1,6 @@
 """Of several processes on PostgreSQL, one serves each pool; one that was stopped writes nothing."""
 
+import threading
 import time
 from contextlib import contextmanager
 
@@ -7,8 +8,10 @@ import pytest
 from sqlalchemy import text
 
 from pairup.service.domain.events import Configured
+from pairup.service.pools import ownership
 from pairup.service.pools.ownership import forwarded
 from pairup.service.problems import ElsewhereError
+from pairup.service.store import Peer
 from pairup.service.store.failures import StoreUnavailableError
 from tests.support.service.services import check_agreement, check_stored, services
 
@@ -34,7 +37,7 @@ def join(service, others):
 def await_members(services, member, lives):
     deadline = time.monotonic() + 20
     for each in services:
-        while each.pools.cache.ownership.is_live(member.store.process) != lives:
+        while bool(each.pools.cache.ownership.peer(member.store.process)) != lives:
             assert time.monotonic() < deadline
             time.sleep(0.01)
 
@@ -167,3 +170,45 @@ def test_who_gets_a_request_that_was_forwarded_takes_a_pool_of_nobody(postgres):
         one.pools.cache.ownership._moved = True
         one.pools.hand_over()
         assert {owner_of([one, other], pool) for pool in POOLS[:8]} == {one, other}
+
+
+def test_a_lease_that_ends_is_noticed_when_it_ends(postgres, monkeypatch):
+    """Not at the next look, which may be a second later."""
+    monkeypatch.setattr(ownership, "_RENEW_S", 5.0)
+    with processes(postgres) as (one, other):
+        await_members([one], other, True)
+        with one.store.writing() as transaction:
+            transaction.renew_lease(other.store.process, other.pools.cache.ownership.me, 0.0)
+            transaction.renew_lease("a", Peer("http://gone", ""), 1.0)
+        one.pools.cache.ownership._tell_members()
+        await_members([one], other, False)
+        assert one.pools.cache.ownership.peer("a")
+        began = time.monotonic()
+        while one.pools.cache.ownership.peer("a"):
+            assert time.monotonic() < began + 3
+            time.sleep(0.01)
+
+
+def test_a_lease_that_was_ended_is_not_renewed_once_more(postgres):
+    with processes(postgres) as (one, other):
+        session = one.pools.cache.ownership._session
+        begins, goes_on = threading.Event(), threading.Event()
+        opened = session.transaction
+
+        @contextmanager
+        def slow():
+            with opened() as transaction:
+                begins.set()
+                assert goes_on.wait(20)
+                yield transaction
+
+        session.transaction = slow
+        assert begins.wait(20)
+        leaving = threading.Thread(target=one.leave)
+        leaving.start()
+        leaving.join(0.3)
+        goes_on.set()
+        leaving.join(20)
+        session.transaction = opened
+        with other.store.reading() as transaction:
+            assert list(transaction.processes()[0]) == [other.store.process]

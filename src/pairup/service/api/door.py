@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, TypeVar, cast
 
@@ -73,6 +74,14 @@ def check_local(request: Request) -> None:
         )
 
 
+@dataclass(frozen=True)
+class Sender:
+    """Who sends a request, as found by the process that it reached first, which admitted it."""
+
+    principal: Principal
+    account: str  # whose requests and events are counted: those of a key, or of an address
+
+
 class Caller:
     """The sender of a request, and the service that it is sent to."""
 
@@ -83,16 +92,33 @@ class Caller:
         self.request, self._api_key = request, api_key
         self._pool: str | None = None
 
-    @cached_property
+    @property
     def principal(self) -> Principal:
         """The owner of the API key, or a refusal."""
-        limits = self.service.limits
+        return self._sender.principal
+
+    @property
+    def account(self) -> str:
+        """Whose requests and events are counted."""
+        return self._sender.account
+
+    @cached_property
+    def _sender(self) -> Sender:
+        """Who sends the request, or a refusal: decided once, by whom it reaches first."""
+        state = self.request.state
+        if not hasattr(state, "sender"):
+            state.sender = self._admit()
+        return cast(Sender, state.sender)
+
+    def _admit(self) -> Sender:
+        limits, client = self.service.limits, self.request.client
+        address = f"address {client.host if client else '-'}"
         if not self.service.settings.needs_keys:
             check_local(self.request)
-            limits.admit(self._address)
-            return ANYONE
+            limits.admit(address)
+            return Sender(ANYONE, address)
         known = self._find(self._api_key) if self._api_key else None
-        limits.admit(known.id if known else self._address)
+        limits.admit(known.id if known else address)
         if known is None:
             what = "this one is unknown, revoked or expired" if self._api_key else "none was sent"
             raise RefusalError(
@@ -100,20 +126,10 @@ class Caller:
                 f"an API key is needed, {what}: send `Authorization: Bearer KEY`, with a key from "
                 "`pairup keys create`",
             )
-        return known
+        return Sender(known, known.id)
 
     def _find(self, api_key: str) -> Principal | None:
         return api_keys.find(self.service.store, api_key, self.service.clock.now())
-
-    @property
-    def account(self) -> str:
-        """Whose requests and events are counted: those of a key, or of an address."""
-        return self._address if self.principal is ANYONE else self.principal.id
-
-    @property
-    def _address(self) -> str:
-        client = self.request.client
-        return f"address {client.host if client else '-'}"
 
     def keyed(self, idempotency_key: str | None) -> KeyedRequest | None:
         """Describe the request by its idempotency key and its digest, None without one."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
+import json
 import time
 from contextlib import suppress
 
@@ -11,16 +13,23 @@ import structlog
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pairup.service.api.door import Caller, Sender
 from pairup.service.api.responses import send_refusal
+from pairup.service.api_keys import EVERY_POOL, Principal
+from pairup.service.domain.events import dumps
 from pairup.service.pools.ownership import forwarded
 from pairup.service.pools.service import Service
 from pairup.service.problems import ElsewhereError, RefusalError
+from pairup.service.store import Peer
 
-_MARK = "x-pairup-forwarded"  # a request that has it is forwarded no further
+_MARK = "x-pairup-forwarded"  # with the secret of the process that it is forwarded to
+_SENDER = "x-pairup-sender"  # who was found to send it
 _CONNECT_S, _LOOK_S, _PAUSE_S = 1.0, 0.25, 0.05
 _OWNER_S = 5.0  # for what is only a part of an answer
 _KEPT_S = 5.0  # for which a connection is kept: less than the shortest that the other end waits
+# What is between two processes only. A key is not passed on: whose it is was found before.
 _BY_HOP = {
+    b"authorization",
     b"connection",
     b"content-length",
     b"expect",
@@ -30,6 +39,7 @@ _BY_HOP = {
     b"transfer-encoding",
     b"upgrade",
     _MARK.encode(),
+    _SENDER.encode(),
     b"x-request-id",
 }
 _REPEATABLE = ("GET", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE")
@@ -43,9 +53,10 @@ class _LostError(Exception):
 class Forwarding:
     """Middleware that asks the owner of a pool, or tells callers where it is.
 
-    A request is forwarded once, as it came, key and idempotency key included. While the owner
-    cannot be reached, it is tried again, here or with the next owner; not if the owner was lost
-    before it answered, and to do it twice would not be the same as once.
+    A request is forwarded once, to a process that knows the sender by a secret which only the
+    processes on the same database can read; it is authenticated and counted by the first one alone.
+    While the owner cannot be reached, it is tried again, here or with the next owner; not if the
+    owner was lost before it answered, and to do it twice would not be the same as once.
     """
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
@@ -57,10 +68,17 @@ class Forwarding:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
-        if scope["type"] != "http" or self._service.pools.cache.ownership is None:
+        ownership = self._service.pools.cache.ownership
+        if scope["type"] != "http" or ownership is None:
             await self._app(scope, receive, send)
             return
-        marked, body = _MARK in Headers(scope=scope), _Body(receive)
+        headers, body = Headers(scope=scope), _Body(receive)
+        marked, state = _MARK in headers, scope.setdefault("state", {})
+        if marked:
+            if not hmac.compare_digest(headers[_MARK].encode(), ownership.me.secret.encode()):
+                await send_refusal(_misdirected(), scope["path"])(scope, receive, send)
+                return
+            state["sender"] = _read_sender(headers[_SENDER])
         forwarded.set(marked)
         deadline = time.monotonic() + self._service.settings.wait_s
         while True:
@@ -82,8 +100,7 @@ class Forwarding:
                 if await self._forward(elsewhere, scope, body.read, send):
                     return
             except _LostError:
-                repeatable = scope["method"] in _REPEATABLE
-                if not repeatable and "idempotency-key" not in Headers(scope=scope):
+                if scope["method"] not in _REPEATABLE and "idempotency-key" not in headers:
                     deadline = 0.0
             if time.monotonic() > deadline:
                 await send_refusal(_lost(elsewhere), scope["path"])(scope, receive, send)
@@ -94,14 +111,18 @@ class Forwarding:
         self, elsewhere: ElsewhereError, scope: Scope, body: bytes, send: Send
     ) -> bool:
         """Ask the owner and send its answer; returns False if it could not be asked."""
+        peer = self._service.pools.cache.peer(elsewhere.owner)
+        if peer is None:
+            return False
         known = structlog.contextvars.get_contextvars().get("request_id", "")
         headers = [(name, value) for name, value in scope["headers"] if name not in _BY_HOP]
-        headers += [(_MARK.encode(), b"1"), (b"x-request-id", known.encode())]
+        marks = _marks(peer, scope["state"]["sender"], elsewhere.pool) | {"x-request-id": known}
+        headers += [(name.encode(), value.encode()) for name, value in marks.items()]
         if body or scope["method"] not in ("GET", "HEAD", "DELETE"):
             headers.append((b"content-length", str(len(body)).encode()))
         request = httpcore.Request(
             scope["method"],
-            elsewhere.address + scope["raw_path"].decode() + _query(scope),
+            peer.address + scope["raw_path"].decode() + _query(scope),
             headers=headers,
             content=body,
             extensions={"timeout": {"connect": _CONNECT_S, "pool": _CONNECT_S}},
@@ -112,27 +133,21 @@ class Forwarding:
             return False
         except (httpcore.NetworkError, httpcore.ProtocolError) as error:
             raise _LostError from error
-        try:
-            if answer.status == 421:  # it has changed hands
-                return False
-            kept = [(name, value) for name, value in answer.headers if name.lower() not in _BY_HOP]
-            length = [each for each in answer.headers if each[0].lower() == b"content-length"]
-            start = {"type": "http.response.start", "status": answer.status}
-            await send({**start, "headers": kept + length})
-            async for part in answer.aiter_stream():
-                await send({"type": "http.response.body", "body": part, "more_body": True})
-            await send({"type": "http.response.body", "body": b""})
-        finally:
-            await answer.aclose()
+        if answer.status == 421:  # it has changed hands
+            return False
+        kept = [(name, value) for name, value in answer.headers if name.lower() not in _BY_HOP]
+        length = [each for each in answer.headers if each[0].lower() == b"content-length"]
+        start = {"type": "http.response.start", "status": answer.status}
+        await send({**start, "headers": kept + length})
+        await send({"type": "http.response.body", "body": answer.content})
         return True
 
     async def _ask(self, owner: str, request: httpcore.Request) -> httpcore.Response:
-        """Send a request, and wait for its answer as long as the owner has its lease."""
-        ownership = self._service.pools.cache.ownership
-        asking = asyncio.ensure_future(self._connections.handle_async_request(request))
+        """Send a request, and wait for all of its answer as long as the owner has its lease."""
+        asking = asyncio.ensure_future(self._read(request))
         try:
             while not (await asyncio.wait({asking}, timeout=_LOOK_S))[0]:
-                if ownership is None or not ownership.is_live(owner):
+                if self._service.pools.cache.peer(owner) is None:
                     raise _LostError
             return asking.result()
         finally:
@@ -141,23 +156,45 @@ class Forwarding:
                 with suppress(asyncio.CancelledError, httpcore.NetworkError):
                     await asking
 
+    async def _read(self, request: httpcore.Request) -> httpcore.Response:
+        answer = await self._connections.handle_async_request(request)
+        try:
+            await answer.aread()
+        finally:
+            await answer.aclose()
+        return answer
 
-def ask_owner(elsewhere: ElsewhereError, path: str, headers: Headers) -> bytes | None:
-    """GET something of a pool from its owner, for the sender of some headers, None if it fails."""
-    sent: dict[str | bytes, str | bytes] = {
-        name: headers[name] for name in ("host", "authorization") if name in headers
-    }
+
+def ask_owner(caller: Caller, elsewhere: ElsewhereError, path: str) -> bytes | None:
+    """GET something of a pool from its owner, for a caller, or return None if that fails."""
+    peer = caller.service.pools.cache.peer(elsewhere.owner)
+    if peer is None:
+        return None
+    marks = _marks(peer, caller.request.state.sender, elsewhere.pool)
     seconds = dict.fromkeys(("connect", "read", "write", "pool"), _OWNER_S)
     try:
         answer = httpcore.request(
             "GET",
-            elsewhere.address + path,
-            headers={**sent, _MARK: "1"},
+            peer.address + path,
+            headers=list(marks.items()),
             extensions={"timeout": seconds},
         )
     except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException):
         return None
     return answer.content if answer.status == 200 else None
+
+
+def _marks(peer: Peer, sender: Sender, pool: str) -> dict[str, str]:
+    """Return the headers by which a process knows that another one forwards, and for whom."""
+    principal = sender.principal
+    scopes = {of: scope for of, scope in principal.scopes.items() if of in (pool, EVERY_POOL)}
+    told = {"id": principal.id, "scopes": scopes, "name": principal.name}
+    return {_MARK: peer.secret, _SENDER: dumps({**told, "account": sender.account})}
+
+
+def _read_sender(told: str) -> Sender:
+    known = json.loads(told)
+    return Sender(Principal(known["id"], known["scopes"], known["name"]), known["account"])
 
 
 class _Body:
@@ -191,6 +228,15 @@ class _Body:
 def _query(scope: Scope) -> str:
     query = scope.get("query_string", b"").decode()
     return f"?{query}" if query else ""
+
+
+def _misdirected() -> RefusalError:
+    return RefusalError(
+        "misdirected",
+        f"the header {_MARK!r} does not have the secret of this process: it is for requests that "
+        "other processes on the same database forward, leave it out",
+        retry_s=1,
+    )
 
 
 def _lost(elsewhere: ElsewhereError) -> RefusalError:

@@ -75,7 +75,7 @@ def pools_page(caller: CurrentCaller, cursor: Cursor = None) -> Response:
             pools.append(StatsView.model_validate(caller.service.stats(row.name, 0)))
         except ElsewhereError as elsewhere:
             path = f"/v1/pools/{row.name}/stats"
-            if told := ask_owner(elsewhere, path, caller.request.headers):
+            if told := ask_owner(caller, elsewhere, path):
                 pools.append(StatsView.model_validate_json(told))
             else:
                 unread.append(row.name)

@@ -20,7 +20,7 @@ from pairup.service.observability.metrics import Metrics
 from pairup.service.pools.ownership import Ownership
 from pairup.service.problems import RefusalError
 from pairup.service.settings import Settings
-from pairup.service.store import PoolRow, Store, Transaction
+from pairup.service.store import Peer, PoolRow, Store, Transaction
 from pairup.service.store.event_log import SnapshotRow
 from pairup.service.store.failures import StoreError
 
@@ -236,6 +236,10 @@ class PoolCache:
             alone, owner = True, self.ownership.id
         found = CachedPool(row.number, name, self._metrics, owner=owner, alone=alone)
         return self.keep(found) if keep else found
+
+    def peer(self, process: str) -> Peer | None:
+        """Return how another process is reached, None if it has ended."""
+        return None if self.ownership is None else self.ownership.peer(process)
 
     def is_served(self, row: PoolRow) -> bool:
         """Return whether this process serves a pool, as its row says."""

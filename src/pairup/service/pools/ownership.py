@@ -11,6 +11,7 @@ another has taken over, writes nothing.
 from __future__ import annotations
 
 import hashlib
+import secrets
 import threading
 import time
 from collections import deque
@@ -22,7 +23,7 @@ import structlog
 
 from pairup.errors import ServiceError
 from pairup.service.problems import ElsewhereError, RefusalError
-from pairup.service.store import PoolRow, Store, Transaction
+from pairup.service.store import Peer, PoolRow, Store, Transaction
 
 LEASE_S, _RENEW_S = 3.0, 1.0
 _REST_S = 0.02  # between two notices to others
@@ -48,18 +49,20 @@ class Ownership:
     """
 
     def __init__(self, store: Store, address: str, heard: Callable[[int], None]) -> None:
-        self.id, self._store, self._address, self._heard = store.process, store, address, heard
-        self._live: dict[str, str] = {}  # addresses of all processes that have a lease, by id
+        self.id, self._store, self._heard = store.process, store, heard
+        self.me = Peer(address, secrets.token_urlsafe(32))
+        self._live: dict[str, Peer] = {}  # all processes that have a lease, by id
         self._member, self._left, self._moved = False, False, False
+        self._renewing = threading.Lock()  # or a lease would be renewed after it was ended
         self._untold = deque[str](maxlen=_MAX_UNTOLD)  # for other processes
         self._session, self._closed = store.open_session(), threading.Event()
         self._renew()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
-    def is_live(self, process: str) -> bool:
-        """Return whether a process had a lease when this one looked last."""
-        return process in self._live
+    def peer(self, process: str) -> Peer | None:
+        """Return how a process is reached, None if it had no lease when this one looked last."""
+        return self._live.get(process)
 
     def join(self) -> None:
         """Begin to serve pools."""
@@ -71,7 +74,7 @@ class Ownership:
         if self._left:
             raise RefusalError("not-ready", "the service is shutting down: ask another process")
         self._member = True
-        transaction.renew_lease(self.id, self._address, LEASE_S)
+        transaction.renew_lease(self.id, self.me, LEASE_S)
         self._see(transaction.processes()[0])
 
     def prefers(self, pool: int) -> str | None:
@@ -91,7 +94,7 @@ class Ownership:
             owner = row.owner if row.owner in live else self.prefers(row.number)
             mine = owner in (None, self.id) or (row.owner not in live and forwarded.get())
             if owner is not None and not mine:
-                raise ElsewhereError(row.name, owner, live[owner])
+                raise ElsewhereError(row.name, owner, live[owner].address)
             with self._store.writing() as transaction:
                 self._renew_in(transaction)
                 if transaction.take_pool(row.number, row.owner, self.id):
@@ -115,7 +118,7 @@ class Ownership:
     def leave(self) -> None:
         """Serve no pool from now on: others take them at once."""
         self._left, self._member = True, False
-        with self._store.writing(into_reserve=True) as transaction:
+        with self._renewing, self._store.writing(into_reserve=True) as transaction:
             transaction.end_lease(self.id)
         self._tell_members()
 
@@ -136,8 +139,7 @@ class Ownership:
         while not self._closed.is_set():
             try:
                 if time.monotonic() >= due:
-                    self._renew()
-                    due = time.monotonic() + _RENEW_S
+                    due = time.monotonic() + self._renew()
                 self._tell()
                 if _MEMBERS in (words := self._session.hear(due - time.monotonic())):
                     due = 0.0
@@ -151,17 +153,19 @@ class Ownership:
                 log.exception("lease")
                 self._closed.wait(_RENEW_S)
 
-    def _renew(self) -> None:
-        with self._session.transaction() as transaction:
+    def _renew(self) -> float:
+        """Renew the lease, and end those that are over; returns when to look again, in seconds."""
+        with self._renewing, self._session.transaction() as transaction:
             if self._member:
-                transaction.renew_lease(self.id, self._address, LEASE_S)
-            live, ended = transaction.processes()
-            for process in ended:
+                transaction.renew_lease(self.id, self.me, LEASE_S)
+            live, rests = transaction.processes()
+            for process in rests.keys() - live.keys():
                 if transaction.end_lease(process, ended=True):
                     log.warning("process without lease", process=process)
         self._see(live)
+        return min([_RENEW_S, *(rests[process] + _REST_S for process in live)])
 
-    def _see(self, live: dict[str, str]) -> None:
+    def _see(self, live: dict[str, Peer]) -> None:
         if live.keys() != self._live.keys():
             self._moved = True
         self._live = live

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import select
+import socket
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import psycopg
@@ -28,8 +28,8 @@ class Session:
     def __init__(self, database: str, engine: Engine) -> None:
         self._database, self._engine = database, engine
         self._connection: Connection | None = None
-        self._woken, self._waking = os.pipe()
-        os.set_blocking(self._waking, False)
+        self._woken, self._waking = socket.socketpair()
+        self._waking.setblocking(False)
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
@@ -65,15 +65,13 @@ class Session:
         with self._translating_errors():
             driver: Any = self._open().connection.driver_connection
             if self._woken in select.select([driver, self._woken], [], [], max(0.0, seconds))[0]:
-                os.read(self._woken, 1_000)
+                self._woken.recv(1_000)
             return {word for each in driver.notifies(timeout=0) for word in each.payload.split()}
 
     def wake(self) -> None:
         """End the wait of the thread that hears."""
-        try:
-            os.write(self._waking, b"1")
-        except BlockingIOError:
-            return  # it has been woken often enough
+        with suppress(OSError):  # woken often enough, or closed
+            self._waking.send(b"1")
 
     def _drop(self) -> None:
         if self._connection is not None:
@@ -85,5 +83,5 @@ class Session:
         """Close the connection."""
         self._drop()
         self._engine.dispose()
-        os.close(self._woken)
-        os.close(self._waking)
+        self._woken.close()
+        self._waking.close()

@@ -54,6 +54,7 @@ processes = sa.Table(
     metadata,
     sa.Column("id", sa.String(32), primary_key=True),
     sa.Column("address", sa.Text, nullable=False),
+    sa.Column("secret", sa.String(64), nullable=False),  # by which others that forward are known
     sa.Column("until", sa.BigInteger, nullable=False),
 )
 

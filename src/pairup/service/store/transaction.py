@@ -96,6 +96,13 @@ class PoolRow(NamedTuple):
         return Ids(self.number, self.secret)
 
 
+class Peer(NamedTuple):
+    """A process that shares a server with others, as these reach it."""
+
+    address: str
+    secret: str  # what it expects of a process that forwards a request to it
+
+
 class Transaction(EventLog):
     """A transaction, open until the block ends that began it."""
 
@@ -140,23 +147,27 @@ class Transaction(EventLog):
 
     # Processes that share a server; only PostgreSQL has these statements
 
-    def renew_lease(self, process: str, address: str, seconds: float) -> None:
+    def renew_lease(self, process: str, peer: Peer, seconds: float) -> None:
         """Prolong the lease of a process, by the clock of the server."""
         until = f"{_SERVER_NOW} + {round(seconds * SECOND)}"
         self._execute(
             text(
-                f"INSERT INTO processes (id, address, until) VALUES (:id, :address, {until}) "
+                "INSERT INTO processes (id, address, secret, until) "
+                f"VALUES (:id, :address, :secret, {until}) "
                 "ON CONFLICT (id) DO UPDATE SET until = excluded.until"
             ),
-            {"id": process, "address": address},
+            {"id": process, **peer._asdict()},
         )
 
-    def processes(self) -> tuple[dict[str, str], list[str]]:
-        """Return the addresses of the processes that have a lease, and those whose has ended."""
-        query = text(f"SELECT id, address, until > {_SERVER_NOW} AS live FROM processes")
+    def processes(self) -> tuple[dict[str, Peer], dict[str, float]]:
+        """Return the processes, by id, that have a lease; and of all, how long it lasts still.
+
+        In seconds, 0 at most for those whose lease has ended.
+        """
+        query = text(f"SELECT id, address, secret, until - {_SERVER_NOW} AS rest FROM processes")
         rows = self._execute(query).all()
-        live = {row.id: row.address for row in rows if row.live}
-        return live, [row.id for row in rows if not row.live]
+        live = {row.id: Peer(row.address, row.secret) for row in rows if row.rest > 0}
+        return live, {row.id: row.rest / SECOND for row in rows}
 
     def end_lease(self, process: str, ended: bool = False) -> bool:
         """End the lease of a process; with `ended`, if its time is over, and its sessions too.

@@ -14,6 +14,7 @@ def upgrade() -> None:
         "processes",
         sa.Column("id", sa.String(32), primary_key=True),
         sa.Column("address", sa.Text, nullable=False),
+        sa.Column("secret", sa.String(64), nullable=False),
         sa.Column("until", sa.BigInteger, nullable=False),
     )
     op.add_column("api_keys", sa.Column("expires_at", sa.BigInteger))
