@@ -9,6 +9,7 @@ import pytest
 
 import pairup
 from pairup.assessment import simulate_history
+from pairup.assessment.fit_checks import FitCheck
 from pairup.assessment.outlook import Interval, pair_at_random, pair_best
 from pairup.errors import AssessmentError
 from pairup.service.api.schemas.pools import NewPool
@@ -44,8 +45,9 @@ def test_one_game_of_each_player_decides_nothing():
 @pytest.mark.parametrize(
     ("options", "cause", "rules"),
     [
-        ({"pattern": 1.0}, "pattern", set()),
-        ({"rating_effect": 1.0}, "rating distance", {"worth"}),
+        ({"pattern": 1.0}, "pattern", {"holdout"}),
+        ({"rating_effect": 1.0}, "rating distance", {"holdout", "worth"}),
+        ({"rating_effect": -1.0}, "rating distance", {"holdout"}),
     ],
 )
 def test_couples_that_are_not_products_are_noticed(options, cause, rules):
@@ -53,14 +55,14 @@ def test_couples_that_are_not_products_are_noticed(options, cause, rules):
     alarms = [each.name for each in found.checks if each.alarm]
     assert cause in alarms
     assert found.fit.startswith("does not fit, because of ")
-    assert found.rules.keys() & {"worth", "constraints", "memory_s"} == rules
+    assert found.rules.keys() & {"worth", "constraints", "memory_s", "holdout"} == rules
 
 
 def test_the_same_history_and_seed_give_the_same_numbers(found):
     again = pairup.assess(simulate_history(players=60, rounds=60, seed=1))
     for name in ("population", "checks", "pool", "pools"):
         assert getattr(again, name) == getattr(found, name)
-    assert np.array_equal(again.draw.rates, found.draw.rates)
+    assert np.array_equal(again.samples[-1].rates, found.samples[-1].rates)
 
 
 def test_all_numbers_are_json_and_the_rules_make_a_pool(found):
@@ -70,10 +72,44 @@ def test_all_numbers_are_json_and_the_rules_make_a_pool(found):
 
 
 def test_the_lowest_tenth_pays_and_the_highest_gains(found):
-    lowest, highest = found.learning.tenths[0], found.learning.tenths[-1]
-    assert lowest.matched[0.0] < lowest.random
-    assert highest.matched[0.0] > highest.random
-    assert lowest.matched[0.75] > lowest.matched[0.0]
+    free, half, most = found.floors
+    assert free.tenths[0].high < 0.0 < free.tenths[-1].low
+    assert free.tenths[0].estimate < half.tenths[0].estimate < most.tenths[0].estimate
+    assert free.gain.estimate > half.gain.estimate > most.gain.estimate > 0.0
+    for each in found.floors:
+        assert np.mean([tenth.estimate for tenth in each.tenths]) == pytest.approx(
+            each.gain.estimate
+        )
+
+
+def test_the_gain_without_a_floor_is_that_of_the_pool(found):
+    assert found.floors[0].gain.estimate == pytest.approx(found.gain.estimate, abs=0.002)
+
+
+def test_a_floor_is_held_by_each_tenth(found):
+    random = np.array([draw.rates.mean() * np.sort(draw.rates) for draw in found.samples])
+    random = random.mean(axis=0).reshape(10, -1).mean(axis=1)
+    for each in found.floors:
+        got = random + [tenth.estimate for tenth in each.tenths]
+        assert (got > (each.floor - 0.1) * random).all()
+
+
+def test_a_pool_that_learns_comes_near_the_gain(found):
+    assert found.learning.rounds < 400
+    assert 0.6 < found.learning.reached < 1.1
+
+
+def test_rules_follow_what_couples_depend_on(found):
+    above = found.pool.random
+
+    def rules_of(name, beyond):
+        bins = tuple((float(x), y, 0.01) for x, y in enumerate(beyond))
+        check = FitCheck(name, "?", 0.001, 0.1, True, above, above, bins)
+        return replace(found, checks=(check,)).rules
+
+    assert "constraints" in rules_of("same region", (-0.1, 0.1))
+    assert "constraints" not in rules_of("same region", (0.1, -0.1))
+    assert rules_of("drift", (0.0,))["memory_s"] == 59 * 1_200.0  # a third of 60 rounds
 
 
 def test_the_best_pairing_is_the_best_matching_of_the_rates():
@@ -92,8 +128,11 @@ def test_the_picture_shows_every_part(found):
         "How often players accept",
         "Games that are played",
         "Who gains, and who pays",
-        "Games that are played, by floor",
+        "Gain over random pairing",
     ]
+    assert titles[4] == "How far games are from products of rates"
+    binned = [each.question for each in found.checks if each.bins]
+    assert titles[5 : 5 + len(binned)] == binned
     heights = [bar.get_height() for bar in figure.axes[0].patches]
     expected = [each.estimate for name, each in found.population.items() if "tenth" in name]
     assert heights == pytest.approx(expected)

@@ -78,7 +78,32 @@ def test_rows_that_say_nothing_are_counted_by_reason(tmp_path):
         "the outcome and the answers contradict each other": 1,
         "nothing tells whether they played": 1,
     }
-    assert [each.row for each in table.listed] == [2, 3, 4, 5, 6, 7, 9]
+    assert sorted(each.row for each in table.listed) == [2, 3, 4, 5, 6, 7, 9]
+
+
+def test_rows_are_named_by_file_and_the_first_of_each_reason(tmp_path):
+    files = [tmp_path / "one.csv", tmp_path / "two.csv"]
+    files[0].write_text("player_a,player_b,played\n" + "ann,bob,1\n" * 3 + "ann,ann,1\n" * 4)
+    files[1].write_text("player_a,player_b,played\nann,bob,0\n" + "bob,bob,1\n" * 3 + ",bob,1\n")
+    table = read_games(files)
+    assert table.skipped == {"both players are the same": 7, "player_a is missing": 1}
+    one, two = map(str, files)
+    same = [(each.file, each.row) for each in table.listed if "same" in each.reason]
+    assert same == [(one, 4), (one, 5), (one, 6), (one, 7), (two, 2)]
+    assert (two, 5, "player_a is missing") in table.listed
+
+
+def test_games_of_the_same_players_at_the_same_time_count_once():
+    frame = simulate_history(players=6, rounds=30, told=True)
+    reverse = dict(zip(*(("player_a", "accepted_a"), ("player_b", "accepted_b")), strict=True))
+    swapped = frame.rename(reverse | {new: old for old, new in reverse.items()})
+    table = read_games(pl.concat([frame, swapped.select(frame.columns)]))
+    once = read_games(frame)
+    assert (table.games, table.rows) == (once.games, 2 * once.games)
+    assert table.skipped == {"the players have another game at that time": once.games}
+    assert np.array_equal(table.answers, once.answers)
+    dates = pl.concat([frame, frame]).with_columns(pl.col("time").dt.date())
+    assert read_games(dates).games == 2 * once.games
 
 
 @pytest.mark.parametrize(

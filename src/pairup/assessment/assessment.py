@@ -16,12 +16,15 @@ from pairup.assessment.game_table import GameTable, read_games
 from pairup.assessment.outlook import (
     POOL_SIZES,
     TENTHS,
+    FloorOutlook,
     Interval,
     LearningOutlook,
     PoolOutlook,
     PoolSampler,
+    expect_floors,
     expect_learning,
     interval_of,
+    sample_pool,
 )
 from pairup.assessment.posterior import Draw, Evidence, draw_rates
 from pairup.errors import AssessmentError
@@ -54,15 +57,20 @@ class Assessment:
     checks: tuple[FitCheck, ...]
     pool: PoolOutlook  # of all players of the history
     pools: tuple[PoolOutlook, ...]  # of other sizes
-    draw: Draw  # of the posterior, for pools in which a policy learns
+    samples: tuple[Draw, ...]  # of the posterior, each with some of the players
     seed: int
+
+    @cached_property
+    def floors(self) -> tuple[FloorOutlook, ...]:
+        """What matching gives with each floor, and to whom; simulated when asked for."""
+        return expect_floors(self.samples)
 
     @cached_property
     def learning(self) -> LearningOutlook:
         """How a pool that knows nothing learns to match such players; simulated when asked for."""
         churn = min(self.table.churn, _MAX_CHURN)
         told = self.table.answers_told > 0.5
-        return expect_learning(self.draw, churn, told, np.random.default_rng(self.seed))
+        return expect_learning(self.samples, churn, told, np.random.default_rng(self.seed))
 
     @property
     def gain(self) -> Interval:
@@ -102,15 +110,18 @@ class Assessment:
             "fairness": {"floor": 0.5},
         }
         alarms = {each.name: each for each in self.checks if each.alarm}
-        if "rating distance" in alarms:
+        if "rating distance" in alarms and _falls(alarms["rating distance"]):
             half = max(float(np.nanmedian(self.table.distance)), 1e-9)
             rules["worth"] = [{"kind": "distance", "attribute": "rating", "half_at": half}]
-        if "same region" in alarms:
+        if "same region" in alarms and not _falls(alarms["same region"]):
             rules["constraints"] = [
                 {"kind": "equal", "attribute": "region", "relax": [{"after_s": 30.0}]}
             ]
-        if "drift" in alarms:
-            rules["memory_s"] = 30 * 86_400.0
+        if "drift" in alarms:  # between thirds of the history
+            first, last = np.nanmin(self.table.hours), np.nanmax(self.table.hours)
+            rules["memory_s"] = max(float(np.round(last - first)) * 1_200.0, 3_600.0)
+        if self.fit.startswith("does not"):
+            rules["holdout"] = 0.1  # only an experiment can tell
         return rules
 
     def to_dict(self) -> dict[str, Any]:
@@ -133,6 +144,7 @@ class Assessment:
             "checks": [asdict(each) | {"verdict": each.verdict} for each in self.checks],
             "pool": asdict(self.pool),
             "pools": [asdict(each) for each in self.pools],
+            "floors": [asdict(each) for each in self.floors],
             "learning": asdict(self.learning),
             "gain": asdict(self.gain),
             "verdict": self.verdict,
@@ -195,8 +207,10 @@ def assess(
     rng = np.random.default_rng(seed)
     checker, population = FitChecker(table, rng), _PopulationSummary()
     pools = [PoolSampler(size, rng) for size in (None, *POOL_SIZES)]
+    samples = list[Draw]()
     for number, draw in enumerate(draw_posterior(table, rng, progress)):
         population.add(draw)
+        samples.append(sample_pool(draw, rng))
         for pool in pools:
             pool.add(draw)
         if number % 2 == 0:  # half of the draws are enough for the checks
@@ -211,9 +225,15 @@ def assess(
         checks=checker.finish(),
         pool=everybody,
         pools=tuple(others),
-        draw=draw,
+        samples=tuple(samples),
         seed=seed,
     )
+
+
+def _falls(check: FitCheck) -> bool:
+    """Return whether couples play less where the bins of a check are higher."""
+    middle, beyond, _ = np.array(check.bins).T
+    return bool(np.polyfit(middle, beyond, 1)[0] < 0)
 
 
 def draw_posterior(

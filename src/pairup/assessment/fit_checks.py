@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.assessment.game_table import GameTable
+from pairup.assessment.outlook import Interval, interval_of
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -32,9 +33,11 @@ _POWER_STEPS = 20  # of the power iteration
 class FitCheck:
     """One way in which couples could differ from products of rates.
 
-    `deviation` is by how much chances differ, as a root mean square over games, beyond what chance
-    explains. `bins` has, for each bin of what the check looks at, its middle, the share played
-    beyond what products say, and the standard error of that; it is empty where there are no bins.
+    `history` and `model` are how much games differ from products, in the history and in games that
+    are simulated, as multiples of the latter's mean. `deviation` is by how much chances differ, as
+    a root mean square over games, beyond what chance explains. `bins` has, for each bin of what the
+    check looks at, its middle, the share played beyond what products say, and the standard error of
+    that; it is empty where there are no bins.
     """
 
     name: str
@@ -42,6 +45,8 @@ class FitCheck:
     p_value: float
     deviation: float
     alarm: bool
+    history: Interval
+    model: Interval
     bins: tuple[tuple[float, float, float], ...] = ()
 
     @property
@@ -92,6 +97,7 @@ class FitChecker:
         for check, pairs in zip(self._checks, self._seen, strict=True):
             real, simulated = np.array(pairs).T
             p_value = (1.0 + np.count_nonzero(simulated >= real)) / (1.0 + len(real))
+            unit = max(float(simulated.mean()), 1e-300)
             excess = max(float(np.mean(real - simulated)), 0.0)
             found.append(
                 FitCheck(
@@ -100,6 +106,8 @@ class FitChecker:
                     p_value=float(p_value),
                     deviation=float(np.sqrt(excess * check.scale)),
                     alarm=bool(p_value <= LEVEL / len(self._checks)),
+                    history=interval_of(real / unit),
+                    model=interval_of(simulated / unit),
                     bins=check.describe(self._played - expected, expected * (1.0 - expected)),
                 )
             )
@@ -234,13 +242,15 @@ def describe_fit(checks: Sequence[FitCheck]) -> str:
 
     Examples
     --------
-    >>> describe_fit([FitCheck("hour", "Does it matter when?", 0.001, 0.08, True)])
+    >>> usual, unusual = Interval(1.0, 0.7, 1.4), Interval(1.8, 1.7, 1.9)
+    >>> describe_fit([FitCheck("hour", "Does it matter when?", 0.001, 0.08, True, unusual, usual)])
     'does not fit, because of the hour'
     """
     wrong = [each for each in checks if each.alarm]
     if not wrong:
         return "fits"
-    names = " and ".join(f"the {each.name}" for each in wrong)
+    *some, last = (f"the {each.name}" for each in wrong)
+    names = f"{', '.join(some)} and {last}" if some else last
     if all(each.verdict == "fits roughly" for each in wrong):
         return f"fits roughly: chances depend a little on {names}"
     return f"does not fit, because of {names}"

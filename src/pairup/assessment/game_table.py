@@ -26,7 +26,7 @@ OPTIONAL = ("time", "rating_a", "rating_b", "region_a", "region_b")
 COLUMNS = (*PLAYERS, *SAID, *OPTIONAL)
 MAX_ROWS = 50_000_000
 _BATCH = 500_000  # rows that are read together
-_MAX_LISTED = 20  # skipped rows that are named
+_MAX_LISTED = 5  # skipped rows that are named, by reason
 _MAX_LINE = 16 << 20  # bytes
 _YES, _NO, _BAD = ("true", "yes", "1", "1.0"), ("false", "no", "0", "0.0"), 9
 
@@ -36,7 +36,8 @@ Progress = Callable[[int], None]  # number of rows read
 class SkippedRow(NamedTuple):
     """A row that says nothing about its players, and why."""
 
-    row: int  # counted from 1, without the header
+    file: str
+    row: int  # of the file, counted from 1, without the header
     reason: str
 
 
@@ -54,7 +55,7 @@ class GameTable:
     same_region: Codes  # -1 where it is not known
     rows: int
     skipped: Mapping[str, int] = field(default_factory=dict)  # number of rows by reason
-    listed: Sequence[SkippedRow] = ()  # the first of them
+    listed: Sequence[SkippedRow] = ()  # the first of each reason
     truncated: bool = False  # whether there were more rows than are read
 
     @property
@@ -209,12 +210,14 @@ class _Reading:
 
     def __init__(self, progress: Progress) -> None:
         self._progress, self._rows, self._truncated = progress, 0, False
+        self._file, self._before = "", 0  # what is read now, and rows of the files before
         self._skipped: Counter[str] = Counter()
         self._listed: list[SkippedRow] = []
         self._parts: list[dict[str, NDArray[Any]]] = []
 
     def add(self, name: str, frame: pl.LazyFrame, columns: Mapping[str, str]) -> None:
         """Read a frame to its end, or to the greatest number of rows."""
+        self._file, self._before = name, self._rows
         try:
             found = frame.collect_schema().names()
             used = _checked_columns(name, found, columns)
@@ -227,7 +230,8 @@ class _Reading:
         except pl.exceptions.PolarsError as error:
             said = str(error).partition("\n")[0]
             raise AssessmentError(
-                f"{name} cannot be read after row {self._rows:,} ({said}): correct or save it again"
+                f"{name} cannot be read after row {self._rows - self._before:,} ({said}): correct "
+                "or save it again"
             ) from error
 
     def _take(self, batch: pl.DataFrame) -> None:
@@ -258,9 +262,10 @@ class _Reading:
 
     def _skip(self, reason: str, places: NDArray[np.int64]) -> None:
         if len(places):
+            first = self._rows - self._before + 1
+            room = max(_MAX_LISTED - self._skipped[reason], 0)
+            self._listed += [SkippedRow(self._file, first + int(x), reason) for x in places[:room]]
             self._skipped[reason] += len(places)
-            room = _MAX_LISTED - len(self._listed)
-            self._listed += [SkippedRow(self._rows + int(x) + 1, reason) for x in places[:room]]
 
     def table(self) -> GameTable:
         """Return all games that were read, or refuse a history without any."""
@@ -275,24 +280,38 @@ class _Reading:
                 "history with player_a, player_b, and played or both answers"
             )
         both = np.stack([joined.pop(name) for name in PLAYERS], axis=1)
+        ascending = both[:, 0] < both[:, 1]
+        known = joined.pop("known")
+        joined["answers"] = np.where(ascending[:, None], known[:, :2], known[:, 1::-1])
+        joined["played"] = known[:, 2] == 1
+        both.sort(axis=1)
+        fresh = _are_fresh(both, joined["hours"])
+        if not fresh.all():
+            self._skipped["the players have another game at that time"] = int((~fresh).sum())
+            both, joined = both[fresh], {name: each[fresh] for name, each in joined.items()}
         names, numbers = np.unique(both, return_inverse=True)
-        numbers = numbers.reshape(both.shape)
-        ascending = numbers[:, 0] < numbers[:, 1]
-        known = joined["known"]
+        one, other = numbers.reshape(both.shape).T
         return GameTable(
             players=len(names),
-            one=numbers.min(axis=1),
-            other=numbers.max(axis=1),
-            answers=np.where(ascending[:, None], known[:, :2], known[:, 1::-1]),
-            played=known[:, 2] == 1,
-            distance=joined["distance"],
-            hours=joined["hours"],
-            same_region=joined["same_region"],
+            one=one,
+            other=other,
             rows=self._rows,
             skipped=dict(self._skipped),
-            listed=tuple(sorted(self._listed)),
+            listed=tuple(self._listed),
             truncated=self._truncated,
+            **joined,
         )
+
+
+def _are_fresh(couples: NDArray[np.uint64], hours: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which games are the first of a couple at a time; dates alone are not times."""
+    timed = np.isfinite(hours)
+    timed &= (hours[timed] % 24.0 != 0.0).any()
+    columns = {"one": couples[timed, 0], "other": couples[timed, 1], "hours": hours[timed]}
+    first = pl.DataFrame(columns).select(pl.struct(pl.all()).is_first_distinct())
+    fresh = ~timed
+    fresh[timed] = first.to_series().to_numpy()
+    return fresh
 
 
 _MEASURES = ("distance", "hours", "same_region")

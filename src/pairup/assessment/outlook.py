@@ -8,7 +8,7 @@ and so on. The gain is the difference.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,11 +24,13 @@ POOL_SIZES = (10, 100, 1_000)
 FLOORS = (0.0, 0.5, 0.75)
 TENTHS = 10
 _SAMPLED_PLAYERS = 4_000  # in all pools of one size that are drawn with one draw of the rates
-_LEARNING_PLAYERS = 100  # of the pools in which a policy learns
+_POOL_PLAYERS = 100  # of the pools that are played
+_MATCHED_POOLS = 40  # in which rates are known
+_FLOOR_ROUNDS = 20
+_LEARNING_POOLS = 4
 _LEARNING_ROUNDS = 400
 _WINDOW = 20  # rounds over which a share is averaged
 _MOST_OF_IT = 0.8  # of the gain
-_MIN_PLAYERS = 4  # below that there is nothing to choose
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,17 @@ class PoolOutlook:
 
 
 @dataclass(frozen=True)
-class TenthOutlook:
-    """What a tenth of the players, by their rates, gets: games per round, each by pairing."""
+class FloorOutlook:
+    """What matching gives where rates are known and each player is promised a share of its games.
 
-    rate: float
-    random: float
-    matched: Mapping[float, float]  # by floor
+    Tenths are those of the players, the lowest rates first: chance of a game in a round, less the
+    chance under random pairing.
+    """
+
+    floor: float
+    played: Interval
+    gain: Interval
+    tenths: tuple[Interval, ...]
 
 
 @dataclass(frozen=True)
@@ -67,8 +74,7 @@ class LearningOutlook:
     churn: float  # probability that a player leaves in a round
     rounds: int | None  # until most of the gain; None if that takes longer than was simulated
     simulated: int
-    tenths: tuple[TenthOutlook, ...]
-    shares: Mapping[float, float]  # of games that are played in the end, by floor
+    reached: float  # share of the gain in the second half of them
 
 
 def pair_at_random(rates: Floats) -> Any:
@@ -145,19 +151,66 @@ def _pools_like(draw: Draw, size: int, rng: np.random.Generator) -> Floats:
             for _ in range(math.ceil(pools / together))
         ]
         return np.concatenate(picked)
-    a, b = draw.mean * draw.concentration, (1.0 - draw.mean) * draw.concentration
-    return rng.beta(a, b, (pools, size))
+    return rng.beta(*_parameters(draw), (pools, size))
+
+
+def _parameters(draw: Draw) -> tuple[float, float]:
+    return draw.mean * draw.concentration, (1.0 - draw.mean) * draw.concentration
+
+
+def sample_pool(draw: Draw, rng: np.random.Generator) -> Draw:
+    """Return the draw with an even number of its players, at most 100, the lowest rates first."""
+    size = min(len(draw.rates) // 2 * 2, _POOL_PLAYERS)
+    return draw._replace(rates=np.sort(rng.choice(draw.rates, size, replace=False)))
+
+
+def expect_floors(pools: Sequence[Draw]) -> tuple[FloorOutlook, ...]:
+    """Match pools from `sample_pool`, whose rates are known, by each floor."""
+    pools = pools[:: max(len(pools) // _MATCHED_POOLS, 1)]
+    found = []
+    for floor in FLOORS:
+        chances = np.array([_matched_chances(each.rates, floor) for each in pools])
+        beyond = chances - np.array([_random_chances(each.rates) for each in pools])
+        parts = np.array_split(beyond, min(TENTHS, beyond.shape[1]), axis=1)
+        found.append(
+            FloorOutlook(
+                floor=floor,
+                played=interval_of(chances.mean(axis=1)),
+                gain=interval_of(beyond.mean(axis=1)),
+                tenths=tuple(interval_of(part.mean(axis=1)) for part in parts),
+            )
+        )
+    return tuple(found)
+
+
+def _random_chances(rates: Floats) -> Floats:
+    return rates * (rates.sum() - rates) / (len(rates) - 1)
+
+
+def _matched_chances(rates: Floats, floor: float) -> Floats:
+    """Return each player's mean chance of a game in a round, of ascending rates."""
+    if not floor:
+        return np.repeat(rates.reshape(-1, 2).prod(axis=1), 2)
+    from pairup.policies import Oracle
+
+    learner = Oracle(rates=tuple(rates)).learner(range(len(rates)), floor=floor)
+    mean = np.zeros(len(rates))
+    for turn in range(2 * _FLOOR_ROUNDS):
+        couples = np.array(learner.propose().couples, np.int64)
+        if turn >= _FLOOR_ROUNDS:  # debts have come about
+            mean[couples] += rates[couples].prod(axis=1, keepdims=True) / _FLOOR_ROUNDS
+    return mean
 
 
 def expect_learning(
-    draw: Draw, churn: float, told: bool, rng: np.random.Generator
+    pools: Sequence[Draw], churn: float, told: bool, rng: np.random.Generator
 ) -> LearningOutlook:
-    """Simulate how the default policy learns, from nothing, in a pool like those of the history.
+    """Simulate how the default policy learns, from nothing, in pools like those of the history.
 
     Parameters
     ----------
-    draw
-        A draw of the rates.
+    pools
+        Pools from `sample_pool`, of which some are played.
     churn
         Probability that a player leaves in a round, and a new one comes.
     told
@@ -165,108 +218,56 @@ def expect_learning(
     rng
         Source of random numbers.
     """
-    players = int(np.clip(len(draw.rates) // 2 * 2, _MIN_PLAYERS, _LEARNING_PLAYERS))
-    rates = _pools_like(draw, players, rng)[0]
-    seed = int(rng.integers(2**32))  # all floors meet the same players, who accept on the same days
-    runs = {floor: _Live(draw, rates, floor, seed).play(churn, told) for floor in FLOORS}
-    free = runs[0.0]
-    enough = free.random + _MOST_OF_IT * (free.best - free.random)
-    smooth = np.convolve(free.shares - enough, np.ones(_WINDOW), "valid")
-    first = int(np.argmax(smooth >= 0)) + _WINDOW if (smooth >= 0).any() else None
+    some = pools[:: math.ceil(len(pools) / _LEARNING_POOLS)]
+    runs = [_Live(each, rng).play(churn, told) for each in some]
+    shares, random, best = np.mean(runs, axis=0)
+    gained = (shares - random.mean()) / max(float(np.mean(best - random)), 1e-9)
+    smooth = np.convolve(gained, np.full(_WINDOW, 1.0 / _WINDOW), "valid")
+    enough = np.flatnonzero(smooth >= _MOST_OF_IT)
     return LearningOutlook(
-        players=players,
+        players=len(some[0].rates),
         churn=churn,
-        rounds=first,
+        rounds=int(enough[0]) + _WINDOW if len(enough) else None,
         simulated=_LEARNING_ROUNDS,
-        tenths=_tenths(runs),
-        shares={
-            floor: float(run.shares[_LEARNING_ROUNDS // 2 :].mean()) for floor, run in runs.items()
-        },
+        reached=float(gained[_LEARNING_ROUNDS // 2 :].mean()),
     )
-
-
-@dataclass(frozen=True)
-class _LiveRun:
-    shares: Floats  # of each round
-    random: float
-    best: float
-    seen: Floats  # rate of each player in each round of the second half
-    got: Floats  # its chance of a game
-    at_random: Floats
 
 
 class _Live:
     """A pool in which a policy learns, with players who come and go."""
 
-    def __init__(self, draw: Draw, rates: Floats, floor: float, seed: int) -> None:
+    def __init__(self, draw: Draw, rng: np.random.Generator) -> None:
         from pairup.policies import RankOneThompson
 
-        self._draw, self._rates = draw, rates.copy()
-        self._rng = np.random.default_rng(seed)
+        self._draw, self._rates, self._rng = draw, draw.rates.copy(), rng
         policy = RankOneThompson(period=4, prior="learned")
-        self._learner = policy.learner(range(len(rates)), floor=floor)
-        self._names = list(range(len(rates)))
+        self._learner = policy.learner(range(len(self._rates)))
+        self._names = list(range(len(self._rates)))
 
-    def play(self, churn: float, told: bool) -> _LiveRun:
-        """Play rounds, and note what players got in the second half of them."""
-        shares, seen, got, at_random, best, random = [], [], [], [], [], []
+    def play(self, churn: float, told: bool) -> Floats:
+        """Play rounds; returns for each the expected share, and those at random and at best."""
+        found = np.empty((3, _LEARNING_ROUNDS))
         for round in range(_LEARNING_ROUNDS):
-            chances = self._play_round(told)
-            shares.append(chances.sum() / len(chances))
-            random.append(pair_at_random(self._rates))
-            best.append(pair_best(self._rates))
-            if round >= _LEARNING_ROUNDS // 2:
-                others = (self._rates.sum() - self._rates) / (len(self._rates) - 1)
-                seen.append(self._rates.copy())
-                got.append(chances)
-                at_random.append(self._rates * others)
+            pairings = pair_at_random(self._rates), pair_best(self._rates)
+            found[:, round] = self._play_round(told), *pairings
             self._replace(churn)
-        return _LiveRun(
-            np.array(shares),
-            float(np.mean(random)),
-            float(np.mean(best)),
-            *(np.concatenate(each) for each in (seen, got, at_random)),
-        )
+        return found
 
-    def _play_round(self, told: bool) -> Floats:
+    def _play_round(self, told: bool) -> float:
         place = {name: x for x, name in enumerate(self._names)}
         matching = self._learner.propose()
         accepts = self._rng.random(len(self._rates)) < self._rates
-        chances, played = np.zeros(len(self._rates)), []
-        for one, other in matching.couples:
-            both = [place[one], place[other]]
-            chances[both] = self._rates[both].prod()
-            played.append(bool(accepts[both].all()))
+        couples = np.array([(place[one], place[other]) for one, other in matching.couples])
         if told:
             answers: dict[Hashable, bool] = {name: bool(accepts[x]) for name, x in place.items()}
             self._learner.observe(matching.couples, accepted=answers)
         else:
-            self._learner.observe(matching.couples, played)
-        return chances
+            self._learner.observe(matching.couples, accepts[couples].all(axis=1).tolist())
+        return float(self._rates[couples].prod(axis=1).mean())
 
     def _replace(self, churn: float) -> None:
-        draw = self._draw
-        a, b = draw.mean * draw.concentration, (1.0 - draw.mean) * draw.concentration
         for x in np.flatnonzero(self._rng.random(len(self._rates)) < churn):
             self._learner.leave(self._names[x])
             self._names[x] = max(self._names) + 1
             self._learner.join(self._names[x])
-            self._rates[x] = self._rng.beta(a, b)
-
-
-def _tenths(runs: Mapping[float, _LiveRun]) -> tuple[TenthOutlook, ...]:
-    """Compare the pairings for each tenth of the players by rate, the lowest first."""
-    free = runs[0.0]
-    edges = np.quantile(free.seen, np.linspace(0, 1, TENTHS + 1)[1:-1])
-    places = {floor: np.searchsorted(edges, run.seen) for floor, run in runs.items()}
-    return tuple(
-        TenthOutlook(
-            rate=float(free.seen[places[0.0] == tenth].mean()),
-            random=float(free.at_random[places[0.0] == tenth].mean()),
-            matched={
-                floor: float(run.got[places[floor] == tenth].mean()) for floor, run in runs.items()
-            },
-        )
-        for tenth in range(TENTHS)
-        if all((places[floor] == tenth).any() for floor in runs)
-    )
+            self._rates[x] = self._rng.beta(*_parameters(self._draw))

@@ -25,8 +25,19 @@ def points(interval: Interval) -> str:
     >>> points(Interval(0.027, 0.018, 0.037))
     '+2.7 points [+1.8, +3.7]'
     """
+    return hundredths(interval).replace(" ", " points ", 1)
+
+
+def hundredths(interval: Interval) -> str:
+    """Write a difference of shares with its interval, without a unit.
+
+    Examples
+    --------
+    >>> hundredths(Interval(0.027, 0.018, 0.037))
+    '+2.7 [+1.8, +3.7]'
+    """
     low, high = 100 * interval.low, 100 * interval.high
-    return f"{100 * interval.estimate:+.1f} points [{low:+.1f}, {high:+.1f}]"
+    return f"{100 * interval.estimate:+.1f} [{low:+.1f}, {high:+.1f}]"
 
 
 def describe_verdict(found: Assessment) -> str:
@@ -35,6 +46,8 @@ def describe_verdict(found: Assessment) -> str:
         f"The best matching gives {points(found.gain)} on the {percent(found.pool.random.estimate)}"
     )
     gain += " of games that random pairing gives"
+    if not found.fit.startswith("fits"):
+        gain += f", if couples are products of rates, which {found.fit}"
     if found.verdict == "worth it":
         return f"Worth it. {gain}."
     if found.verdict == "not worth it":
@@ -55,19 +68,43 @@ def describe_history(found: Assessment) -> str:
     return f"{text}."
 
 
+def describe_tenths(found: Assessment) -> list[dict[str, str]]:
+    """Describe what matching does to each tenth of the players, the lowest rates first."""
+    rates = [each for name, each in found.population.items() if name.startswith("tenth")]
+    rows = [
+        {"accepts": percent(rate.estimate)}
+        | {f"floor {each.floor:g}": hundredths(each.tenths[x]) for each in found.floors}
+        for x, rate in enumerate(rates)
+        if x < len(found.floors[0].tenths)
+    ]
+    everybody = {f"floor {each.floor:g}": hundredths(each.gain) for each in found.floors}
+    return [*rows, {"accepts": "all"} | everybody]
+
+
 def describe_learning(found: Assessment) -> str:
     """Describe how long a pool takes to learn."""
     learning = found.learning
     where = (
         f"a pool of {learning.players} players of whom {percent(learning.churn)} leave per round"
     )
-    if learning.rounds is None:
-        return f"In {where}, four fifths of the gain take more than {learning.simulated} rounds."
-    return f"In {where}, four fifths of the gain take about {learning.rounds} rounds."
+    after = f"more than {learning.simulated}" if learning.rounds is None else f"{learning.rounds}"
+    text = (
+        f"In {where}, our policy takes {after} rounds to learn what gives four fifths of the gain"
+    )
+    half = learning.simulated // 2
+    return f"{text}; from round {half} on it has {percent(learning.reached)} of the gain."
 
 
 def describe_skipped(found: Assessment) -> list[str]:
-    """List why rows were left out, with the first of them."""
-    lines = [f"{count:,} rows: {reason}" for reason, count in found.table.skipped.items()]
-    rows = ", ".join(str(each.row) for each in found.table.listed)
-    return [*lines, f"the first of them: rows {rows}"] if lines else []
+    """List why rows were left out, with the first rows of each reason."""
+    lines = []
+    for reason, count in found.table.skipped.items():
+        rows: dict[str, list[str]] = {}
+        for each in found.table.listed:
+            if each.reason == reason:
+                rows.setdefault(each.file, []).append(f"{each.row:,}")
+        places = "; ".join(f"{file}: {', '.join(some)}" for file, some in rows.items())
+        more = ", ..." if count > sum(map(len, rows.values())) else ""
+        where = f" ({places}{more})" if rows else ""
+        lines.append(f"{count:,} {'row' if count == 1 else 'rows'}: {reason}{where}")
+    return lines

@@ -94,22 +94,14 @@ def _show(found: Assessment) -> None:
 
 def _show_tenths(found: Assessment) -> None:
     """Show how often players accept, and what matching does to each tenth of them."""
-    from pairup.assessment.sentences import percent
+    from pairup.assessment.sentences import describe_tenths
 
-    known = [each for name, each in found.population.items() if name.startswith("tenth")]
-    show("Games per round by tenth of the players, the lowest rates first:", highlight=False)
-    rows = [
-        {
-            "rate": f"{percent(rate.estimate)} [{100 * rate.low:.1f}, {100 * rate.high:.1f}]",
-            "random": f"{each.random:.3f}",
-            **{f"floor {floor:g}": f"{got:.3f}" for floor, got in each.matched.items()},
-        }
-        for rate, each in zip(known, found.learning.tenths, strict=False)
-    ]
+    show(
+        "Games in 100 rounds beyond those of random pairing, by tenth of the players and by floor:",
+        highlight=False,
+    )
+    rows = describe_tenths(found)
     print_rows(rows, tuple(rows[0]), as_json=False)
-    shares = found.learning.shares.items()
-    told = ", ".join(f"{percent(share)} with floor {floor:g}" for floor, share in shares)
-    show(f"Games played once learnt: {told}.", highlight=False)
 
 
 @app.command("simulate-history")

@@ -14,6 +14,7 @@ from pairup.assessment.sentences import (
     describe_history,
     describe_learning,
     describe_skipped,
+    describe_tenths,
     describe_verdict,
     percent,
     points,
@@ -37,6 +38,7 @@ def write_assessment(path: str | Path, found: Assessment) -> Path:
         history=describe_history(found),
         learning=describe_learning(found),
         skipped=describe_skipped(found),
+        tenths=describe_tenths(found),
         picture=_picture(found),
         rules=json.dumps(found.rules, indent=1),
     )
