@@ -6,6 +6,7 @@ import pytest
 from pairup import Problem, Uniform, compare, load_experiment
 from pairup.cli.specs import read_problem, sides_spec
 from pairup.errors import ExperimentError
+from pairup.experiments.experiment import Entry, Experiment
 from pairup.experiments.posed_problems import sweep_problems
 from pairup.experiments.results import schema
 from pairup.experiments.toml_table import Table
@@ -44,7 +45,7 @@ def test_what_a_file_leaves_out_is_a_parameter_too(family, parameters):
     given = {key: parameters[key] for key in list(parameters)[: 1 if family == "random" else 2]}
     (each,) = sweep_problems([Table("problem", {"family": family} | given)])
     assert each.parameters == parameters
-    columns = schema({"problems": [{"parameters": each.parameters}], "policies": []})
+    columns = schema(Experiment("e", "", "", 1, 1, 0, (each,), (Entry("U", Uniform()),)))
     assert columns["param_seed"] == pl.Int64
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import Any
 
 import polars as pl
 
@@ -15,7 +16,6 @@ from pairup.analysis.tails import QUANTILES, tail_quantiles
 from pairup.bounds import lower
 from pairup.experiments.experiment import Experiment
 from pairup.experiments.results import Results
-from pairup.experiments.timings import Timing, Timings
 from pairup.html_table import html_table
 from pairup.problem import Problem
 
@@ -98,77 +98,58 @@ def divide_by_limits(frame: pl.DataFrame, limits: Mapping[str, float]) -> pl.Dat
     return frame.with_columns(pl.col("regret") / (unit * frame["round"].cast(pl.Float64).log()))
 
 
-def compute_standings(
-    results: Results,
-    limits: Mapping[str, float],
-    timings: Timings,
-    bottoms: Mapping[tuple[str, str], float],
-) -> dict[str, list[Standing]]:
-    """Order the policies on each problem that was played; what was measured beside may be empty.
+def compute_standings(results: Results) -> dict[str, list[Standing]]:
+    """Order the policies on each problem that was played; what was measured beside may be missing.
 
     If the experiment has instances, a group of them counts as one problem.
     """
     frame, over = results.frame.filter(experiment=results.experiment.name), results.experiment.over
-    rows, groups = average_instances(frame, over), group_names(frame, over)
-    relative = average_instances(divide_by_limits(final(frame), limits), over)
-    times = _by_policy(mean_intervals(relative))
-    games = _by_policy(mean_intervals(final(rows), "games"))
+    rows, groups = results.rows, group_names(frame, over)
+    relative = average_instances(divide_by_limits(final(frame), results.limits), over)
+    nanoseconds = {key: each.nanoseconds for key, each in results.timings.items()}
+    rounds_timed = {key: each.rounds for key, each in results.timings.items()}
+    measured = {
+        "times_limit": _by_policy(mean_intervals(relative)),
+        "games": _by_policy(mean_intervals(final(rows), "games")),
+        "bottom_tenth": _over_groups(results.bottoms, groups, fmean),
+        "nanoseconds": _over_groups(nanoseconds, groups, fmean),
+        "rounds_timed": _over_groups(rounds_timed, groups, sum),
+    }
     tails = tail_quantiles(rows)
-    timings = _average_timings(timings, groups)
     names = [posed.problem.name for posed in results.experiment.problems]
     shown = dict.fromkeys(groups[name] for name in names if name in groups)
-    measured = {"times_limit": times, "games": games, "bottom_tenth": _averaged(bottoms, groups)}
-    return {name: _on(name, rows, measured, tails, timings) for name in shown}
+    return {name: _on(name, rows, measured, tails) for name in shown}
 
 
 def _on(
     problem: str,
     frame: pl.DataFrame,
-    measured: Mapping[str, Mapping[tuple[str, str], float]],
+    measured: Mapping[str, Mapping[tuple[str, str], Any]],
     tails: pl.DataFrame,
-    timings: Timings,
 ) -> list[Standing]:
     rows = []
     spread = tails.filter(problem=problem).select("policy", *QUANTILES, "max").to_dicts()
     quantiles = {each.pop("policy"): each for each in spread}
     for row in ranking(frame, problem).to_dicts():
-        key = problem, row["policy"]
-        timing = timings.get(key)
+        policy = row["policy"]
         row |= {name: tuple(row[name]) for name in ("unresolved", "reasons")}
-        rows.append(
-            Standing(
-                problem=problem,
-                times_limit=measured["times_limit"].get(key),
-                games=measured["games"][key],
-                bottom_tenth=measured["bottom_tenth"].get(key),
-                nanoseconds=None if timing is None else timing.nanoseconds,
-                rounds_timed=None if timing is None else timing.rounds,
-                **quantiles[row["policy"]],
-                **row,
-            )
-        )
+        beside: dict[str, Any] = {
+            name: values.get((problem, policy)) for name, values in measured.items()
+        }
+        rows.append(Standing(problem=problem, **beside, **quantiles[policy], **row))
     return rows
 
 
-def _average_timings(timings: Timings, groups: Mapping[str, str]) -> Timings:
-    """Average timings over the problems of each group."""
-    members: dict[tuple[str, str], list[Timing]] = {}
-    for (problem, policy), timing in timings.items():
-        members.setdefault((groups.get(problem, problem), policy), []).append(timing)
-    return {
-        key: Timing(fmean(each.nanoseconds for each in some), sum(each.rounds for each in some))
-        for key, some in members.items()
-    }
-
-
-def _averaged(
-    values: Mapping[tuple[str, str], float], groups: Mapping[str, str]
-) -> dict[tuple[str, str], float]:
-    """Average values over the problems of each group."""
-    members: dict[tuple[str, str], list[float]] = {}
+def _over_groups(
+    values: Mapping[tuple[str, str], Any],
+    groups: Mapping[str, str],
+    combine: Callable[[list[Any]], Any],
+) -> dict[tuple[str, str], Any]:
+    """Combine the values of a policy over the problems of each group."""
+    members: dict[tuple[str, str], list[Any]] = {}
     for (problem, policy), value in values.items():
         members.setdefault((groups.get(problem, problem), policy), []).append(value)
-    return {key: fmean(some) for key, some in members.items()}
+    return {key: combine(some) for key, some in members.items()}
 
 
 def _by_policy(means: pl.DataFrame) -> dict[tuple[str, str], float]:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pairup.checks import is_integer, is_number
 from pairup.errors import ResultsError
-from pairup.experiments.experiment import Experiment, canonical_json
-from pairup.problem import Problem
+from pairup.experiments.experiment import Experiment
 
 if TYPE_CHECKING:
     import polars as pl  # imported late here and below: it is a third of pairup's import time
@@ -121,7 +120,7 @@ class Results:
         """By the names of the problems, or of groups of instances: the policies in order."""
         from pairup.analysis.standings import compute_standings
 
-        return compute_standings(self, self.limits, self.timings, self.bottoms)
+        return compute_standings(self)
 
     @property
     def _own_rows(self) -> pl.DataFrame:
@@ -198,32 +197,25 @@ class Results:
         )
 
 
-def schema(definition: Mapping[str, Any]) -> dict[str, Any]:
+def schema(experiment: Experiment) -> dict[str, Any]:
     """Return the columns of the results of an experiment with their polars types, in order.
 
-    It is as `Experiment.definition` returns it: each parameter that one of its problems has is a
-    column, and so is each option that is swept.
+    Each parameter that one of its problems has is a column, and so is each option that is swept.
     """
     import polars as pl
 
-    problems = definition["problems"]
-
+    parameters: dict[str, list[Any]] = {}
+    for posed in experiment.problems:
+        for key, value in posed.parameters.items():
+            parameters.setdefault(key, []).append(value)
     # In an order of their own, as JSON keeps none; sizes first, for the sake of names.
-    keys = sorted(
-        {key for posed in problems for key in posed["parameters"]},
-        key=lambda key: (key not in ("players", "pairs"), key),
-    )
+    keys = sorted(parameters, key=lambda key: (key not in ("players", "pairs"), key))
     return (
         dict.fromkeys(("experiment", "policy", "options"), pl.String)
-        | {option_column(key): _column_type(each) for key, each in _swept(definition).items()}
+        | {option_column(key): _column_type(each) for key, each in experiment.swept.items()}
         | dict.fromkeys(("problem", "family"), pl.String)
         | dict.fromkeys(("players", "pairs"), pl.Int64)
-        | {
-            parameter_column(key): _column_type(
-                [posed["parameters"][key] for posed in problems if key in posed["parameters"]]
-            )
-            for key in keys
-        }
+        | {parameter_column(key): _column_type(parameters[key]) for key in keys}
         | dict.fromkeys(("seed", "replication", "round"), pl.Int64)
         | {"regret": pl.Float64, "games": pl.Int64}
     )
@@ -247,16 +239,6 @@ def option_column(option: str) -> str:
 def options_of(frame: pl.DataFrame) -> list[str]:
     """List the options that are swept, as an experiment file calls them."""
     return [name.removeprefix(_OPTION) for name in frame.columns if name.startswith(_OPTION)]
-
-
-def _swept(definition: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Return the values of each option that is swept."""
-    found: dict[str, list[Any]] = {}
-    sweeps = definition.get("sweeps", {})
-    for policy in definition["policies"]:
-        for name in sweeps.get(policy["label"], {"swept": ()})["swept"]:
-            found.setdefault(name, []).append(policy[name])
-    return found
 
 
 def _column_type(values: Sequence[Any]) -> Any:
@@ -286,20 +268,10 @@ def join_results(
     read_unit: ReadUnit,
     partial: bool = False,
 ) -> Results:
-    """Join the work units of an experiment, as its manifest lists them; see `join_units`."""
-    frame = join_units(manifest, read_unit, partial)
-    checks = (
-        _check_horizon(manifest["experiment"], unit, rows, frame)
-        for unit in manifest["horizon_units"]
-        if (rows := read_unit(unit["key"])) is not None
-    )
-    return Results(experiment, frame, tuple(checks))
+    """Join the work units that a manifest lists, in its order; `partial` leaves out missing ones.
 
-
-def join_units(
-    manifest: Mapping[str, Any], read_unit: ReadUnit, partial: bool = False
-) -> pl.DataFrame:
-    """Join the units that a manifest lists, in its order; `partial` leaves out missing ones."""
+    The manifest is that of the experiment: `pairup.experiments.work_units.make_manifest`.
+    """
     import polars as pl
 
     read = [(unit, read_unit(unit["key"])) for unit in manifest["units"]]
@@ -309,36 +281,39 @@ def join_units(
             f"{len(found)} of {len(read)} work units are finished: run the experiment again, it "
             "continues where it stopped, or load what is there with partial=True"
         )
-    columns = schema(manifest["experiment"])
+    columns = schema(experiment)
     frames = [
         rows.with_columns(
             pl.lit(value, columns[name]).alias(name)
-            for name, value in _labels(manifest["experiment"], unit, columns).items()
+            for name, value in _labels(experiment, unit, columns).items()
         ).select(list(columns))
         for unit, rows in found
     ]
-    return pl.concat([pl.DataFrame(schema=columns), *frames], rechunk=True)
+    frame = pl.concat([pl.DataFrame(schema=columns), *frames], rechunk=True)
+    checks = (
+        _check_horizon(experiment, unit, rows, frame)
+        for unit in manifest["horizon_units"]
+        if (rows := read_unit(unit["key"])) is not None
+    )
+    return Results(experiment, frame, tuple(checks))
 
 
 def _labels(
-    experiment: Mapping[str, Any], unit: Mapping[str, Any], columns: Mapping[str, Any]
+    experiment: Experiment, unit: Mapping[str, Any], columns: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the columns that are the same in all rows of a work unit."""
-    policy = experiment["policies"][unit["policy"]]
-    posed = experiment["problems"][unit["problem"]]
-    swept = experiment.get("sweeps", {}).get(policy["label"], {"swept": ()})["swept"]
-    varied = {parameter_column(key): value for key, value in posed["parameters"].items()}
-    varied |= {option_column(key): policy[key] for key in swept}
-    problem = Problem.from_definition(posed)
+    entry, posed = experiment.entries[unit["policy"]], experiment.problems[unit["problem"]]
+    varied = {parameter_column(key): value for key, value in posed.parameters.items()}
+    varied |= {option_column(key): value for key, value in entry.swept_options.items()}
     return {
-        "experiment": experiment["name"],
-        "policy": policy["label"],
-        "options": canonical_json({key: policy[key] for key in policy if key != "label"}),
-        "problem": posed["name"],
-        "family": posed["family"],
-        "players": problem.players,
-        "pairs": problem.pairs,
-        "seed": experiment["seed"],
+        "experiment": experiment.name,
+        "policy": entry.label,
+        "options": entry.options,
+        "problem": posed.problem.name,
+        "family": posed.family,
+        "players": posed.problem.players,
+        "pairs": posed.problem.pairs,
+        "seed": experiment.seed,
     } | {
         name: _column_value(varied.get(name), kind)
         for name, kind in columns.items()
@@ -347,12 +322,12 @@ def _labels(
 
 
 def _check_horizon(
-    experiment: Mapping[str, Any], unit: Mapping[str, Any], short: pl.DataFrame, frame: pl.DataFrame
+    experiment: Experiment, unit: Mapping[str, Any], short: pl.DataFrame, frame: pl.DataFrame
 ) -> HorizonCheck:
     import polars as pl
 
-    policy = experiment["policies"][unit["policy"]]["label"]
-    problem, last = experiment["problems"][unit["problem"]]["name"], int(max(short["round"]))
+    policy = experiment.entries[unit["policy"]].label
+    problem, last = experiment.problems[unit["problem"]].problem.name, int(max(short["round"]))
     long = frame.filter(
         pl.col("policy") == policy,
         pl.col("problem") == problem,
