@@ -308,6 +308,14 @@ def test_figures_average_over_what_the_experiment_does_unless_they_choose(tmp_pa
         load(tmp_path, text + '[[figure]]\nkind = "tail"\nname = "t"\nwhere = { players = 4 }')
 
 
+def test_a_figure_of_problems_without_instances_averages_over_nothing(tmp_path):
+    problems = f'[[problem]]\n{SEEDS}\n[[problem]]\nfamily = "rates"\nrates = [0.9, 0.2]'
+    curves = '[[figure]]\nkind = "curves"\nname = "c"\nwhere = { family = "rates" }'
+    text = 'over = "seed"\n' + with_problem("").replace("[problem]\n", problems) + curves
+    (figure,) = load(tmp_path, text).figures
+    assert figure.over is None
+
+
 def test_a_shipped_experiment_is_copied_and_nothing_is_overwritten(tmp_path):
     for name in shipped_experiments():
         path = copy_experiment(name, tmp_path / name)

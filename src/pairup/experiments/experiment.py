@@ -134,7 +134,7 @@ class Experiment:
             fail_at("over", f"must be a parameter of the problems, got {self.over!r}{near}")
         if self.over is not None and self.replications > _STRIDE:
             fail_at("replications", f"an instance has at most {_STRIDE:,}, got {self.replications}")
-        figures = tuple(figure.averaged_over(self.over) for figure in self.figures)
+        figures = tuple(figure.averaged_over(self.over, self.problems) for figure in self.figures)
         object.__setattr__(self, "figures", figures)
         for figure in self.figures:
             check_figure(figure, labels, self.problems, self.swept)

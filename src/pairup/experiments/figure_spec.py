@@ -57,12 +57,13 @@ class FigureSpec:
         """Whether the figure draws this problem."""
         return all(posed.traits.get(key) == value for key, value in self.where.items())
 
-    def averaged_over(self, over: str | None) -> FigureSpec:
+    def averaged_over(self, over: str | None, problems: Iterable[PosedProblem]) -> FigureSpec:
         """Return the figure that averages over instances, if it would show several at a point."""
         chosen = self.over is not None or self.kind == "tail" or over == self.x
-        if over is None or chosen or over in self.where:
+        if chosen or over in self.where:
             return self
-        return dataclasses.replace(self, over=over)
+        shown = (posed.parameters for posed in problems if self.shows(posed))
+        return dataclasses.replace(self, over=over) if any(over in each for each in shown) else self
 
 
 def read_figure(table: Table) -> FigureSpec:
