@@ -1,5 +1,7 @@
 """Histories in files and frames, whatever is in them."""
 
+import gzip
+
 import numpy as np
 import polars as pl
 import pytest
@@ -122,6 +124,7 @@ def test_games_of_the_same_players_at_the_same_time_count_once():
             "player_a,player_b,played\na,b,1\n".encode("utf-16"),
             "UTF-16: save it as UTF-8",
         ),
+        ("packed.csv", gzip.compress(b"player_a,player_b,played\na,b,1\n"), "is compressed"),
         ("ragged.csv", b"player_a,player_b,played\na,b,1,x\na,c,1\n", "more fields"),
         ("short.csv", b"player_a,player_b,played\na,b\na,c,1\n", None),
         ("lines.jsonl", b'{"player_a":1,"player_b":2,"played":true}\n[1]\nnot json\n', None),

@@ -28,6 +28,7 @@ MAX_ROWS = 50_000_000
 _BATCH = 500_000  # rows that are read together
 _MAX_LISTED = 5  # skipped rows that are named, by reason
 _MAX_LINE = 16 << 20  # bytes
+_COMPRESSED = (b"\x1f\x8b", b"\x28\xb5", b"x\x01", b"x^", b"x\x9c", b"x\xda")  # gzip, zstd, zlib
 _YES, _NO, _BAD = ("true", "yes", "1", "1.0"), ("false", "no", "0", "0.0"), 9
 
 Progress = Callable[[int], None]  # number of rows read
@@ -153,6 +154,8 @@ def _check_text(path: Path, begins: bytes) -> None:
     """Refuse what is not lines of text, before a reader takes it for one line of many gigabytes."""
     if begins in (BOM_UTF16_LE, BOM_UTF16_BE):
         raise AssessmentError(f"{path} is in UTF-16: save it as UTF-8")
+    if begins in _COMPRESSED:
+        raise AssessmentError(f"{path} is compressed: decompress it, or save it as Parquet")
     lines = 0
     with path.open("rb") as file:
         while part := file.read(_MAX_LINE):
