@@ -18,6 +18,7 @@ from tests.support.paths import DOCS, ROOT, SOURCES
 CONFIG = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
 # These are not an interface for other programs.
 LAYERS_WITHOUT_A_PAGE = {
+    "figure_axes",
     "html_table",
     "checks",
     "cli",

@@ -123,7 +123,7 @@ def test_pools_go_on_under_another_version_and_back(database, tmp_path, sources)
                 process.stop()
 
 
-def test_two_versions_take_turns_on_one_database(postgres, tmp_path, sources):
+def test_two_versions_on_one_database_ask_each_other_and_take_over(postgres, tmp_path, sources):
     database = postgres.new_database()
     ours = Process(database, tmp_path / "log", **SETTINGS)
     ours.start()
@@ -138,7 +138,14 @@ def test_two_versions_take_turns_on_one_database(postgres, tmp_path, sources):
             players.release(other)
         ours.kill()
         players.play(theirs.url, rounds=2)
-        _check(database, 6)
+        players.release(theirs.url)
+        ours.start()
+        assert ours.wait(), ours.said()
+        players.play(ours.url, rounds=2)
+        players.release(ours.url)
+        theirs.kill()
+        players.play(ours.url, rounds=2)
+        _check(database, 3)
     finally:
         ours.stop()
         theirs.stop()

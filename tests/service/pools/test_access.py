@@ -314,7 +314,7 @@ def _rows(api):
 def test_a_pool_with_options_beyond_today_s_limits_does_not_keep_the_service_from_starting(lone):
     """Its log was written before there were limits; here it is written past them."""
     rules = Rules.of({"options": {"period": 2**53 - 1}})
-    lone.service.pools.create("old", rules, None)
+    lone.service.pools.create("old", rules, None, None)
     lone.pool(players="ab")
     lone.restart(crash=True)
     lone.wait()

@@ -101,10 +101,10 @@ def test_it_can_be_deleted_by_two_processes_at_once(two, monkeypatch):
     one, other = two
     delete = PoolAccess.delete_unread
 
-    def be_overtaken(self, name):
+    def be_overtaken(self, name, by):
         if self is one.pools:
             other.delete_pool(name)
-        delete(self, name)
+        delete(self, name, by)
 
     monkeypatch.setattr(PoolAccess, "delete_unread", be_overtaken)
     one.delete_pool("chess")
