@@ -21,11 +21,10 @@ games that expired in a pool where that counts as cancelled.
 
 def page() -> str:
     """Return the text of the page."""
-    registry = Metrics().registry
-    rows = []
-    for metric in registry.collect():
-        collector = registry._names_to_collectors[metric.name]
+    metrics, rows = Metrics(), []
+    for metric in metrics.collect():
         name = f"{metric.name}_total" if metric.type == "counter" else metric.name
+        collector = metrics.registry._names_to_collectors[name]
         labels = ", ".join(f"`{label}`" for label in collector._labelnames)
         rows.append((f"`{name}`", metric.type, labels, metric.documentation))
     return _HEAD + table(("metric", "type", "labels", "meaning"), rows) + _CAUSES

@@ -29,7 +29,7 @@ from pairup.service.settings import Settings
 from pairup.service.store import Store
 
 log = structlog.get_logger()
-_MEASURE_EVERY_S = 5.0  # seconds between two updates of the pools' gauges
+_MEASURE_EVERY_S = 5.0  # seconds between two looks at what others have changed in pools
 _FORGET_EVERY_S = 60.0  # seconds between two searches for old idempotent replies
 
 
@@ -164,7 +164,7 @@ def _sweep(service: Service, stopping: threading.Event) -> None:
             service.pools.hand_over()
             if (measured := measured + service.settings.sweep_s) >= _MEASURE_EVERY_S:
                 measured = 0.0
-                service.measure_pools()
+                service.measure_pools(update=True)
         except ServiceError as error:  # a store in trouble
             log.warning("sweep", why=str(error))
         except Exception:  # a bug of the service, after which games must go on to expire

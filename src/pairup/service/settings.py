@@ -209,7 +209,7 @@ class Settings(BaseSettings):
     max_metric_pools: int = _bound(
         50,
         "Maximum number of pools with metrics of their own.",
-        "counted together as the pool `_other`",
+        "of the others only the time of proposals is shown, as that of the pool `_other`",
         ge=0,
     )
     snapshot_every: int = Field(

@@ -74,7 +74,6 @@ def test_a_request_that_is_answered_again_is_counted_once(lone):
 
 def test_gauges_tell_what_a_pool_is_like_now(lone):
     lone.pool(players="abcde")
-    lone.service.measure_pools()
     found = series(lone)
     assert found["waiting_players", "chess"] == 5
     assert ("gain", "chess") not in found  # nothing is known yet, and nothing is shown
@@ -83,7 +82,6 @@ def test_gauges_tell_what_a_pool_is_like_now(lone):
         lone.report(game, "played")
         lone.clock.advance(61)
     lone.propose()
-    lone.service.measure_pools()
     found, compared = series(lone), lone.stats()["compared"]
     assert (found["waiting_players", "chess"], found["open_games", "chess"]) == (1, 2)
     ends = [found[name, "chess"] for name in ("gain_low", "gain", "gain_high")]
@@ -94,7 +92,8 @@ def test_gauges_follow_what_another_process_does(lone):
     lone.pool(players="abc")
     other = Api(lone.database, lone.clock)
     other.join("d")
-    lone.service.measure_pools()
+    assert series(lone)["waiting_players", "chess"] == 3
+    lone.service.measure_pools(update=True)
     assert series(lone)["waiting_players", "chess"] == 4
     other.stop()
 
@@ -103,22 +102,32 @@ def test_a_pool_that_is_not_in_memory_has_no_gauges(tmp_path):
     api = Api(str(tmp_path / "pools.db"), cached_pools=1)
     for name in ("chess", "go"):
         api.pool(name, players="ab")
-        api.service.measure_pools()
-    found = series(api)
+        found = series(api)
     assert ("waiting_players", "chess") not in found
     assert found["waiting_players", "go"] == 2
     api.stop()
 
 
-def test_pools_beyond_the_limit_are_counted_together(narrow):
+def test_pools_beyond_the_limit_have_no_numbers_of_their_own(narrow):
     for name in ("chess", "go", "darts", "pool"):
         narrow.pool(name, players="ab")
         narrow.propose(name)
-    narrow.service.measure_pools()
     found = series(narrow)
     proposed = {key[1]: value for key, value in found.items() if key[0] == "games_proposed_total"}
-    assert proposed == {"chess": 1, "go": 1, "_other": 2}
-    assert {key[1] for key in found if key[0] == "waiting_players"} == {"chess", "go"}
+    timed = {key[1]: value for key, value in found.items() if key[0] == "proposal_seconds_count"}
+    assert proposed == {"chess": 1, "go": 1}
+    assert timed == {"chess": 1, "go": 1, "_other": 2}
+
+
+def test_numbers_of_a_pool_go_on_after_a_restart(lone):
+    lone.pool(players="ab")
+    lone.report(lone.game(), "played")
+    lone.restart()
+    lone.report(lone.game(), "cancelled")
+    found = series(lone)
+    assert found["games_proposed_total", "chess"] == 2
+    assert found["games_played_total", "chess"] == 1
+    assert found["games_cancelled_total", "chess", "unstated"] == 1
 
 
 def test_series_of_a_deleted_pool_vanish_and_make_room(narrow):
@@ -130,7 +139,7 @@ def test_series_of_a_deleted_pool_vanish_and_make_room(narrow):
     narrow.join("c", "darts")
     narrow.join("d", "darts")
     narrow.propose("darts")
-    assert series(narrow)["games_proposed_total", "darts"] == 1
+    assert series(narrow)["games_proposed_total", "darts"] == 2  # since it was created
 
 
 def test_series_of_a_pool_that_another_process_deleted_vanish(lone):
@@ -197,7 +206,7 @@ def test_alert_rules_and_queries_of_the_page_are_about_metrics_that_exist():
     assert "PROMETHEUS_MULTIPROC_DIR" not in os.environ
     known = {"up"} | {
         sample + end
-        for metric in Metrics().registry.collect()
+        for metric in Metrics().collect()
         for sample, end in (
             [(metric.name, "_total")]
             if metric.type == "counter"

@@ -6,9 +6,10 @@ import math
 import os
 import threading
 import time
-from collections import Counter as Counted
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.metrics_core import Metric
@@ -16,19 +17,7 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 from prometheus_client.samples import Sample
 
 from pairup.service.domain.counters import compare
-from pairup.service.domain.events import (
-    Decided,
-    Deleted,
-    Event,
-    Expired,
-    Imported,
-    Late,
-    Moment,
-    Observed,
-    Proposed,
-    Recorded,
-    Released,
-)
+from pairup.service.domain.events import Deleted, Moment, Recorded
 from pairup.service.domain.pool import Pool
 
 # The folder in which workers share their counters; the library reads it when it is imported.
@@ -73,13 +62,19 @@ class Metrics:
         """Count events of a pool that were committed."""
         for recorded in log:
             self.events.labels(recorded.event.kind).inc()
-        self.pools.count(pool, log)
+        self.pools.note(pool, log)
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield all metrics, of pools those that count up as counters."""
+        every = MultiProcessCollector(None) if SHARED in os.environ else self.registry
+        for metric in every.collect():
+            if metric.name.endswith("_total"):
+                metric.name, metric.type = metric.name.removesuffix("_total"), "counter"
+            yield metric
 
     def expose(self, may_show: Callable[[str], bool]) -> bytes:
         """Write everything as Prometheus reads it, but of pools only those that may be shown."""
-        shared = SHARED in os.environ
-        every = MultiProcessCollector(None) if shared else self.registry
-        return generate_latest(_Shown(every.collect(), may_show))
+        return generate_latest(_Shown(self.collect(), may_show))
 
     def close(self) -> None:
         """Remove the gauges of this process from the sums; its counters stay in them."""
@@ -107,24 +102,37 @@ class _Shown:
 LABEL = "pool"
 OTHER = "_other"  # no pool is called so: a name does not begin with _
 _IDLE_S = 3600.0  # seconds without an event after which a pool makes room for another
-_GAINS = (  # name of the metric, what it is called, and what it is
-    (
-        "gain",
-        "gain",
-        "Share of games played less that of random pairing, in the latest half of the games.",
+# What is shown of each pool; what ends with _total has grown since the pool was created.
+_TEXTS = {
+    "games_proposed_total": "Games proposed.",
+    "games_played_total": "Games played.",
+    "games_cancelled_total": "Games cancelled.",
+    "games_released_total": "Games taken back.",
+    "games_expired_total": "Games not reported in time.",
+    "games_late_total": "Games reported after they expired or were taken back.",
+    "games_imported_total": "Games of the past that were imported.",
+    "games_observed_total": "Games of another matchmaker that a pool in shadow learnt.",
+    "unmatched_players_total": (
+        "Players who stayed waiting after a proposal of a pool with rules, by the constraint that "
+        "left them nobody to meet, or odd."
     ),
-    (
-        "shadow_gain",
-        "shadow gain",
+    "games_worth_total": "Worth of the games proposed; 1 each without rules.",
+    "waiting_players": "Players who wait for a game.",
+    "open_games": "Games proposed and not decided yet.",
+    "gain": "Share of games played less that of random pairing, in the latest half of the games.",
+    "shadow_gain": (
         "Share of games expected of what a pool in shadow would have proposed, less that of the "
-        "games observed, in the latest half of them.",
+        "games observed, in the latest half of them."
     ),
-    (
-        "holdout_gain",
-        "holdout gain",
-        "With a holdout, the policy's share of games played less that of the control arm.",
+    "holdout_gain": (
+        "With a holdout, the policy's share of games played less that of the control arm."
     ),
-)
+    "wait_median_seconds": "Median time that waiting players have waited.",
+    "wait_p95_seconds": "95% quantile of the time that they have waited.",
+    "wait_longest_seconds": "Longest time that one of them has waited.",
+}
+_BY_CAUSE = ("games_cancelled_total", "games_released_total", "unmatched_players_total")
+_INTERVALS = {"gain": "gain", "shadow_gain": "shadow gain", "holdout_gain": "holdout gain"}
 _BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 20.0)
 
 
@@ -173,147 +181,94 @@ class PoolLabels:
                 self._remove(pool)
 
 
+def _described() -> Iterator[tuple[str, str]]:
+    """Yield name and text of each metric of a pool; those of a gain have an interval."""
+    for name, text in _TEXTS.items():
+        yield name, text
+        if name in _INTERVALS:
+            yield f"{name}_low", f"Lower end of the {_INTERVALS[name]}'s 95% interval."
+            yield f"{name}_high", f"Upper end of the {_INTERVALS[name]}'s 95% interval."
+
+
+def _kept(pool: Pool, now: Moment) -> dict[str, Any]:
+    """Return the numbers that a pool keeps, by metric, and then by cause where there are causes."""
+    counters, players = pool.counters, pool.players
+    return {
+        "games_proposed_total": counters.proposed,
+        "games_played_total": counters.played,
+        "games_cancelled_total": counters.cancelled,
+        "games_released_total": counters.released,
+        "games_expired_total": counters.expired,
+        "games_late_total": counters.late,
+        "games_imported_total": pool.imported,
+        "games_observed_total": pool.shadow.games,
+        "unmatched_players_total": counters.unmatched,
+        "games_worth_total": counters.worth,
+        "waiting_players": len(players.waiting),
+        "open_games": len(pool.games),
+        **_gain("gain", compare(counters.buckets)),
+        **_gain("shadow_gain", pool.shadow.compare()),
+        **_gain("holdout_gain", pool.holdout.compare() if pool.holdout else None),
+        **{f"wait_{name}_seconds": wait for name, wait in players.waits_s(now).items()},
+    }
+
+
+def _gain(name: str, compared: Any) -> dict[str, float]:
+    """Return a gain and the ends of its interval; not numbers where nothing is known."""
+    found = (compared and compared.gain) or dict.fromkeys(("estimate", "low", "high"), math.nan)
+    ends = {"": "estimate", "_low": "low", "_high": "high"}
+    return {f"{name}{suffix}": found[end] for suffix, end in ends.items()}
+
+
 class PoolMetrics:
-    """Counters of what happened to pools, and gauges of their present state."""
+    """What pools keep, as it was when they were looked at last, and the time of proposals."""
 
     def __init__(self, registry: CollectorRegistry, max_pools: int, shared: bool) -> None:
-        counter = partial(Counter, registry=registry)
-        # Each process sets what it last saw of a pool in its memory: the latest value is right.
-        gauge = partial(Gauge, registry=registry, multiprocess_mode="livemostrecent")
-        pool, cause = [LABEL], [LABEL, "cause"]
-        self._proposed = counter("pairup_pool_games_proposed", "Games proposed.", pool)
-        self._played = counter("pairup_pool_games_played", "Games played.", pool)
-        self._cancelled = counter("pairup_pool_games_cancelled", "Games cancelled.", cause)
-        self._released = counter("pairup_pool_games_released", "Games taken back.", cause)
-        self._expired = counter("pairup_pool_games_expired", "Games not reported in time.", pool)
-        self._late = counter(
-            "pairup_pool_games_late", "Games reported after they expired or were taken back.", pool
-        )
-        self._imported = counter(
-            "pairup_pool_games_imported", "Games of the past that were imported.", pool
-        )
-        self._observed = counter(
-            "pairup_pool_games_observed",
-            "Games of another matchmaker that a pool in shadow learnt.",
-            pool,
-        )
         self._seconds = Histogram(
             "pairup_pool_proposal_seconds",
             "Time to propose a matching, from the request to the commit.",
-            pool,
+            [LABEL],
             registry=registry,
             buckets=_BUCKETS,
         )
-        self._unmatched = counter(
-            "pairup_pool_unmatched_players",
-            "Players who stayed waiting after a proposal of a pool with rules, by the constraint "
-            "that left them nobody to meet, or odd.",
-            cause,
-        )
-        self._worth = counter(
-            "pairup_pool_games_worth", "Worth of the games proposed; 1 each without rules.", pool
-        )
-        self._waiting = gauge("pairup_pool_waiting_players", "Players who wait for a game.", pool)
-        self._open = gauge("pairup_pool_open_games", "Games proposed and not decided yet.", pool)
-        gains = tuple(
-            gauge(f"pairup_pool_{name}{end}", text, pool)
-            for name, of, meaning in _GAINS
-            for end, text in (
-                ("", meaning),
-                ("_low", f"Lower end of the {of}'s 95% interval."),
-                ("_high", f"Upper end of the {of}'s 95% interval."),
-            )
-        )
-        self._wait_median = gauge(
-            "pairup_pool_wait_median_seconds", "Median time that waiting players have waited.", pool
-        )
-        self._wait_high = gauge(
-            "pairup_pool_wait_p95_seconds", "95% quantile of the time that they have waited.", pool
-        )
-        self._wait_longest = gauge(
-            "pairup_pool_wait_longest_seconds", "Longest time that one of them has waited.", pool
-        )
-        waits = (self._wait_median, self._wait_high, self._wait_longest)
-        self._gauges = (self._waiting, self._open, *gains, *waits)
-        self._shown: set[str] = set()  # pools that have gauges
+        # Each process sets what it last saw of a pool in its memory: the latest value is right.
+        gauge = partial(Gauge, registry=registry, multiprocess_mode="livemostrecent")
+        self._gauges = {
+            name: gauge(f"pairup_pool_{name}", text, [LABEL, "cause"][: 1 + (name in _BY_CAUSE)])
+            for name, text in _described()
+        }
+        self._shown = defaultdict[str, set[Gauge]](set)  # series of each pool
         self.labels = PoolLabels(max_pools, None if shared else self._remove)
 
-    def count(self, pool: str, log: Sequence[Recorded]) -> None:
-        """Count events of a pool that were committed."""
-        label = self.labels.of(pool) if log else OTHER
-        for recorded in log:
-            self._count(label, recorded.event)
+    def note(self, pool: str, log: Sequence[Recorded]) -> None:
+        """Note that something happened in a pool: it gets a label, or loses it in the end."""
+        for recorded in log[-1:]:
+            self.labels.of(pool)
             if isinstance(recorded.event, Deleted):
                 self.labels.forget(pool)
-
-    def _count(self, label: str, event: Event) -> None:
-        match event:
-            case Proposed():
-                self._proposed.labels(label).inc(len(event.games))
-                self._worth.labels(label).inc(event.worth)
-                if event.ruled is not None:
-                    for cause, times in event.ruled["unmatched"].items():
-                        self._unmatched.labels(label, cause).inc(times)
-            case Decided():
-                self._played.labels(label).inc(sum(event.played))
-                cancelled = Counted(filter(None, event.causes or ()))
-                for cause, times in cancelled.items():
-                    self._cancelled.labels(label, cause).inc(times)
-            case Released():
-                self._released.labels(label, event.cause).inc(len(event.games))
-            case Expired():
-                self._expired.labels(label).inc(len(event.games))
-                if event.counts_as == "cancelled":
-                    self._cancelled.labels(label, "unreported").inc(len(event.games))
-            case Imported():
-                self._imported.labels(label).inc(len(event.player_a))
-            case Observed():
-                self._observed.labels(label).inc(len(event.couples))
-            case Late():
-                self._late.labels(label).inc(sum(event.first))
 
     def time_proposal(self, pool: str, seconds: float) -> None:
         """Count the time that a proposal took."""
         self._seconds.labels(self.labels.of(pool)).observe(seconds)
 
     def show(self, pool: Pool, now: Moment) -> None:
-        """Set the gauges of a pool that has a label."""
-        waiting, opened = len(pool.players.waiting), len(pool.games)
-        held = pool.holdout.compare() if pool.holdout else None
-        unknown = dict.fromkeys(("estimate", "low", "high"), math.nan)
-        gains = [
-            ((each and each.gain) or unknown)[end]
-            for each in (compare(pool.counters.buckets), pool.shadow.compare(), held)
-            for end in unknown
-        ]
-        values = (waiting, opened, *gains, *pool.players.waits_s(now).values())
-        self._set(pool.name, values)
-        self._shown.add(pool.name)
+        """Show what a pool that has a label keeps."""
+        for name, found in _kept(pool, now).items():
+            for cause, value in found.items() if isinstance(found, dict) else [("", found)]:
+                series = self._gauges[name].labels(*filter(None, (pool.name, cause)))
+                series.set(value)
+                self._shown[pool.name].add(series)
 
     def hide(self, pool: str) -> None:
-        """Drop the gauges of a pool that is not loaded in this process.
+        """Show no more of a pool that is not loaded in this process.
 
         What is not a number is left out of what is exposed. It is set once, so that another process
         that has the pool in memory tells of it next.
         """
-        if pool in self._shown:
-            self._shown.discard(pool)
-            self._set(pool, [math.nan] * len(self._gauges))
-
-    def _set(self, pool: str, values: Sequence[float]) -> None:
-        for gauge, value in zip(self._gauges, values, strict=True):
-            gauge.labels(pool).set(value)
+        for series in self._shown.pop(pool, ()):
+            series.set(math.nan)
 
     def _remove(self, pool: str) -> None:
-        self._shown.discard(pool)
-        counters = (self._proposed, self._played, self._cancelled, self._released, self._expired)
-        more = (
-            self._late,
-            self._imported,
-            self._observed,
-            self._seconds,
-            self._unmatched,
-            self._worth,
-        )
-        for each in (*counters, *more, *self._gauges):
+        self._shown.pop(pool, None)
+        for each in (self._seconds, *self._gauges.values()):
             each.remove_by_labels({LABEL: pool})

@@ -292,13 +292,19 @@ class PoolAccess:
             except (RefusalError, ServiceError) as error:  # deleted, unreadable, a store in trouble
                 log.warning("sweep", pool=name, why=str(error))
 
-    def glance(self, cached: CachedPool, query: Callable[[Pool], None]) -> None:
-        """Look at a pool in memory as it is now, unless a request has it."""
+    def glance(self, cached: CachedPool, query: Callable[[Pool], None], update: bool) -> None:
+        """Look at a pool in memory, with `update` as it is now, unless a request has it."""
         if cached.pool is None or not cached.lock.acquire(blocking=False):
             return
         try:
-            with suppress(_StalePoolError), self._current(cached, self._deadline()) as (pool, _):
-                query(pool)
+            if not update and cached.pool is not None:
+                query(cached.pool)
+            elif update:
+                with (
+                    suppress(_StalePoolError),
+                    self._current(cached, self._deadline()) as (pool, _),
+                ):
+                    query(pool)
         finally:
             cached.lock.release()
 

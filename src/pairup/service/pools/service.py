@@ -415,11 +415,8 @@ class Service:
                     return False
             return True
 
-        self._count_unreadable()
+        self.measure_pools()
         return self.metrics.expose(may_show)
-
-    def _count_unreadable(self) -> None:
-        self.metrics.unreadable_pools.set(self.pools.cache.unreadable)
 
     # Several processes
 
@@ -462,16 +459,16 @@ class Service:
         """Look for what streams must send and nobody told of."""
         self.notices.watch(self.store, self.clock.now())
 
-    def measure_pools(self) -> None:
-        """Update the gauges of the pools in memory."""
-        self._count_unreadable()
+    def measure_pools(self, update: bool = False) -> None:
+        """Collect what the pools in memory keep; with `update`, after what others have changed."""
+        self.metrics.unreadable_pools.set(self.pools.cache.unreadable)
         metrics, cached = self.metrics.pools, {each.name: each for each in self.pools.cache}
         for name in metrics.labels:
             if name not in cached:
                 metrics.hide(name)
                 continue
             with suppress(RefusalError, ServiceError):  # of which each request tells
-                self.pools.glance(cached[name], partial(metrics.show, now=self.clock.now()))
+                self.pools.glance(cached[name], partial(metrics.show, now=self.clock.now()), update)
 
     def forget_replies(self) -> None:
         """Forget idempotent replies that are older than the settings say, and erased names."""
