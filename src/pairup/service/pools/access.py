@@ -86,7 +86,7 @@ class PoolAccess:
             self._check_free(name, taken, transaction)
             now, secret = self._clock.now(), new_secret()
             pool = Pool(transaction.add_pool(name, secret, now), secret)
-            work = UnitOfWork(pool, lambda: transaction, now)
+            work = UnitOfWork(pool, lambda: transaction, now, self._settings.max_players)
             version = current_version(rules.make_policy())
             work.add(events.Created(name, rules.stored(), version, by))
             reply = Reply(views.pool(pool))
@@ -173,7 +173,8 @@ class PoolAccess:
                 look = cache(partial(self._check_head, read, cached, pool.head))
             with cached.ahead(pool) as committed:
                 self.replies.check(request)
-                work = UnitOfWork(pool, look, self._clock.now(), cached.owner)
+                now, most = self._clock.now(), self._settings.max_players
+                work = UnitOfWork(pool, look, now, most, cached.owner)
                 result, refusal = _decided(work, command)
                 kept = None if refusal else request  # a refusal is not stored
                 if work.log or kept:

@@ -26,7 +26,7 @@ _MIN_SLOTS = 1_000  # so that a small limit does not refuse a learner that has s
 
 
 def import_games(
-    work: UnitOfWork, source: str, first: int, rows: int, games: PastGames, max_players: int
+    work: UnitOfWork, source: str, first: int, rows: int, games: PastGames
 ) -> dict[str, Any]:
     """Learn the next rows of a source; rows that were taken before change nothing."""
     pool = work.pool
@@ -41,7 +41,7 @@ def import_games(
     if first == progress.next and rows:
         _check_imports(pool, source)
         new = work.new_numbers(games.players)
-        _check_room(pool, len(new), max_players)
+        work.check_room(len(new))
         numbers = [new.get(name) or work.number_of(name) for name in games.players]
         columns = {**vars(games), "players": numbers}
         work.add(events.Imported(source, first, rows, **columns), new)
@@ -62,9 +62,7 @@ def check_rows(rows: int, games: PastGames) -> None:
         )
 
 
-def load_learner(
-    work: UnitOfWork, learner: Learner, max_players: int, by: str | None = None
-) -> None:
+def load_learner(work: UnitOfWork, learner: Learner, by: str | None = None) -> None:
     """Replace the pool's learner by a saved one."""
     pool = work.pool
     if learner.policy != pool.learner.policy:
@@ -75,7 +73,7 @@ def load_learner(
         )
     known = [str(player) for player in (*learner.players, *learner.kept)]
     new = work.new_numbers(known)
-    _check_room(pool, len(new), max_players)
+    work.check_room(len(new))
     learner = Learner.from_bytes(learner.to_bytes())  # a change may be decided more than once
     learner.rename({name: new.get(name) or work.number_of(name) for name in known})
     work.add(loading(learner, by), new)
@@ -129,19 +127,3 @@ def _check_imports(pool: Pool, source: str) -> None:
             f"pool {pool.name!r} has had {MAX_IMPORTS} imports, the most that it remembers: put "
             "what is left into one source, or create another pool",
         )
-
-
-def _check_room(pool: Pool, new: int, max_players: int) -> None:
-    """Refuse new players who would be more than a pool takes."""
-    total = len(pool.players) + len(pool.players.kept) + new
-    if total > max_players:
-        raise RefusalError(
-            "pool-full",
-            f"pool {pool.name!r} would know {total} players, at most {max_players} are allowed by "
-            "the setting max_players: let someone leave and be forgotten, raise it, or create "
-            "another pool",
-        )
-    try:
-        pool.learner.policy.check_players(total)
-    except PairupError as error:
-        raise RefusalError("pool-full", str(error)) from None

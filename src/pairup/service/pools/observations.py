@@ -12,7 +12,7 @@ from pairup.service.domain.events import Answer, Outcome
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.reports import InconsistentReportError, Report, read_report
 from pairup.service.pools import views
-from pairup.service.pools.players import check_needs, check_room
+from pairup.service.pools.players import check_needs
 from pairup.service.pools.proposals import check_mode
 from pairup.service.pools.unit_of_work import UnitOfWork
 from pairup.service.problems import RefusalError
@@ -34,13 +34,13 @@ class ObservedGame(Protocol):
         """What players answered, by name."""
 
 
-def observe(work: UnitOfWork, games: Sequence[ObservedGame], max_players: int) -> dict[str, Any]:
+def observe(work: UnitOfWork, games: Sequence[ObservedGame]) -> dict[str, Any]:
     """Learn a round, after deciding what the pool would have proposed to the same players."""
     pool = work.pool
     check_mode(pool, "shadow", "learns the games that it proposes: report their outcomes")
     _check_once([player for game in games for player in game.players])
     said = [_read(game) for game in games]
-    joined = _join(work, [player for game in games for player in game.players], max_players)
+    joined = _join(work, [player for game in games for player in game.players])
     couples = [[work.number_of(player) or 0 for player in game.players] for game in games]
     suggested, why = _suggest(pool, work.at, couples)
     heard = [list(each.heard(pool.rules.timeout_declines)) for each in said]
@@ -82,13 +82,13 @@ def _read(game: ObservedGame) -> Report:
     return said
 
 
-def _join(work: UnitOfWork, players: list[str], max_players: int) -> list[str]:
+def _join(work: UnitOfWork, players: list[str]) -> list[str]:
     """Add players who are not in the pool, away; returns them."""
     pool = work.pool
     joined = [name for name in players if work.number_of(name) not in pool.players.wishes]
     new = work.new_numbers(joined)
     if new:
-        check_room(pool, max_players, len(new) - 1)
+        work.check_room(len(new))
     if joined:
         numbers = [new.get(name) or work.number_of(name) or 0 for name in joined]
         work.add(events.Joined(numbers, "away"), new)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pairup.errors import PairupError
 from pairup.service.domain import events
 from pairup.service.domain.events import BatchWish, PlayerWish
 from pairup.service.domain.matchmaking.attributes import (
@@ -30,13 +29,13 @@ class Wish(NamedTuple):
     attributes: Mapping[str, Any] | None = None  # those that change; None removes one
 
 
-def put_player(work: UnitOfWork, wish: Wish, max_players: int) -> tuple[dict[str, Any], bool]:
+def put_player(work: UnitOfWork, wish: Wish) -> tuple[dict[str, Any], bool]:
     """Set whether a player waits or is away, and attributes; a new player joins.
 
     Returns the player, and whether they joined.
     """
     joins = work.pool.players.wishes.get(work.number_of(wish.player) or 0) is None
-    batch = _Batch(work, max_players)
+    batch = _Batch(work)
     batch.decide(wish)
     batch.finish()
     number = work.number_of(wish.player)
@@ -78,14 +77,12 @@ def leave(work: UnitOfWork, players: list[int], forget: bool) -> None:
         work.add(events.Left(players, forget, pool.rates(players) if forget else None))
 
 
-def put_players(
-    work: UnitOfWork, wanted: Sequence[Wish], max_players: int
-) -> dict[str, list[dict[str, Any]]]:
+def put_players(work: UnitOfWork, wanted: Sequence[Wish]) -> dict[str, list[dict[str, Any]]]:
     """Set whether players wait, are away or leave; each is answered as if sent alone.
 
     Those who leave do so first, and make room for those who join. A player is named once.
     """
-    batch = _Batch(work, max_players)
+    batch = _Batch(work)
     first = {wish.player: wish for wish in reversed(wanted)}  # what was said first counts
     batch.leave([name for name, wish in first.items() if wish.status == "left"])
     results = [batch.take_in(wish) for wish in wanted]
@@ -96,8 +93,8 @@ def put_players(
 class _Batch:
     """Changes of many players, written as few events."""
 
-    def __init__(self, work: UnitOfWork, max_players: int) -> None:
-        self._work, self._players, self._max_players = work, work.pool.players, max_players
+    def __init__(self, work: UnitOfWork) -> None:
+        self._work, self._players = work, work.pool.players
         self._left: set[str] = set()
         self._seen: set[str] = set()
         self._joined: dict[PlayerWish, list[str]] = {"waiting": [], "away": []}
@@ -144,7 +141,7 @@ class _Batch:
             self._moved[status].append(number)
             return "moved"
         if number is None or not self._players.knows(number):
-            check_room(self._work.pool, self._max_players, self._joining)
+            self._work.check_room(self._joining + 1)
             self._joining += 1
         self._joined[status].append(player)
         return "joined"
@@ -267,19 +264,3 @@ def check_rules(pool: Pool, rules: Rules) -> None:
         if rules.needs and pool.players.wishes.get(number, "away") != "away":
             known = pool.players.attributes.lists.get(number, {}).keys()
             check_needs(rules, pool.names[number], views.attributes(pool, number), known)
-
-
-def check_room(pool: Pool, max_players: int, joining: int = 0) -> None:
-    """Refuse one more player than a pool takes, where some are `joining` already."""
-    players = len(pool.players) + joining
-    known = players + len(pool.players.kept)
-    if known >= max_players:
-        raise RefusalError(
-            "pool-full",
-            f"pool {pool.name!r} knows {known} players, the most that the setting max_players "
-            "allows: let someone leave and be forgotten, raise it, or create another pool",
-        )
-    try:
-        pool.learner.policy.check_players(players + 1)
-    except PairupError as error:
-        raise RefusalError("pool-full", str(error)) from None

@@ -188,8 +188,8 @@ class Service:
 
         Attributes that are given are set, and removed where they are None.
         """
-        wish, most = Wish(player, status, attributes), self.settings.max_players
-        return self.pools.change(pool, partial(players.put_player, wish=wish, max_players=most))
+        wish = Wish(player, status, attributes)
+        return self.pools.change(pool, partial(players.put_player, wish=wish))
 
     def put_players(
         self,
@@ -198,8 +198,7 @@ class Service:
         request: KeyedRequest | None = None,
     ) -> Reply:
         """Set whether players wait, are away or leave; each is answered as if sent alone."""
-        wishes, most = [Wish(*each) for each in wanted], self.settings.max_players
-        command = partial(players.put_players, wanted=wishes, max_players=most)
+        command = partial(players.put_players, wanted=[Wish(*each) for each in wanted])
         return self.pools.change_once(pool, command, request)
 
     def remove_player(self, pool: str, player: str, forget: bool | None = None) -> None:
@@ -261,11 +260,8 @@ class Service:
 
     def show_player(self, pool: str, player: str) -> View:
         """Show a player."""
-
-        def show(found: Pool, _: Transaction) -> View:
-            return views.player(found, proposals.find_player(found, player))
-
-        return self.read(pool, show)
+        find = proposals.find_player
+        return self.read(pool, lambda found, _: views.player(found, find(found, player)))
 
     def list_players(
         self, pool: str, status: str | None, after: str, limit: int
@@ -326,8 +322,7 @@ class Service:
         self, pool: str, games: Sequence[ObservedGame], request: KeyedRequest | None = None
     ) -> Reply:
         """Learn a round of another matchmaker, in a pool in shadow."""
-        most = self.settings.max_players
-        command = partial(observations.observe, games=games, max_players=most)
+        command = partial(observations.observe, games=games)
         return self.pools.change_once(pool, command, request)
 
     def show_game(self, pool: str, game: str) -> View:
@@ -340,7 +335,7 @@ class Service:
         """Learn the next games of a source; those that were learnt before change nothing."""
         imports.check_rows(rows, games)
         command = partial(imports.import_games, source=source, first=first, rows=rows, games=games)
-        return self.pools.change(pool, partial(command, max_players=self.settings.max_players))
+        return self.pools.change(pool, command)
 
     def show_import(self, pool: str, source: str) -> View:
         """Show how far an import has come."""
@@ -358,11 +353,10 @@ class Service:
 
     def load_learner(self, pool: str, data: bytes, by: str | None = None) -> View:
         """Replace the pool's learner by a saved one."""
-        most = self.settings.max_players
-        learner = imports.read_learner(data, most)
+        learner = imports.read_learner(data, self.settings.max_players)
 
         def load(work: UnitOfWork) -> View:
-            imports.load_learner(work, learner, most, by)
+            imports.load_learner(work, learner, by)
             return views.pool(work.pool)
 
         return self.pools.change(pool, load)

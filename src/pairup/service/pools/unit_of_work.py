@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
+from pairup.errors import PairupError
 from pairup.service.domain.events import (
     Continued,
     Erased,
@@ -29,6 +30,7 @@ from pairup.service.domain.pool import Pool
 from pairup.service.domain.version import current_version
 from pairup.service.pools.cache import CachedPool
 from pairup.service.pools.idempotency import KeyedRequest
+from pairup.service.problems import RefusalError
 from pairup.service.store import Transaction
 from pairup.service.store.event_log import encode_events
 
@@ -42,12 +44,30 @@ class UnitOfWork:
     that are due expire first. The pool is changed in place, ahead of its log: if the events cannot
     be committed, it must be thrown away. What is not in memory is read by the transaction that
     `read` returns, which may be opened for it.
+
+    Parameters
+    ----------
+    pool : Pool
+        The pool, as its log was.
+    read : callable
+        Returns a transaction that reads.
+    now : Moment
+        Moment of the request.
+    max_players : int
+        Maximum number of players in the pool.
+    owner : str
+        The process that serves the pool, as its log must name it.
     """
 
     def __init__(
-        self, pool: Pool, read: Callable[[], Transaction], now: Moment, owner: str = ""
+        self,
+        pool: Pool,
+        read: Callable[[], Transaction],
+        now: Moment,
+        max_players: int,
+        owner: str = "",
     ) -> None:
-        self.pool, self.now, self._owner = pool, now, owner
+        self.pool, self.now, self._max_players, self._owner = pool, now, max_players, owner
         self.log: list[Recorded] = []
         self.at, self._head = max(now, pool.at), pool.head
         self._read = read
@@ -136,6 +156,22 @@ class UnitOfWork:
         first = self.pool.players.last + 1
         new = dict.fromkeys(name for name in names if self.number_of(name) is None)
         return {name: first + place for place, name in enumerate(new)}
+
+    def check_room(self, new: int) -> None:
+        """Refuse new players who would be more than the pool takes."""
+        pool, players = self.pool, self.pool.players
+        total = len(players) + len(players.kept) + new
+        if total > self._max_players:
+            raise RefusalError(
+                "pool-full",
+                f"pool {pool.name!r} would know {total} players, at most {self._max_players} are "
+                "allowed by the setting max_players: let someone leave and be forgotten, raise it, "
+                "or create another pool",
+            )
+        try:
+            pool.learner.policy.check_players(len(players) + new)
+        except PairupError as error:
+            raise RefusalError("pool-full", str(error)) from None
 
     def load_names(self, players: Iterable[int]) -> None:
         """Read what players are called who have left."""
