@@ -178,7 +178,7 @@ def archive(
         dropped, moved = [], []
         if drop_before is not None:
             found = archiving.drop_archives(store, _moment(drop_before), WallClock().now())
-            dropped = [each.as_json() for each in found if each.files or each.error]
+            dropped = [each.as_json("dropped") for each in found if each.files or each.error]
         if before is not None:
             moved = [each.as_json() for each in archiving.archive(store, _moment(before), to)]
     if drop_before is not None:

@@ -128,7 +128,7 @@ def write_report(
     Examples
     --------
     >>> from pairup import load_experiment, run_experiment
-    >>>     >>> results = run_experiment(load_experiment("experiment-2"))  # doctest: +SKIP
+    >>> results = run_experiment(load_experiment("experiment-2"))  # doctest: +SKIP
     >>> write_report("out", [results], Provenance("python mine.py"))  # doctest: +SKIP
     """
     if not results:

@@ -35,6 +35,11 @@ def _bound(default: Any, description: str, exceeded: str, **rules: Any) -> Any:
     )
 
 
+def _size(default: int, what: str, ge: int = 1) -> Any:
+    """Declare a bound on the size of a request."""
+    return _bound(default, f"Maximum {what}.", "413 `too-large`", ge=ge)
+
+
 class Settings(BaseSettings):
     """Settings of the service; each is also an environment variable, for example PAIRUP_PORT."""
 
@@ -71,14 +76,9 @@ class Settings(BaseSettings):
         description="Third-party policies that pools may use: module:Class, separated by commas; "
         "modules are also found in the current folder.",
     )
-    max_body_bytes: int = _bound(
-        4_000_000, "Maximum size of a request's body, in bytes.", "413 `too-large`", ge=1_000
-    )
-    max_proposal_bytes: int = _bound(
-        40_000_000,
-        "Maximum size of the body of a proposal, which may list who may meet, in bytes.",
-        "413 `too-large`",
-        ge=1_000,
+    max_body_bytes: int = _size(4_000_000, "size of a request's body, in bytes", 1_000)
+    max_proposal_bytes: int = _size(
+        40_000_000, "size of the body of a proposal, which may list who may meet, in bytes", 1_000
     )
     max_bodies_bytes: int = _bound(
         200_000_000,
@@ -99,30 +99,13 @@ class Settings(BaseSettings):
     max_players: int = _bound(
         100_000, "Maximum number of players in a pool.", "409 `pool-full`", ge=2
     )
-    max_player_changes: int = _bound(
-        10_000, "Maximum number of players in a batch of changes.", "413 `too-large`", ge=1
+    max_player_changes: int = _size(10_000, "number of players in a batch of changes")
+    max_outcomes: int = _size(10_000, "number of reports in a batch")
+    max_apart: int = _size(10_000, "number of couples to keep apart in a proposal", 0)
+    max_allowed: int = _size(
+        1_000_000, "number of couples, or of players in groups, that a proposal allows to meet", 0
     )
-    max_outcomes: int = _bound(
-        10_000, "Maximum number of reports in a batch.", "413 `too-large`", ge=1
-    )
-    max_apart: int = _bound(
-        10_000,
-        "Maximum number of couples to keep apart in a proposal.",
-        "413 `too-large`",
-        ge=0,
-    )
-    max_allowed: int = _bound(
-        1_000_000,
-        "Maximum number of couples, or of players in groups, that a proposal allows to meet.",
-        "413 `too-large`",
-        ge=0,
-    )
-    max_import_rows: int = _bound(
-        100_000,
-        "Maximum number of games of the past that are imported at once.",
-        "413 `too-large`",
-        ge=1,
-    )
+    max_import_rows: int = _size(100_000, "number of games of the past that are imported at once")
     max_page_items: int = _bound(
         1_000, "Maximum number of items on a page.", "422 `invalid-request`", ge=1
     )

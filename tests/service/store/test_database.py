@@ -265,24 +265,13 @@ def test_a_writer_of_postgresql_waits_for_locks_until_its_deadline(postgres):
     store.close()
 
 
-def test_a_newer_schema_is_not_touched(store, database):
-    enter(store)
-    store.close()
-    _do(database, "UPDATE alembic_version SET version_num = '9999'")
-    before = _content(database)
-    with pytest.raises(ServiceError, match=r"schema 9999, this pairup knows up to \d+.*newer"):
-        Store(database)
-    assert _content(database) == before
-
-
-@pytest.mark.parametrize("version", ["0001", "0002", "0003", "0004"])
-def test_a_schema_from_before_the_first_release_is_not_touched(store, database, version):
+@pytest.mark.parametrize("version", ["0004", "9999"])
+def test_a_schema_of_another_version_is_not_touched(store, database, version):
     enter(store)
     store.close()
     _do(database, f"UPDATE alembic_version SET version_num = '{version}'")
     before = _content(database)
-    says = f"schema {version}, of a development version: serve it with"
-    with pytest.raises(ServiceError, match=says):
+    with pytest.raises(ServiceError, match=rf"schema {version}, this pairup knows 0005 to \d+: "):
         Store(database)
     assert _content(database) == before
 

@@ -87,7 +87,10 @@ def do(statement):
         (do("DROP TABLE events"), "lacks the table 'events'"),
         (do("DROP TABLE snapshots"), "lacks the table 'snapshots'"),
         (do("DROP TABLE alembic_version"), "is not pairup's"),
-        (do("UPDATE alembic_version SET version_num = '9999'"), "written by a newer pairup"),
+        (
+            do("UPDATE alembic_version SET version_num = '9999'"),
+            "serve it with the pairup that wrote it",
+        ),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )

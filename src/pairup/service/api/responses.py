@@ -15,12 +15,7 @@ from pairup.service.api.bodies import invalid_request
 from pairup.service.domain.events import dumps
 from pairup.service.pools.idempotency import Reply
 from pairup.service.problems import MEDIA_TYPE, PROBLEM_TYPES, ElsewhereError, RefusalError
-from pairup.service.store.failures import (
-    StoreBusyError,
-    StoreConflictError,
-    StoreFullError,
-    StoreUnavailableError,
-)
+from pairup.service.store.failures import StoreError
 
 # Statuses of refusals that only some operations send; every operation may send the others.
 _PARTICULAR = (404, 405, 409, 500)
@@ -63,12 +58,6 @@ def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 log = structlog.get_logger()
-_STORE_PROBLEMS: dict[type, str] = {
-    StoreFullError: "store-full",
-    StoreUnavailableError: "store-unavailable",
-    StoreBusyError: "pool-busy",
-    StoreConflictError: "busy",
-}
 
 
 async def _on_refusal(request: Request, refusal: Exception) -> Response:
@@ -111,7 +100,7 @@ def _allowed(request: Request) -> str:
 
 
 async def _on_store_error(request: Request, error: Exception) -> Response:
-    slug = _STORE_PROBLEMS.get(type(error), "store-damaged")  # an inconsistent log included
+    slug = getattr(error, "problem", StoreError.problem)
     request.app.state.service.metrics.failures.labels(slug).inc()
     log.error("store", problem=slug, why=str(error))
     detail = getattr(error, "public", "") or str(error)

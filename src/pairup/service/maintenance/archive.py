@@ -33,19 +33,19 @@ class _ReplacedError(ServiceError):
 
 @dataclass
 class Archived:
-    """What was moved out of the database for a pool."""
+    """What was moved out of the database for a pool, or deleted of its archives."""
 
     pool: str
     events: int = 0
     games: int = 0
     files: int = 0
     bytes: int = 0
-    error: str = ""  # why nothing, or nothing more, was moved
+    error: str = ""  # why nothing, or nothing more, was done
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the result as a row of a table."""
+    def as_json(self, done: str = "archived") -> dict[str, Any]:
+        """Return the result as a row of a table, whose verdict is `done` if all went well."""
         row = asdict(self)
-        return row | {"verdict": row.pop("error") or "archived"}
+        return row | {"verdict": row.pop("error") or done}
 
 
 def archive(store: Store, before: Moment, folder: Path | None = None) -> list[Archived]:
@@ -64,22 +64,6 @@ def archive(store: Store, before: Moment, folder: Path | None = None) -> list[Ar
     found = [_Archiving(store, number, before, place, folder).run() for number in numbers]
     store.shrink()
     return found
-
-
-@dataclass
-class Dropped:
-    """What was deleted of the archives of a pool."""
-
-    pool: str
-    events: int = 0
-    files: int = 0
-    bytes: int = 0
-    error: str = ""  # why nothing was deleted
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the result as a row of a table."""
-        row = asdict(self)
-        return row | {"verdict": row.pop("error") or "dropped"}
 
 
 class _Archiving:
@@ -203,7 +187,7 @@ def _read_pool(transaction: Transaction, number: int, after: int) -> tuple[Pool,
     return start, False
 
 
-def drop_archives(store: Store, before: Moment, at: Moment) -> list[Dropped]:
+def drop_archives(store: Store, before: Moment, at: Moment) -> list[Archived]:
     """Delete the archives of what happened before a moment, and record that; see `archive`.
 
     Files that are gone already are recorded too. Otherwise a pool must be sound: this is the last
@@ -214,7 +198,7 @@ def drop_archives(store: Store, before: Moment, at: Moment) -> list[Dropped]:
     return [_drop(store, number, before, at) for number in numbers]
 
 
-def _drop(store: Store, number: int, before: Moment, at: Moment) -> Dropped:
+def _drop(store: Store, number: int, before: Moment, at: Moment) -> Archived:
     with store.reading(still=True) as transaction:
         row = transaction.any_pool(number)
         old = [each for each in transaction.archives(number) if each.file.last_at < before]
@@ -222,13 +206,14 @@ def _drop(store: Store, number: int, before: Moment, at: Moment) -> Dropped:
         whole = bool(new) and all(each.path.exists() for each in new)
         error = verify_pool(row, transaction).error if whole else ""
     if error:
-        return Dropped(row.name, error=error)
+        return Archived(row.name, error=error)
     if new:
         _note_dropped(store, number, new[-1].file.last, at)
     for archive in old:  # also those of a run that was killed before it had deleted them
         archive.path.unlink(missing_ok=True)
     events = sum(each.file.last - each.file.first + 1 for each in new)
-    return Dropped(row.name, events, len(new), sum(each.file.size for each in new))
+    size = sum(each.file.size for each in new)
+    return Archived(row.name, events, files=len(new), bytes=size)
 
 
 def _note_dropped(store: Store, number: int, last: int, at: Moment) -> None:

@@ -12,6 +12,7 @@ from pairup.errors import ServiceError
 class StoreError(ServiceError):
     """Something is wrong with the database."""
 
+    problem = "store-damaged"  # as callers are told; an inconsistent log included
     what = advice = ""
     public = ""  # the message for callers of the service, without the address of the database
 
@@ -19,6 +20,7 @@ class StoreError(ServiceError):
 class StoreUnavailableError(StoreError):
     """The database cannot be reached, is locked or cannot be written; later it may be."""
 
+    problem = "store-unavailable"
     what = "cannot be used now"
     advice = "check that it runs, can be reached and may be written, then try again"
 
@@ -26,6 +28,7 @@ class StoreUnavailableError(StoreError):
 class StoreBusyError(StoreError):
     """Others have kept the database, or a pool in it, for too long."""
 
+    problem = "pool-busy"
     what = "has been busy for too long"
     advice = "try again in a moment, and report outcomes in batches"
 
@@ -33,6 +36,7 @@ class StoreBusyError(StoreError):
 class StoreFullError(StoreError):
     """The disk of the database is full."""
 
+    problem = "store-full"
     what = "has no room left on its disk"
     advice = "make room, then try again; nothing of this request was stored"
 
@@ -47,6 +51,7 @@ class StoreDamagedError(StoreError):
 class StoreConflictError(StoreError):
     """Another process changed the same thing at the same moment: try again."""
 
+    problem = "busy"
     what = "was changed at the same moment by another process"
     advice = "try again"
 

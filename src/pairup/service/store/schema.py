@@ -16,7 +16,6 @@ from pairup.service.store.failures import StoreDamagedError
 from pairup.service.store.tables import metadata
 
 _MIGRATIONS = Path(__file__).with_name("migrations")
-_FORMER = ("0001", "0002", "0003", "0004")  # before the first release
 _LOCK = 0x70616972  # an advisory lock of PostgreSQL, as several processes may start at once
 
 
@@ -45,7 +44,7 @@ def latest_version() -> str:
 
 
 def check(connection: Connection, database: str) -> bool:
-    """Return whether a database must be migrated; refuse one that is newer, or not ours."""
+    """Return whether a database must be migrated; refuse one of another version, or not ours."""
     found = read_version(connection)
     if found is None:
         tables = inspect(connection).get_table_names()
@@ -55,17 +54,10 @@ def check(connection: Connection, database: str) -> bool:
                 "give an empty one, or a file that does not exist yet; nothing was changed"
             )
         return True
-    if found in _FORMER:
-        raise ServiceError(
-            f"the database {database} has schema {found}, of a development version: serve it "
-            "with the pairup that wrote it, or give a file that does not exist yet; nothing was "
-            "changed"
-        )
     if found not in _versions():
         raise ServiceError(
-            f"the database {database} has schema {found}, this pairup knows up to "
-            f"{latest_version()}: it was written by a newer pairup, run that one; nothing was "
-            "changed"
+            f"the database {database} has schema {found}, this pairup knows {_versions()[-1]} to "
+            f"{latest_version()}: serve it with the pairup that wrote it; nothing was changed"
         )
     if found != latest_version():
         return True

@@ -78,12 +78,6 @@ class Attributes:
         lists = (each for player in players for each in self.lists.get(player, {}).values())
         return [player for each in lists for player in each]
 
-    def type_of(self, player: int, name: str) -> AttributeType | None:
-        """Return the type of an attribute, None if the player does not have it."""
-        if name in self.lists.get(player, ()):
-            return "players"
-        return type_of(self.values.get(player, {}).get(name))
-
     def as_json(self) -> list[Any]:
         """Return all of them, in the order in which they came."""
         return [list(self.values.items()), list(self.lists.items())]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from pairup.service.domain.matchmaking.constraints import Need
 from pairup.service.domain.matchmaking.filters import Floats, Places, Waiting
-
-WorthKind = Literal["distance", "waiting"]
 
 
 def worth_need(given: Mapping[str, Any]) -> Need | None:
