@@ -299,7 +299,9 @@ def test_a_commit_whose_confirmation_is_lost_is_not_repeated(lone, monkeypatch):
 def test_a_bug_is_answered_as_a_problem_and_changes_nothing(lone, monkeypatch):
     lone.pool(players="ab")
     with monkeypatch.context() as trouble:
-        trouble.setattr("pairup.service.domain.pool.forecast_pairings", lambda *_: 1 / 0)
+        trouble.setattr(
+            "pairup.service.domain.matchmaking.matchmaker.forecast_pairings", lambda *_: 1 / 0
+        )
         answer = lone("POST", "/v1/pools/chess/matchings", 500)
     told = assert_problem(answer, 500, "internal-error")
     assert told["request_id"] == answer.headers["x-request-id"]  # by which the log tells it

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pairup.learning import Learner
 from pairup.service.domain.counters import Forecast, Z
 
+DECIMALS = 6  # of chances and rates: more would be stored, and mean nothing
 Places = tuple[NDArray[np.int64], NDArray[np.int64]]  # of the players of couples
 
 
@@ -131,6 +132,11 @@ def compare_matchings(
         expected = float(rates[one] @ rates[two])
     first = _deviation(rates, deviations, outcomes, slopes)
     return expected, math.hypot(first, float(np.sqrt((products**2).sum())))
+
+
+def rounded(estimate: float | None) -> float | None:
+    """Return an estimate as it is stored."""
+    return None if estimate is None else round(estimate, DECIMALS)
 
 
 def mean_of_couples(rates: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from itertools import chain, compress
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -22,35 +22,28 @@ from pairup.learning import Learner
 from pairup.learning.fairness import Fairness
 from pairup.matching import Matching
 from pairup.service.domain import events
-from pairup.service.domain.counters import Counters, Forecast, count
-from pairup.service.domain.estimates import compare_matchings, forecast_pairings
+from pairup.service.domain.counters import Counters, count
+from pairup.service.domain.estimates import DECIMALS, compare_matchings, rounded
 from pairup.service.domain.events import SECOND, START, Head, Moment, Recorded, Version
 from pairup.service.domain.games import GameKey, Ids, OpenGame, OpenGames, columns, open_matching
 from pairup.service.domain.imports import ImportProgress, PastGames, loaded
 from pairup.service.domain.matchmaking.attributes import flatten_lists
 from pairup.service.domain.matchmaking.filters import Waiting
 from pairup.service.domain.matchmaking.holdout import Holdout, arm_of, control_arm
-from pairup.service.domain.matchmaking.matchmaker import GivenCouples, Matchmaker
-from pairup.service.domain.matchmaking.propensities import propensities, redraw
+from pairup.service.domain.matchmaking.matchmaker import (
+    Choice,
+    GivenCouples,
+    Matchmaker,
+    ask_policy,
+)
+from pairup.service.domain.matchmaking.propensities import propensities
 from pairup.service.domain.matchmaking.recent_games import RecentGames
 from pairup.service.domain.matchmaking.rules import MEETING_RULES, Rules
 from pairup.service.domain.players import AWAY, WAITING, PlayerNames, Players
 from pairup.service.domain.shadow import Shadow
 
-_DECIMALS = 6  # of chances and rates: more would be stored, and mean nothing
 _MIN_HALF_LIVES = 1 / 64  # by which what was learnt fades at once
 _NO_LOG = Head(-1, b"")  # of a pool that an event has changed in part
-
-
-class Choice(NamedTuple):
-    """A matching of players that is not proposed yet."""
-
-    games: list[events.ProposedGame]
-    waiting: list[Any]
-    forecast: Forecast
-    ruled: events.Ruled | None  # None: the policy alone decided
-    others: Sequence[Iterable[Sequence[Any]]]  # couples of other draws; see `propensities`
-    known_chances: Sequence[float]  # of the first games, as far as they need no draws
 
 
 class Pool:
@@ -121,9 +114,9 @@ class Pool:
             available=available,
             apart=apart,
             expires_at=expires_at,
-            random=_rounded(expected.random),
-            random_deviation=_rounded(expected.deviation),
-            best=_rounded(expected.best),
+            random=rounded(expected.random),
+            random_deviation=rounded(expected.deviation),
+            best=rounded(expected.best),
             ruled=made.ruled,
             control=control,
             propensities=propensities(couples, made.others, made.known_chances),
@@ -150,63 +143,16 @@ class Pool:
 
         Without a `control` arm, whatever the holdout.
         """
+        met = self.players.met
         if given is None and control is None and self.rules.are_plain:
-            return self._ask_policy(players, apart, redraws)
-        return self._decide(at, players, apart, given, control, redraws)
-
-    def _ask_policy(self, players: list[int], apart: list[list[int]], redraws: bool) -> Choice:
-        """Ask the policy alone who meets."""
-        others = list[Matching]()
-        if redraws:
-            others = redraw(
-                self.learner, len(players), lambda _: self.learner.suggest(players, apart)
-            )
-        matching = self.learner.suggest(players, apart)
-        leader = self.learner.leader_among(players, apart) if len(players) > 1 else None
-        expected = forecast_pairings(self.learner, self.players.met, players, matching)
-        chances = self.learner.play_probabilities(matching)
-        games: list[events.ProposedGame] = [
-            {
-                "players": list(couple),
-                "chance": _rounded(chance),
-                "explores": leader is None or couple not in leader,
-            }
-            for couple, chance in zip(matching, chances, strict=True)
-        ]
-        each = None if apart else self.learner.policy.couple_chance(len(players))
-        known = [] if each is None else [each] * len(games)
-        return Choice(games, list(matching.waiting), expected, None, others, known)
-
-    def _decide(
-        self,
-        at: Moment,
-        players: list[int],
-        apart: list[list[int]],
-        given: GivenCouples | None,
-        control: list[int] | None,
-        redraws: bool,
-    ) -> Choice:
-        """Decide by the rules who meets."""
+            return ask_policy(self.learner, players, met, apart, redraws)
         # Who is away, as players of a pool in shadow may be, has not waited.
         since = np.array([self.players.since.get(player, at) for player in players], np.int64)
         waited_s = np.maximum(at - since, 0) / SECOND
         waiting = Waiting(players, waited_s, self.players.attributes, self.recent, at)
         known = (self.learner, self.rules, self.fairness, waiting)
-        met = self.players.met
         maker = Matchmaker(*known, met=met, apart=apart, given=given, control=control)
-        made = maker.decide(redraws)
-        rows = zip(made.couples, made.chances, made.explores, strict=True)
-        games: list[events.ProposedGame] = [
-            {"players": list(couple), "chance": _rounded(chance), "explores": explores}
-            for couple, chance, explores in rows
-        ]
-        ruled: events.Ruled = {
-            "worth": [round(worth, _DECIMALS) for worth in made.worth],
-            "unmatched": made.unmatched,
-            "alone": made.alone,
-            "shares": made.shares,
-        }
-        return Choice(games, made.waiting, made.forecast, ruled, made.others, made.known_chances)
+        return maker.decide(redraws)
 
     def suggest(self, at: Moment, observed: list[list[int]]) -> events.Suggested:
         """Decide on a matching that is not proposed, of the players of couples observed."""
@@ -222,17 +168,17 @@ class Pool:
                 {"players": game["players"], "chance": game["chance"]} for game in made.games
             ],
             "waiting": made.waiting,
-            "observed": None if mean is None else _rounded(mean / len(observed)),
-            "deviation": None if deviation is None else _rounded(deviation / len(observed)),
-            "random": _rounded(expected.random),
-            "best": _rounded(expected.best),
+            "observed": None if mean is None else rounded(mean / len(observed)),
+            "deviation": None if deviation is None else rounded(deviation / len(observed)),
+            "random": rounded(expected.random),
+            "best": rounded(expected.best),
             "shares": shares,
         }
 
     def rates(self, players: Sequence[int]) -> list[float] | None:
         """Return the estimated rates of players, also of kept ones; None if there are none."""
         found = self.learner.rate_array(players)
-        return None if found is None else [round(rate, _DECIMALS) for rate in found[0].tolist()]
+        return None if found is None else [round(rate, DECIMALS) for rate in found[0].tolist()]
 
     def unnamed(self) -> list[int]:
         """List the players whose names have not been read yet."""
@@ -554,7 +500,3 @@ def replay(number: int, log: Iterable[Recorded]) -> Pool:
     for recorded in log:
         pool.replay(recorded)
     return pool
-
-
-def _rounded(estimate: float | None) -> float | None:
-    return None if estimate is None else round(estimate, _DECIMALS)

@@ -6,8 +6,7 @@ is worth, players who have waited for too long, and the floor.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from math import isnan
 from typing import Any, NamedTuple
@@ -17,10 +16,16 @@ import numpy as np
 from pairup.compiled.matchings.random_pairing import new_random_pairing
 from pairup.learning import Learner
 from pairup.learning.fairness import Fairness, weigh_debts
-from pairup.matching import chance_of_couple
+from pairup.matching import Matching, chance_of_couple
 from pairup.problem.meeting_graph import MeetingGraph
 from pairup.service.domain.counters import Forecast
-from pairup.service.domain.estimates import forecast_on_graph, forecast_pairings
+from pairup.service.domain.estimates import (
+    DECIMALS,
+    forecast_on_graph,
+    forecast_pairings,
+    rounded,
+)
+from pairup.service.domain.events import ProposedGame, Ruled
 from pairup.service.domain.matchmaking.candidates import (
     Couples,
     count_alone,
@@ -57,21 +62,48 @@ class GivenCouples(NamedTuple):
     groups: Places | None = None  # number of the group of each player; -1: it is in none
 
 
-@dataclass(frozen=True)
-class Decision:
-    """Who is proposed games, by the numbers of players, and what was expected of it."""
+class Choice(NamedTuple):
+    """A matching of players that is not proposed yet."""
 
-    couples: list[tuple[int, int]]
-    chances: list[float | None]
-    explores: list[bool]
-    worth: list[float]
+    games: list[ProposedGame]
     waiting: list[int]
     forecast: Forecast
-    shares: list[float | None] | None  # of the players of the couples, and of those who wait
-    others: list[list[tuple[int, int]]]  # couples of other draws; see `propensities`
-    known_chances: list[float]  # of the first couples, as far as they need no draws
-    unmatched: dict[str, int]  # players who wait, by the constraint that left them nobody
-    alone: list[int]  # players who may meet nobody
+    ruled: Ruled | None  # None: the policy alone decided
+    others: Sequence[Iterable[Sequence[Any]]]  # couples of other draws; see `propensities`
+    known_chances: Sequence[float]  # of the first games, as far as they need no draws
+
+
+def ask_policy(
+    learner: Learner,
+    players: list[int],
+    met: Mapping[int, int],
+    apart: Sequence[Sequence[int]],
+    redraws: bool,
+) -> Choice:
+    """Ask the policy alone who meets, and if wanted what else other draws would choose.
+
+    `met` has the number of learnt outcomes of each player.
+    """
+    others = list[Matching]()
+    if redraws:
+        others = redraw(learner, len(players), lambda _: learner.suggest(players, apart))
+    matching = learner.suggest(players, apart)
+    leader = learner.leader_among(players, apart) if len(players) > 1 else None
+    forecast = forecast_pairings(learner, met, players, matching)
+    explores = [leader is None or couple not in leader for couple in matching]
+    games = _games(matching, learner.play_probabilities(matching), explores)
+    each = None if apart else learner.policy.couple_chance(len(players))
+    known = [] if each is None else [each] * len(games)
+    return Choice(games, list(matching.waiting), forecast, None, others, known)
+
+
+def _games(
+    couples: Iterable[Sequence[Any]], chances: Iterable[float | None], explores: Iterable[bool]
+) -> list[ProposedGame]:
+    return [
+        {"players": list(couple), "chance": rounded(chance), "explores": explored}
+        for couple, chance, explored in zip(couples, chances, explores, strict=True)
+    ]
 
 
 class Matchmaker:
@@ -115,7 +147,7 @@ class Matchmaker:
         self._filters = self._make_filters()
         self._control = np.isin(self._players, control or ())
 
-    def decide(self, redraws: bool = True) -> Decision:
+    def decide(self, redraws: bool = True) -> Choice:
         """Decide who is proposed games, and if wanted what else other draws would choose."""
         others = list[Places]()
         if redraws:
@@ -129,16 +161,18 @@ class Matchmaker:
         explores[: asked.start] = explores[asked.stop :] = False  # they were not its choice
         chances = self._learner.chance_array(chosen, self._players)
         alone = waiting[~self._has_partner[waiting]] if self._on_graph else waiting[:0]
-        return Decision(
-            couples=self._named(chosen),
-            chances=[None] * len(chosen) if chances is None else chances.tolist(),
-            explores=explores.tolist(),
-            worth=self._worth_of(chosen).tolist(),
+        known = [None] * len(chosen) if chances is None else chances.tolist()
+        ruled: Ruled = {
+            "worth": [round(worth, DECIMALS) for worth in self._worth_of(chosen).tolist()],
+            "unmatched": self._unmatched(waiting, alone),
+            "alone": [self._players[x] for x in alone],
+            "shares": self._shares(chosen, waiting, chances),
+        }
+        return Choice(
+            _games(self._named(chosen), known, explores.tolist()),
             waiting=[self._players[x] for x in waiting],
             forecast=self._forecast(leader, chosen),
-            shares=self._shares(chosen, waiting, chances),
-            unmatched=self._unmatched(waiting, alone),
-            alone=[self._players[x] for x in alone],
+            ruled=ruled,
             others=[self._named(each) for each in others],
             known_chances=self._known_chances(),
         )
