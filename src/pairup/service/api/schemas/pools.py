@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Generic, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -400,7 +400,23 @@ Attributes = Annotated[
 ]
 
 
-class PlayerChange(Body):
+W = TypeVar("W")
+
+
+class _Change(Body, Generic[W]):
+    status: W | None = Field(
+        None,
+        description="By default `waiting`; where attributes are sent, what it was before.",
+    )
+    attributes: Attributes | None = None
+
+    @property
+    def wish(self) -> W | Literal["waiting"] | None:
+        """The status that is wished for; None: as it is."""
+        return self.status if self.status or self.attributes is not None else "waiting"
+
+
+class PlayerChange(_Change[PlayerWish]):
     """A player's wish, to wait for a game or to be away, and attributes of the player."""
 
     model_config = ConfigDict(
@@ -409,32 +425,11 @@ class PlayerChange(Body):
         }
     )
 
-    status: PlayerWish | None = Field(
-        None,
-        description="By default `waiting`; where attributes are sent, what it was before.",
-    )
-    attributes: Attributes | None = None
 
-    @property
-    def wish(self) -> PlayerWish | None:
-        """The status that is wished for; None: as it is."""
-        return self.status if self.status or self.attributes is not None else "waiting"
-
-
-class PlayerBatchItem(Body):
+class PlayerBatchItem(_Change[BatchWish]):
     """What one of several players wishes."""
 
     player: SentPlayer
-    status: BatchWish | None = Field(
-        None,
-        description="By default `waiting`; where attributes are sent, what it was before.",
-    )
-    attributes: Attributes | None = None
-
-    @property
-    def wish(self) -> BatchWish | None:
-        """The status that is wished for; None: as it is."""
-        return self.status if self.status or self.attributes is not None else "waiting"
 
 
 class PlayerBatch(Body):
