@@ -1,4 +1,4 @@
-"""Pools use policies from elsewhere only if the operator allowed them at the start."""
+"""Pools use third-party policies only if the operator allowed them at the start."""
 
 import pytest
 

@@ -99,7 +99,7 @@ class RefusalError(Exception):
         return {**head, "detail": self.detail, "instance": instance, **self.fields}
 
 
-class ElsewhereError(RefusalError):
+class MisdirectedError(RefusalError):
     """A request for a pool that another process serves, which may answer it."""
 
     def __init__(self, pool: str, owner: str, address: str) -> None:

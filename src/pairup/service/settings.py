@@ -61,7 +61,7 @@ class Settings(BaseSettings):
         le=65_000,
         description="Port for that, 0 for any free one; workers take the ones after it.",
     )
-    elsewhere: Literal["forward", "redirect"] = Field(
+    misdirected: Literal["forward", "redirect"] = Field(
         "forward",
         description="What becomes of a request for a pool that another process serves: it is "
         "forwarded, or answered 307 with that process's address.",

@@ -128,7 +128,7 @@ def test_a_stranger_is_not_told_what_is_wrong_with_an_address(settings_api):
     assert found == dict.fromkeys(nonsense, 401)
 
 
-def test_the_body_of_a_page_from_elsewhere_is_not_read(lone):
+def test_the_body_of_a_foreign_page_is_not_read(lone):
     headers = {"Origin": "https://evil.example"}
     assert send_unread(lone, "POST", "/v1/pools/chess/matchings", headers) == 403
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from pairup.service import api_keys
-from pairup.service.problems import ElsewhereError
+from pairup.service.problems import MisdirectedError
 from pairup.service.store import Peer
 from tests.support.service.pools import Api
 from tests.support.service.running import free_port
@@ -65,7 +65,7 @@ class Owner:
 
     def take(self, row):
         if self.serves:
-            raise ElsewhereError(row.name, "another", self.address)
+            raise MisdirectedError(row.name, "another", self.address)
 
     def peer(self, process):
         return Peer(self.address, "secret of the owner") if self.lives else None
@@ -86,7 +86,7 @@ class Owner:
 
 
 @contextmanager
-def served_elsewhere(tmp_path, script, **settings):
+def served_by_another(tmp_path, script, **settings):
     api = Api(str(tmp_path / "pools.db"), **{"wait_s": 5.0, **settings})
     api.wait()
     api.service.create_pool("chess", {})
@@ -99,7 +99,7 @@ def served_elsewhere(tmp_path, script, **settings):
 
 
 def test_a_request_is_forwarded_as_it_came_and_the_answer_as_it_is(tmp_path):
-    with served_elsewhere(tmp_path, [(201, b'{"who":"owner"}')]) as (api, owner):
+    with served_by_another(tmp_path, [(201, b'{"who":"owner"}')]) as (api, owner):
         sent = {
             "Idempotency-Key": "k",
             "Authorization": "Bearer x",
@@ -125,7 +125,7 @@ def test_a_request_is_forwarded_as_it_came_and_the_answer_as_it_is(tmp_path):
 def test_it_is_forwarded_once_only_and_not_at_all_for_strangers(tmp_path, secret):
     told = {"id": "k", "name": "backend", "scopes": {"*": "read"}, "account": "k"}
     headers = {"X-Pairup-Forwarded": secret, "X-Pairup-Sender": json.dumps(told)}
-    with served_elsewhere(tmp_path, []) as (api, owner):
+    with served_by_another(tmp_path, []) as (api, owner):
         answer = api("GET", "/v1/pools/chess", 421, headers=headers)
         assert answer.json()["type"] == "/problems/misdirected"
         assert ("secret of this process" in answer.text) == (secret != "secret of this process")
@@ -134,7 +134,7 @@ def test_it_is_forwarded_once_only_and_not_at_all_for_strangers(tmp_path, secret
 
 def test_the_sender_is_who_the_first_process_found(tmp_path):
     """The key itself is not passed on, and the next process counts and checks no request again."""
-    with served_elsewhere(tmp_path, [(200, b"{}")] * 2, keys="required") as (api, owner):
+    with served_by_another(tmp_path, [(200, b"{}")] * 2, keys="required") as (api, owner):
         scopes = {"chess": "write", "*": "read", "go": "admin"}
         _, key = api_keys.create(api.service.store, "key", scopes, 0)
         key = {"Authorization": f"Bearer {key}"}
@@ -155,7 +155,7 @@ def test_the_sender_is_who_the_first_process_found(tmp_path):
 
 
 def test_a_request_that_is_tried_again_is_counted_once(tmp_path):
-    with served_elsewhere(tmp_path, [(421, b"{}")] * 3 + [(200, b"{}")]) as (api, owner):
+    with served_by_another(tmp_path, [(421, b"{}")] * 3 + [(200, b"{}")]) as (api, owner):
         admit, admitted = api.service.limits.admit, []
         api.service.limits.admit = lambda account: (admitted.append(account), admit(account))
         api("GET", "/v1/pools/chess", 200)
@@ -163,19 +163,19 @@ def test_a_request_that_is_tried_again_is_counted_once(tmp_path):
 
 
 def test_an_owner_that_stops_in_the_middle_of_its_answer_is_lost(tmp_path):
-    with served_elsewhere(tmp_path, [(200, None), (200, b"{}")]) as (api, owner):
+    with served_by_another(tmp_path, [(200, None), (200, b"{}")]) as (api, owner):
         assert api("GET", "/v1/pools/chess", 200).json() == {}
         assert len(owner.asked) == 2
 
 
 def test_a_pool_that_changes_hands_is_looked_for_again(tmp_path):
-    with served_elsewhere(tmp_path, [(421, b"{}"), (200, b"{}")]) as (api, owner):
+    with served_by_another(tmp_path, [(421, b"{}"), (200, b"{}")]) as (api, owner):
         assert api("POST", "/v1/pools/chess/matchings", 200).json() == {}
         assert len(owner.asked) == 2
 
 
 def test_while_the_owner_is_not_there_the_next_one_is_waited_for(tmp_path):
-    with served_elsewhere(tmp_path, []) as (api, owner):
+    with served_by_another(tmp_path, []) as (api, owner):
         owner.address = f"http://127.0.0.1:{free_port()}"
         threading.Timer(0.5, setattr, (owner, "serves", False)).start()
         assert api("PUT", "/v1/pools/chess/players/a", 201, json={"status": "away"}).is_success
@@ -193,7 +193,7 @@ def test_while_the_owner_is_not_there_the_next_one_is_waited_for(tmp_path):
 def test_only_what_can_be_done_twice_is_sent_again_when_the_owner_is_lost(
     tmp_path, method, path, headers, status
 ):
-    with served_elsewhere(tmp_path, [(None, None), (200, b"{}")]) as (api, owner):
+    with served_by_another(tmp_path, [(None, None), (200, b"{}")]) as (api, owner):
         answer = api(method, path, status, headers=headers)
         assert len(owner.asked) == 1 + (status == 200)
         if status == 503:
@@ -202,14 +202,14 @@ def test_only_what_can_be_done_twice_is_sent_again_when_the_owner_is_lost(
 
 
 def test_callers_can_be_told_where_the_owner_is(tmp_path):
-    with served_elsewhere(tmp_path, [], elsewhere="redirect") as (api, owner):
+    with served_by_another(tmp_path, [], misdirected="redirect") as (api, owner):
         answer = api("GET", "/v1/pools/chess/stats?x=1", 307)
         assert answer.headers["location"] == f"{owner.address}/v1/pools/chess/stats?x=1"
         assert owner.asked == []
 
 
 def test_the_page_of_all_pools_asks_the_owner_of_each(tmp_path):
-    with served_elsewhere(tmp_path, []) as (api, owner):
+    with served_by_another(tmp_path, []) as (api, owner):
         owner.serves = False
         stats = api("GET", "/v1/pools/chess/stats", 200).content
         api.service.pools.cache.drop(api.service.pools.cache.find("chess"))

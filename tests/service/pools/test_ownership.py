@@ -10,7 +10,7 @@ from sqlalchemy import text
 from pairup.service.domain.events import Configured
 from pairup.service.pools import ownership
 from pairup.service.pools.ownership import forwarded
-from pairup.service.problems import ElsewhereError
+from pairup.service.problems import MisdirectedError
 from pairup.service.store import Peer
 from pairup.service.store.failures import StoreUnavailableError
 from tests.support.service.services import check_agreement, check_stored, services
@@ -49,8 +49,8 @@ def owner_of(services, pool):
         try:
             service.show_pool(pool)
             answers.append(service)
-        except ElsewhereError as elsewhere:
-            told.add((elsewhere.owner, elsewhere.address))
+        except MisdirectedError as misdirected:
+            told.add((misdirected.owner, misdirected.address))
     (owner,) = answers
     assert {each for each, _ in told} <= {owner.store.process}
     return owner
@@ -107,7 +107,7 @@ def test_who_leaves_lets_others_have_its_pools_at_once(postgres):
         await_members([other], one, False)
         assert {owner_of([other], pool) for pool in mine} == {other}
         for pool in mine:
-            with pytest.raises(ElsewhereError):
+            with pytest.raises(MisdirectedError):
                 one.show_pool(pool)
 
 
@@ -125,10 +125,10 @@ def test_an_owner_that_was_stopped_writes_nothing(postgres):
             assert other.show_digest(pool) == before
             work.add(Configured({"max_wait_s": 5.0}))
 
-        with pytest.raises(ElsewhereError):
+        with pytest.raises(MisdirectedError):
             one.pools.change(pool, stopped)
         assert other.show_digest(pool) == before
-        with pytest.raises(ElsewhereError):
+        with pytest.raises(MisdirectedError):
             one.put_player(pool, "b")
         other.put_player(pool, "c")
         check_agreement(other, pool)
@@ -165,7 +165,7 @@ def test_who_gets_a_request_that_was_forwarded_takes_a_pool_of_nobody(postgres):
         finally:
             forwarded.set(False)
         assert {owner_of([one, other], pool) for pool in POOLS[:8]} == {one}
-        with pytest.raises(ElsewhereError):
+        with pytest.raises(MisdirectedError):
             other.show_pool(POOLS[0])
         one.pools.cache.ownership._moved = True
         one.pools.hand_over()

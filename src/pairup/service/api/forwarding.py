@@ -19,7 +19,7 @@ from pairup.service.api_keys import EVERY_POOL, Principal
 from pairup.service.domain.events import dumps
 from pairup.service.pools.ownership import forwarded
 from pairup.service.pools.service import Service
-from pairup.service.problems import ElsewhereError, RefusalError
+from pairup.service.problems import MisdirectedError, RefusalError
 from pairup.service.store import Peer
 
 _MARK = "x-pairup-forwarded"  # with the secret of the process that it is forwarded to
@@ -85,12 +85,12 @@ class Forwarding:
             try:
                 await self._app(scope, body.again(), send)
                 return
-            except ElsewhereError as error:
+            except MisdirectedError as error:
                 elsewhere = error
             if marked:
                 await send_refusal(elsewhere, scope["path"])(scope, receive, send)
                 return
-            if self._service.settings.elsewhere == "redirect":
+            if self._service.settings.misdirected == "redirect":
                 path = scope["raw_path"].decode() + _query(scope)
                 moved = send_refusal(elsewhere, scope["path"], Location=elsewhere.address + path)
                 moved.status_code = 307
@@ -108,7 +108,7 @@ class Forwarding:
             await asyncio.sleep(_PAUSE_S)
 
     async def _forward(
-        self, elsewhere: ElsewhereError, scope: Scope, body: bytes, send: Send
+        self, elsewhere: MisdirectedError, scope: Scope, body: bytes, send: Send
     ) -> bool:
         """Ask the owner and send its answer; returns False if it could not be asked."""
         peer = self._service.pools.cache.peer(elsewhere.owner)
@@ -165,7 +165,7 @@ class Forwarding:
         return answer
 
 
-def ask_owner(caller: Caller, elsewhere: ElsewhereError, path: str) -> bytes | None:
+def ask_owner(caller: Caller, elsewhere: MisdirectedError, path: str) -> bytes | None:
     """GET something of a pool from its owner, for a caller, or return None if that fails."""
     peer = caller.service.pools.cache.peer(elsewhere.owner)
     if peer is None:
@@ -239,7 +239,7 @@ def _misdirected() -> RefusalError:
     )
 
 
-def _lost(elsewhere: ElsewhereError) -> RefusalError:
+def _lost(elsewhere: MisdirectedError) -> RefusalError:
     return RefusalError(
         "owner-lost",
         f"the process at {elsewhere.address}, which served the pool, does not answer, and may have "

@@ -14,7 +14,7 @@ from pairup.errors import ServiceError
 from pairup.service.api.bodies import invalid_request
 from pairup.service.domain.events import dumps
 from pairup.service.pools.idempotency import Reply
-from pairup.service.problems import MEDIA_TYPE, PROBLEM_TYPES, ElsewhereError, RefusalError
+from pairup.service.problems import MEDIA_TYPE, PROBLEM_TYPES, MisdirectedError, RefusalError
 from pairup.service.store.failures import StoreError
 
 # Statuses of refusals that only some operations send; every operation may send the others.
@@ -107,12 +107,12 @@ async def _on_store_error(request: Request, error: Exception) -> Response:
     return send_refusal(RefusalError(slug, detail, retry_s=5), request.url.path)
 
 
-async def _on_elsewhere(request: Request, error: Exception) -> Response:
+async def _on_misdirected(request: Request, error: Exception) -> Response:
     raise error  # which `Forwarding` handles
 
 
 HANDLERS: dict[Any, Any] = {
-    ElsewhereError: _on_elsewhere,
+    MisdirectedError: _on_misdirected,
     RefusalError: _on_refusal,
     RequestValidationError: _on_invalid,
     HTTPException: _on_http,

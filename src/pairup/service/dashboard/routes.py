@@ -22,7 +22,7 @@ from pairup.service.domain.names import POOL_NAME
 from pairup.service.domain.pool import Pool
 from pairup.service.pools import views
 from pairup.service.pools.cache import UnreadablePoolError, unknown_pool
-from pairup.service.problems import ElsewhereError, RefusalError
+from pairup.service.problems import MisdirectedError, RefusalError
 from pairup.service.store import Transaction
 
 router = APIRouter(include_in_schema=False)
@@ -46,7 +46,7 @@ def _page_of_refusal(route: Callable[..., Response]) -> Callable[..., Response]:
     def answered(caller: Caller, **parameters: Any) -> Response:
         try:
             return route(caller, **parameters)
-        except ElsewhereError:
+        except MisdirectedError:
             raise  # the process that serves the pool makes the page
         except RefusalError as refusal:
             status = refusal.problem.status
@@ -73,9 +73,9 @@ def pools_page(caller: CurrentCaller, cursor: Cursor = None) -> Response:
     for row in found:
         try:
             pools.append(StatsView.model_validate(caller.service.stats(row.name, 0)))
-        except ElsewhereError as elsewhere:
+        except MisdirectedError as misdirected:
             path = f"/v1/pools/{row.name}/stats"
-            if told := ask_owner(caller, elsewhere, path):
+            if told := ask_owner(caller, misdirected, path):
                 pools.append(StatsView.model_validate_json(told))
             else:
                 unread.append(row.name)

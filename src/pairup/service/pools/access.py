@@ -28,7 +28,7 @@ from pairup.service.pools.cache import (
 from pairup.service.pools.idempotency import KeyedRequest, Reply, ReplyQuota
 from pairup.service.pools.notices import Notices
 from pairup.service.pools.unit_of_work import UnitOfWork
-from pairup.service.problems import ElsewhereError, RefusalError
+from pairup.service.problems import MisdirectedError, RefusalError
 from pairup.service.rate_limits import RateLimits
 from pairup.service.settings import Settings
 from pairup.service.store import PoolRow, Store, Transaction
@@ -288,7 +288,7 @@ class PoolAccess:
         for name in dict.fromkeys([*due, *ahead]):
             try:
                 self._try(name, _change_nothing, keep=False)
-            except ElsewhereError:
+            except MisdirectedError:
                 continue  # its owner does it
             except (RefusalError, ServiceError) as error:  # deleted, unreadable, a store in trouble
                 log.warning("sweep", pool=name, why=str(error))

@@ -22,7 +22,7 @@ from contextvars import ContextVar
 import structlog
 
 from pairup.errors import ServiceError
-from pairup.service.problems import ElsewhereError, RefusalError
+from pairup.service.problems import MisdirectedError, RefusalError
 from pairup.service.store import Peer, PoolRow, Store, Transaction
 
 LEASE_S, _RENEW_S = 3.0, 1.0
@@ -86,7 +86,7 @@ class Ownership:
         return max(self._live, key=rank, default=None)
 
     def take(self, row: PoolRow) -> None:
-        """Make sure that this process serves a pool, or raise an `ElsewhereError`."""
+        """Make sure that this process serves a pool, or raise an `MisdirectedError`."""
         for _ in range(_TRIES):
             if row.owner == self.id:
                 return
@@ -94,7 +94,7 @@ class Ownership:
             owner = row.owner if row.owner in live else self.prefers(row.number)
             mine = owner in (None, self.id) or (row.owner not in live and forwarded.get())
             if owner is not None and not mine:
-                raise ElsewhereError(row.name, owner, live[owner].address)
+                raise MisdirectedError(row.name, owner, live[owner].address)
             with self._store.writing() as transaction:
                 self._renew_in(transaction)
                 if transaction.take_pool(row.number, row.owner, self.id):

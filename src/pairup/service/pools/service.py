@@ -41,7 +41,7 @@ from pairup.service.pools.proposals import Allowed
 from pairup.service.pools.reports import SentReport
 from pairup.service.pools.unit_of_work import UnitOfWork
 from pairup.service.pools.warmup import warm_up
-from pairup.service.problems import ElsewhereError, RefusalError
+from pairup.service.problems import MisdirectedError, RefusalError
 from pairup.service.rate_limits import RateLimits
 from pairup.service.settings import Settings
 from pairup.service.store import PoolRow, Store, Transaction
@@ -439,7 +439,7 @@ class Service:
                 return
             try:
                 warm_up(self.read(row.name, lambda pool, _: pool.rules.make_policy()))
-            except ElsewhereError:
+            except MisdirectedError:
                 continue
             except (RefusalError, ServiceError) as error:  # the others can still be served
                 log.warning("pool not read", pool=row.name, why=str(error))
