@@ -261,7 +261,7 @@ def sweep():
     return run_experiment(swept)
 
 
-def test_a_sweep_is_told_by_groups_of_instances(sweep, tmp_path):
+def test_a_sweep_is_reported_by_groups_of_instances(sweep, tmp_path):
     path = write(tmp_path, sweep)
     assert list(cells(path)) == [f"random(players={n}, distribution=[1, 1])" for n in (3, 4)]
     text = " ".join(Page(path.read_text("utf-8")).words)
@@ -277,7 +277,7 @@ def test_an_experiment_that_the_paper_does_not_speak_of_has_no_claims(sweep, tmp
     assert "Claims of the paper" not in text
 
 
-def test_quantiles_are_told_below_the_means(field, tmp_path):
+def test_quantiles_are_listed_below_the_means(field, tmp_path):
     text = write(tmp_path, field).read_text("utf-8")
     table = re.search('<table class="spread">.*?</table>', text, re.S)[0]
     rows = re.findall('<tr><th scope="row">(.*?)</th><td>(.*?)</td>(.*?)</tr>', table, re.S)

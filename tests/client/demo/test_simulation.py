@@ -170,7 +170,7 @@ def test_the_command_says_in_one_line_that_no_service_answers():
     [(signal.SIGINT, 1), (signal.SIGTERM, 20)],  # the end of a group may reach it more than once
     ids=["ctrl-c", "sigterm"],
 )
-def test_the_command_ends_when_told_to_and_says_how_it_went(service, client, number, times):
+def test_the_command_ends_on_a_signal_and_reports_how_it_went(service, client, number, times):
     pool = f"endless-{times}"
     options = ["--url", service.url, "--pool", pool, "--pace", "0.01"]
     process = subprocess.Popen(command(*options), env=environment(), stdout=subprocess.PIPE)

@@ -115,11 +115,11 @@ def test_the_body_of_a_report_of_a_game_in_another_pool_is_not_read(guarded):
     assert send_unread(guarded, "PUT", "/v1/games/nonsense/outcome", admin) == 422
 
 
-def test_a_stranger_is_not_told_what_an_id_looks_like(guarded):
+def test_a_stranger_does_not_learn_what_an_id_looks_like(guarded):
     assert send_unread(guarded, "PUT", "/v1/games/nonsense/outcome", JSON) == 401
 
 
-def test_a_stranger_is_not_told_what_is_wrong_with_an_address(settings_api):
+def test_a_stranger_does_not_learn_what_is_wrong_with_an_address(settings_api):
     api = settings_api(keys="required")
     nonsense = [each for each in operations(dict.fromkeys(PLACES, "~X")) if "/v1/" in each[1]]
     assert len(nonsense) >= 20

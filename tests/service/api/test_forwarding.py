@@ -201,7 +201,7 @@ def test_only_what_can_be_done_twice_is_sent_again_when_the_owner_is_lost(
             assert answer.headers["retry-after"] == "1"
 
 
-def test_callers_can_be_told_where_the_owner_is(tmp_path):
+def test_callers_can_be_redirected_to_the_owner(tmp_path):
     with served_by_another(tmp_path, [], misdirected="redirect") as (api, owner):
         answer = api("GET", "/v1/pools/chess/stats?x=1", 307)
         assert answer.headers["location"] == f"{owner.address}/v1/pools/chess/stats?x=1"

@@ -29,7 +29,7 @@ def bearer(api, *scopes):
     return {"Authorization": f"Bearer {key}"}
 
 
-def test_without_a_key_nothing_is_told(guarded):
+def test_without_a_key_nothing_is_shown(guarded):
     for path in ("/v1/pools", "/v1/pools/chess", f"/v1/games/1-0-{'0' * 16}-0"):
         answer = guarded("GET", path, 401)
         assert answer.headers["www-authenticate"] == "Bearer"

@@ -389,7 +389,7 @@ def test_a_policy_that_takes_few_players(lone, monkeypatch):
         ("/healthz", "GET"),
     ],
 )
-def test_which_methods_are_taken_is_told(lone, path, allowed):
+def test_a_refusal_lists_the_methods_that_are_taken(lone, path, allowed):
     answer = lone("TRACE", path)
     assert answer.headers["allow"] == allowed
     assert f"use {allowed}" in assert_problem(answer, 405, "method-not-allowed")["detail"]
@@ -411,7 +411,7 @@ def test_which_methods_are_taken_is_told(lone, path, allowed):
         ({"json": {"name": "x", "policy": 3}}, "body.policy breaks a rule"),
     ],
 )
-def test_what_is_wrong_with_a_body_is_told(lone, sent, says):
+def test_a_refusal_of_a_body_names_what_is_wrong(lone, sent, says):
     told = assert_problem(lone("POST", "/v1/pools", **sent), 422, "invalid-request")
     assert says in told["detail"]
     assert told["errors"][0]["where"].startswith("body")

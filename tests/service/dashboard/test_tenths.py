@@ -18,7 +18,7 @@ def test_players_who_meet_their_like_gain_at_the_top_and_pay_at_the_bottom():
     assert (tenths[0].low, tenths[-1].high) == (rates[0], rates[-1])
 
 
-def test_random_pairing_gives_each_tenth_what_is_said():
+def test_random_pairing_gives_each_tenth_what_is_predicted():
     rates, draw = np.sort(np.random.default_rng(0).beta(2, 3, 30)), np.random.default_rng(1)
     tries, expected = np.zeros(30, np.int64), np.zeros(30)
     for _ in range(4_000):

@@ -47,7 +47,7 @@ def log_of(api):
         return list(transaction.events(api.service.pool_number("chess")))
 
 
-def test_a_proposal_tells_what_other_pairings_would_give(lone):
+def test_a_proposal_estimates_what_other_pairings_would_give(lone):
     evening = Evening(lone)
     evening.come("p", [0.9, 0.7, 0.5, 0.3, 0.1])
     evening.play(6)
@@ -62,7 +62,7 @@ def test_a_proposal_tells_what_other_pairings_would_give(lone):
     assert 0 < event.random_deviation < 0.3
 
 
-def test_the_course_sums_up_what_the_log_tells(lone):
+def test_the_course_sums_up_the_log(lone):
     evening = Evening(lone)
     evening.come("p", [0.9, 0.7, 0.5, 0.3])
     stats = evening.play(100)

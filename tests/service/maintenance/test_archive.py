@@ -143,7 +143,7 @@ def test_reports_of_archived_games_are_refused_and_others_taken(any_history):
     assert sound(api.service.store)
 
 
-def test_a_damaged_or_missing_archive_is_told(history):
+def test_a_damaged_or_missing_archive_is_reported(history):
     api = history.api
     history.archive()
     store = api.service.store

@@ -175,7 +175,7 @@ def test_files_that_a_killed_run_left_are_deleted_by_the_next(history, monkeypat
     history.check()
 
 
-def test_an_archive_that_is_missing_without_a_word_is_told(history):
+def test_an_archive_that_is_missing_without_a_record_is_reported(history):
     remove_by_hand(history)
     read_archive.cache_clear()
     problem = history.api("GET", EVENTS, 503).json()

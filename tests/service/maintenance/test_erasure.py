@@ -279,7 +279,7 @@ def test_an_erased_player_who_joins_again_is_another_one(life):
     check_stored(api.service.store)
 
 
-def test_a_request_that_is_sent_again_is_told_that_its_answer_was_erased(life):
+def test_a_request_that_is_sent_again_is_refused_after_its_answer_was_erased(life):
     """It is not carried out again, and nothing tells whom it was about."""
     api = life.api
     body, key = {"players": [{"player": NAME, "status": "away"}]}, {"Idempotency-Key": "again"}

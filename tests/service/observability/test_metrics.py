@@ -72,7 +72,7 @@ def test_a_request_that_is_answered_again_is_counted_once(lone):
     assert found["proposal_seconds_count", "chess"] == 1
 
 
-def test_gauges_tell_what_a_pool_is_like_now(lone):
+def test_gauges_show_the_present_state_of_a_pool(lone):
     lone.pool(players="abcde")
     found = series(lone)
     assert found["waiting_players", "chess"] == 5

@@ -94,7 +94,7 @@ def test_odd_ids_get_a_client_error_over_http(archived):
 
 
 @given(text=st.one_of(st.text(max_size=40), st.text("0123456789abcdefvz-+_x", max_size=40)))
-def test_whatever_is_sent_as_an_id_is_not_a_game(odd_service, text):
+def test_an_id_that_no_game_has_is_not_found(odd_service, text):
     """Not even with the code of another pool."""
     service = odd_service
     (result,) = service.report_outcomes("chess", [SentReport(text, "played", {})]).view["results"]

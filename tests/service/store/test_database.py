@@ -82,7 +82,7 @@ def test_several_processes_may_start_at_once(database):
     assert failed == []
 
 
-def test_an_older_schema_is_migrated_and_told(store, database, monkeypatch, capsys):
+def test_the_migration_of_an_older_schema_is_logged(store, database, monkeypatch, capsys):
     """With a step that does not exist yet: the version only is another."""
     number = enter(store)
     store.close()
@@ -326,7 +326,7 @@ def test_a_damaged_file_is_not_touched(tmp_path, damage):
     assert list(tmp_path.glob("*.db")) == [file]
 
 
-def test_a_full_disk_is_told_and_nothing_is_lost(tmp_path):
+def test_a_full_disk_is_reported_and_nothing_is_lost(tmp_path):
     store = Store(str(tmp_path / "pools.db"))
     number = enter(store)
     with store._engine.connect() as connection:
@@ -362,7 +362,7 @@ def test_an_unusable_database_is_refused_with_the_reason(database, error, says):
         Store(database)
 
 
-def test_a_password_is_not_told():
+def test_a_password_is_not_shown():
     with pytest.raises(StoreUnavailableError) as refused:
         Store("postgresql://me:secret@/x?host=/no/such/folder")
     assert "secret" not in str(refused.value)
@@ -402,7 +402,7 @@ def test_an_event_that_cannot_have_happened_is_named():
 
 
 @pytest.mark.parametrize("error", [MemoryError, ZeroDivisionError])
-def test_what_fails_when_it_happens_does_not_tell_of_a_damaged_log(monkeypatch, error):
+def test_what_fails_when_it_happens_is_not_called_a_damaged_log(monkeypatch, error):
     pool = replay(3, LOG)
 
     def fail(*_):

@@ -35,7 +35,7 @@ def test_files_are_readable_by_their_owner_only(tmp_path, open_umask):
     api.stop()
 
 
-def test_a_new_database_and_one_that_others_can_read_are_told(tmp_path):
+def test_a_new_database_and_one_that_others_can_read_are_logged(tmp_path):
     file, log = tmp_path / "pools.db", tmp_path / "log"
     process = Process(str(file), log, sweep_s=3600)
     for told in ("created a new, empty database", "other users can read the database"):

@@ -20,7 +20,7 @@ from tests.support.service.services import check_agreement, check_stored, servic
 POOLER = shutil.which("pgbouncer")
 
 
-def test_what_may_lose_acknowledged_changes_is_said(postgres):
+def test_settings_that_may_lose_acknowledged_changes_are_found(postgres):
     """The server of the tests does not wait for its disk."""
     database = postgres.new_database()
     for setting, expected in [("on", ["fsync"]), ("off", ["fsync", "synchronous_commit"])]:

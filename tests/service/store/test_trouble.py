@@ -129,7 +129,7 @@ def test_a_folder_that_cannot_be_written(tmp_path):
     assert list(folder.iterdir()) == []
 
 
-def test_a_full_disk_is_told_and_survived(tmp_path, file):
+def test_a_full_disk_is_reported_and_survived(tmp_path, file):
     """No file may grow beyond a size for a while: what writes meet on a disk without room."""
     process = Process(str(file), tmp_path / "log", log_level="error", sweep_s=3600)
     process.start()

@@ -110,7 +110,7 @@ def _read_json_lines(path: Path) -> Iterator[FileRow]:
 def _read_parquet(path: Path) -> Iterator[FileRow]:
     import polars as pl
 
-    with path.open("rb"):  # refuses one that cannot be read in the words of the system
+    with path.open("rb"):  # where this fails, the operating system says why
         pass
     try:
         frame = pl.scan_parquet(path, glob=False)

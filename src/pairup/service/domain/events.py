@@ -5,7 +5,7 @@ whatever was decided when it happened, so that a replay needs no clock, no chanc
 the service. Players are numbers: their names stand in a table of their own, so that a name can be
 erased while the log stays as it is.
 
-In one file because it is the list of everything that can happen, with the words that tell of it.
+In one file because it is the list of everything that can happen, with the words for it.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Event:
 
     @property
     def items(self) -> int:
-        """Number of players or games that it tells of, at least 1."""
+        """Number of players or games that it is about, at least 1."""
         about = getattr(self, "games", None) or getattr(self, "players", None)
         return max(1, len(about)) if isinstance(about, list) else 1
 
@@ -415,7 +415,7 @@ class Observed(Event):
 
     @property
     def items(self) -> int:
-        """Number of games that it tells of."""
+        """Number of games that it is about."""
         return max(1, len(self.couples))
 
 

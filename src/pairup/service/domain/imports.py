@@ -1,7 +1,7 @@
 """Imports: games from before a pool knew of them, and saved learners.
 
-Past games are in columns. The same columns are in a file of history, in a request, and in the event
-that tells of it, where players have numbers instead of names.
+Past games are in columns. The same columns are in a file of history, in a request, and in the
+event, where players have numbers instead of names.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class Judgement(NamedTuple):
     decision: bool | None  # whether the game was played, as far as it is known now
     cause: CancelCause | None
     known: Report
-    heard: tuple[bool | None, bool | None]  # what the learner is told of the players
+    heard: tuple[bool | None, bool | None]  # what the learner is given of the players
 
 
 class Report(NamedTuple):

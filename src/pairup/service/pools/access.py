@@ -213,7 +213,7 @@ class PoolAccess:
         return cache(lambda: opened.enter_context(self._store.reading(deadline=deadline)))
 
     def _count(self, work: UnitOfWork, kept: KeyedRequest | None) -> None:
-        """Count what was committed, and tell of it."""
+        """Count what was committed, and notify those who follow the pool."""
         if work.log:
             self._tell(work.pool.number)
         self._metrics.count_events(work.pool.name, work.log)

@@ -60,7 +60,7 @@ class CachedPool:
     alone: bool = False  # whether no other process is known to change it
     waiting: int = 0  # requests that wait for the lock
     saved_seq: int = 0  # event of the latest snapshot
-    saved_items: int = 0  # players and games that the log told of until then
+    saved_items: int = 0  # players and games in the events until then
     saved_bytes: int = 0  # size of the latest snapshot
     failure: _Failure | None = None  # to read it
 

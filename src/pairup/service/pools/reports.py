@@ -170,8 +170,8 @@ class _Batch:
             self._work.add(events.Contradicted(named, sent, len(refused[most:])))
 
 
-# Kinds of events, and what callers are told, by whether a report decides an open game or by the
-# state of the game that it adds something to.
+# Kinds of events, and the results that callers get, by whether a report decides an open game or by
+# the state of the game that it adds something to.
 _DECIDED: tuple[str, ReportResult] = ("decided", "learnt")
 _ADDED: dict[str, tuple[str, ReportResult]] = {
     OPEN: ("answered", "noted"),

@@ -98,7 +98,7 @@ class Service:
         return self.pools.create(name, complete, request, by)
 
     def configure_pool(self, name: str, rules: dict[str, Any], by: str | None = None) -> View:
-        """Change rules of a pool; a new policy is told what is known of the couples."""
+        """Change rules of a pool; a new policy learns what is known of the couples."""
 
         def configure(work: UnitOfWork) -> View:
             if changes := _changes(work.pool, rules):
@@ -450,7 +450,7 @@ class Service:
             self.pools.expire_games()
 
     def watch_streams(self) -> None:
-        """Look for what streams must send and nobody told of."""
+        """Look for events that streams must send and no notice has named."""
         self.notices.watch(self.store, self.clock.now())
 
     def measure_pools(self, update: bool = False) -> None:

@@ -12,7 +12,7 @@ from pairup.errors import ServiceError
 class StoreError(ServiceError):
     """Something is wrong with the database."""
 
-    problem = "store-damaged"  # as callers are told; an inconsistent log included
+    problem = "store-damaged"  # its name for callers; also that of an inconsistent log
     what = advice = ""
     public = ""  # the message for callers of the service, without the address of the database
 

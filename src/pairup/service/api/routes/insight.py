@@ -48,7 +48,7 @@ MaxCouples = Annotated[
 ]
 _STREAM = "text/event-stream"
 _BATCH = 500  # events read at once
-_SILENCE_S = 50.0  # seconds until a line is sent that says nothing, so that the way stays open
+_SILENCE_S = 50.0  # seconds without events until a comment keeps the connection alive
 _AS_STREAM: dict[str, Any] = {
     "description": "Events as they happen.",
     # Generators take the schema of a stream as that of the data in it.
@@ -135,7 +135,7 @@ async def _lines(caller: Caller, pool: str, number: int, after: int) -> AsyncIte
             try:
                 page = await service.notices.shared((number, after), read)
             except RefusalError:
-                return  # the log was replaced: a new stream is told so
+                return  # the log was replaced: a new stream is refused
             if page.lines:
                 yield page.lines
                 after = page.last

@@ -100,7 +100,7 @@ def get_pool_digest(caller: PoolReader, pool: PoolName) -> Response:
     openapi_extra=json_body(RulesChange),
 )
 def update_pool(caller: PoolAdmin, pool: PoolName) -> Response:
-    """Change rules of a pool; a new policy is told what is known of the couples."""
+    """Change rules of a pool; a new policy learns what is known of the couples."""
     body = caller.read(RulesChange, max_parts=_MAX_PARTS)
     return send(caller.service.configure_pool(pool, body.given(), caller.principal.name))
 

@@ -189,32 +189,32 @@ class _Scan:
             (self._down, -1, self._down + 1 - self._low),
         ):
             side = _Side(begin, sign, room)
-            hungry = np.flatnonzero(room > 0)
+            searching = np.flatnonzero(room > 0)
             if not nearest:  # some who are far away serve as well as some who are near
-                many = hungry[room[hungry] > MAX_SIDE]
+                many = searching[room[searching] > MAX_SIDE]
                 found = np.zeros(len(self.who), np.int64)
                 yield self._look(filters, many, side, _steps_away(room[many]), found)
                 done = many[found[many] == MAX_SIDE]
                 self.capped[done] = True
-                hungry = np.setdiff1d(hungry, done, assume_unique=True)
-            yield from self._walk(filters, hungry, side)
+                searching = np.setdiff1d(searching, done, assume_unique=True)
+            yield from self._walk(filters, searching, side)
 
-    def _walk(self, filters: Sequence[Filter], hungry: Places, side: _Side) -> Iterator[Places]:
+    def _walk(self, filters: Sequence[Filter], searching: Places, side: _Side) -> Iterator[Places]:
         """Go from each player to the next ones, until it has enough or there is nobody left."""
         found, first, block = np.zeros(len(self.who), np.int64), 0, MAX_SIDE
-        while len(hungry):
-            steps = np.broadcast_to(np.arange(first, first + block), (len(hungry), block))
-            yield self._look(filters, hungry, side, steps, found)
+        while len(searching):
+            steps = np.broadcast_to(np.arange(first, first + block), (len(searching), block))
+            yield self._look(filters, searching, side, steps, found)
             first += block
-            more = side.room[hungry] > first
-            self.capped[hungry[(found[hungry] >= MAX_SIDE) & more]] = True
-            hungry = hungry[(found[hungry] < MAX_SIDE) & more]
-            block = max(MAX_SIDE, min(2 * block, _CHUNK // max(len(hungry), 1)))
+            more = side.room[searching] > first
+            self.capped[searching[(found[searching] >= MAX_SIDE) & more]] = True
+            searching = searching[(found[searching] < MAX_SIDE) & more]
+            block = max(MAX_SIDE, min(2 * block, _CHUNK // max(len(searching), 1)))
 
     def _look(
         self,
         filters: Sequence[Filter],
-        hungry: Places,
+        searching: Places,
         side: _Side,
         steps: Places,
         found: Places,
@@ -223,16 +223,16 @@ class _Scan:
 
         No player gets more than `MAX_SIDE`; `found`, how many each has, is brought up to date.
         """
-        rows, columns = np.nonzero(steps < side.room[hungry][:, None])
-        entries = hungry[rows]
+        rows, columns = np.nonzero(steps < side.room[searching][:, None])
+        entries = searching[rows]
         places = side.begin[entries] + side.sign * steps[rows, columns]
         one, other = self.who[entries], self.order[places]
         fine = filter_couples(filters, one, other)
         rows, one, other = rows[fine], one[fine], other[fine]
-        counts = np.bincount(rows, minlength=len(hungry))
-        nth = np.arange(len(rows)) - (np.cumsum(counts) - counts)[rows] + found[hungry[rows]]
-        found[hungry] += counts
-        self.capped[hungry[found[hungry] > MAX_SIDE]] = True
+        counts = np.bincount(rows, minlength=len(searching))
+        nth = np.arange(len(rows)) - (np.cumsum(counts) - counts)[rows] + found[searching[rows]]
+        found[searching] += counts
+        self.capped[searching[found[searching] > MAX_SIDE]] = True
         kept = nth < MAX_SIDE
         return np.stack([one[kept], other[kept]], axis=1)
 
