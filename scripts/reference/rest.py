@@ -4,8 +4,8 @@ import re
 from typing import Any
 
 from pairup.service.api.openapi import describe
+from pairup.service.api.schemas.problems import PROBLEM_TYPES
 from pairup.service.domain.names import PRINTABLE
-from pairup.service.problems import PROBLEM_TYPES
 from scripts.reference.markdown import NOTICE, table
 
 Json = dict[str, Any]

@@ -22,9 +22,10 @@ import h11
 import structlog
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from pairup.service.api.schemas.problems import MEDIA_TYPE, PROBLEM_TYPES, problem_of
 from pairup.service.domain.events import dumps
 from pairup.service.observability.metrics import Metrics
-from pairup.service.problems import MEDIA_TYPE, RefusalError
+from pairup.service.problems import RefusalError
 from pairup.service.settings import Settings
 
 _PAUSE_S = 0.05  # between two checks for room, or two reads of an unwanted body
@@ -167,13 +168,14 @@ class Connection(H11Protocol):
         if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             self.transport.abort()
             return
-        body = dumps(refusal.as_json(self.scope["path"] if self.scope else "*")).encode()
+        path = self.scope["path"] if self.scope else "*"
+        body = dumps(problem_of(refusal, path)).encode()
         headers = [
             ("content-type", MEDIA_TYPE),
             ("content-length", str(len(body))),
             ("connection", "close"),
         ]
-        problem = refusal.problem
+        problem = PROBLEM_TYPES[refusal.slug]
         answer = h11.Response(
             status_code=problem.status, headers=headers, reason=problem.title.encode()
         )

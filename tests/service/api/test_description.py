@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from pairup.cli import app
 from pairup.client import Client
 from pairup.service.api.openapi import describe
+from pairup.service.api.schemas.problems import PROBLEM_TYPES
 from pairup.service.domain.events import KINDS, Event, Recorded
-from pairup.service.problems import PROBLEM_TYPES
 from pairup.service.store import Store
 from tests.support.service.served import served
 

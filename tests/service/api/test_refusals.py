@@ -6,8 +6,8 @@ import re
 import pytest
 
 from pairup import ESCB, PolicyError
+from pairup.service.api.schemas.problems import PROBLEM_TYPES
 from pairup.service.domain.snapshot import durable_part
-from pairup.service.problems import PROBLEM_TYPES
 from pairup.service.store.failures import StoreDamagedError, StoreFullError, StoreUnavailableError
 from tests.support.service.pools import Api
 
@@ -484,3 +484,36 @@ def test_every_answer_is_described(lone):
                     assert media == "application/problem+json", (method, path, status)
     assert "ProblemView" in described["components"]["schemas"]
     assert "HTTPValidationError" not in described["components"]["schemas"]
+
+
+def test_refusals_in_a_batch_are_problems_with_addresses_of_their_own_also_when_sent_again(lone):
+    lone.pool(players="ab")
+    game = lone.propose()["games"][0]["id"]
+    unknown = "1-1-0123456789abcdef-0"
+    sent = {"outcomes": [{"game": each, "outcome": "played"} for each in (game, unknown)]}
+    wishes = {"players": [{"player": "ann"}, {"player": "ann"}]}
+    for path, body, address, slug in (
+        ("/v1/pools/chess/outcomes", sent, f"/v1/games/{unknown}/outcome", "no-such-game"),
+        ("/v1/pools/chess/players", wishes, "/v1/pools/chess/players", "invalid-request"),
+    ):
+        key = {"Idempotency-Key": slug}
+        first, again = (lone.json("POST", path, json=body, headers=key) for _ in range(2))
+        assert again == first
+        problem = first["results"][1]["problem"]
+        assert problem.keys() == {"type", "title", "status", "detail", "instance"}
+        assert (problem["type"], problem["instance"]) == (f"/problems/{slug}", address)
+
+
+def test_a_problem_that_version_0_1_0_has_stored_in_a_reply_is_sent_again_as_it_was(lone):
+    lone.pool()
+    problem = {"type": "/problems/no-such-game", "title": "There is no such game", "status": 404}
+    problem |= {"detail": "no", "instance": "/v1/games/1-1-0123456789abcdef-0/outcome"}
+    refused = {"game": "1-1-0123456789abcdef-0", "result": "refused", "problem": problem}
+    body = {"outcomes": [{"game": refused["game"], "outcome": "played"}]}
+    path, key = "/v1/pools/chess/outcomes", {"Idempotency-Key": "before"}
+    lone.json("POST", path, json=body, headers=key)
+    with lone.service.store.repairing() as transaction:
+        digest, _ = transaction.reply("-", "before")
+        transaction.drop_reply("-", "before")
+        transaction.keep_reply("-", "before", 1, digest, json.dumps({"results": [refused]}), 0)
+    assert lone.json("POST", path, json=body, headers=key) == {"results": [refused]}

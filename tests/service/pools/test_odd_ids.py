@@ -70,9 +70,8 @@ def test_reports_with_odd_ids_are_refused_one_by_one_and_the_others_are_stored(a
     results = service.report_outcomes("chess", given).view["results"]
     taken = [each["game"] for each in results if each["result"] == "learnt"]
     assert taken == [game["id"] for game in games]
-    assert {each["problem"]["type"] for each in results if each["result"] == "refused"} == {
-        "/problems/no-such-game"
-    }
+    refused = {each["problem"]["slug"] for each in results if each["result"] == "refused"}
+    assert refused == {"no-such-game"}
     assert len(results) == len(odd) + 2
     check_stored(service.store)
 
@@ -98,7 +97,7 @@ def test_an_id_that_no_game_has_is_not_found(odd_service, text):
     """Not even with the code of another pool."""
     service = odd_service
     (result,) = service.report_outcomes("chess", [SentReport(text, "played", {})]).view["results"]
-    assert result["problem"]["type"] == "/problems/no-such-game"
+    assert result["problem"]["slug"] == "no-such-game"
     for ask in (service.show_game, service.show_matching, service.release):
         with pytest.raises(RefusalError) as refused:
             ask("chess", text)
@@ -123,5 +122,5 @@ def test_an_id_of_another_pool_is_not_one_of_this_pool(archived):
     results = api.service.report_outcomes("chess", [SentReport(foreign["id"], "played", {})]).view[
         "results"
     ]
-    assert results[0]["problem"]["type"] == "/problems/no-such-game"
+    assert results[0]["problem"]["slug"] == "no-such-game"
     assert api.json("GET", f"/v1/games/{foreign['id']}")["state"] == "proposed"

@@ -15,7 +15,7 @@ from fastapi_offline import FastAPIOffline
 
 from pairup.service.api.door import KEY_SCHEME
 from pairup.service.api.routes import games, health, imports, insight, pools
-from pairup.service.problems import MEDIA_TYPE
+from pairup.service.api.schemas.problems import MEDIA_TYPE
 
 _ABOUT = """Learns who to pair with whom, live.
 

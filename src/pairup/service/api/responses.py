@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import structlog
@@ -12,9 +14,10 @@ from starlette.routing import Match
 
 from pairup.errors import ServiceError
 from pairup.service.api.bodies import invalid_request
+from pairup.service.api.schemas.problems import MEDIA_TYPE, PROBLEM_TYPES, problem_of
 from pairup.service.domain.events import dumps
 from pairup.service.pools.idempotency import Reply
-from pairup.service.problems import MEDIA_TYPE, PROBLEM_TYPES, MisdirectedError, RefusalError
+from pairup.service.problems import MisdirectedError, RefusalError
 from pairup.service.store.failures import StoreError
 
 # Statuses of refusals that only some operations send; every operation may send the others.
@@ -35,14 +38,28 @@ def send_reply(reply: Reply, status: int = 200, location: str | None = None) -> 
     return Response(reply.text, status, headers, "application/json")
 
 
+def send_results(reply: Reply, address: Callable[[dict[str, Any]], str]) -> Response:
+    """Send the results of a batch; what was refused is a problem at the address of its item."""
+    results = reply.view["results"]
+    if any("problem" in each for each in results):
+        shown = [
+            {**each, "problem": problem_of(RefusalError(**each["problem"]), address(each))}
+            if "slug" in each.get("problem", ())  # version 0.1.0 stored it as it is sent
+            else each
+            for each in results
+        ]
+        reply = replace(reply, view={"results": shown})
+    return send_reply(reply)
+
+
 def send_refusal(refusal: RefusalError, path: str, **headers: str) -> Response:
     """Send a refusal as a problem."""
-    status = refusal.problem.status
+    status = PROBLEM_TYPES[refusal.slug].status
     if refusal.retry_s is not None:
         headers["Retry-After"] = str(refusal.retry_s)
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    return Response(dumps(refusal.as_json(path)), status, headers, MEDIA_TYPE)
+    return Response(dumps(problem_of(refusal, path)), status, headers, MEDIA_TYPE)
 
 
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -13,6 +13,7 @@ from pairup.service.api.door import Caller, CurrentCaller
 from pairup.service.api.forwarding import ask_owner
 from pairup.service.api.paging import Cursor, decode_cursor, encode_cursor
 from pairup.service.api.schemas.insight import EstimatesView, StatsView
+from pairup.service.api.schemas.problems import PROBLEM_TYPES
 from pairup.service.dashboard import panels
 from pairup.service.dashboard.charts import MAX_RATES, chart_data, course_points, first_of_page
 from pairup.service.dashboard.rendering import is_known, page, poll_interval_ms, tag_of, unchanged
@@ -49,9 +50,10 @@ def _page_of_refusal(route: Callable[..., Response]) -> Callable[..., Response]:
         except MisdirectedError:
             raise  # the process that serves the pool makes the page
         except RefusalError as refusal:
-            status = refusal.problem.status
+            kind = PROBLEM_TYPES[refusal.slug]
+            status, detail = kind.status, refusal.detail
             if refusal.slug != "key-needed":
-                return page(caller, "refusal", status=status, refusal=refusal)
+                return page(caller, "refusal", status=status, title=kind.title, detail=detail)
             refused = "authorization" in caller.request.headers
             return page(caller, "key", status=status if refused else 200, refused=refused)
 

@@ -18,7 +18,7 @@ from pairup.service.domain.names import normalized_name
 from pairup.service.domain.pool import Pool
 from pairup.service.pools import views
 from pairup.service.pools.unit_of_work import UnitOfWork
-from pairup.service.problems import RefusalError, players_path
+from pairup.service.problems import RefusalError
 
 
 class Wish(NamedTuple):
@@ -121,8 +121,7 @@ class _Batch:
             self._seen.add(player)
             return {"player": player, "result": self.decide(wish)}
         except RefusalError as refusal:
-            problem = refusal.as_json(players_path(self._work.pool.name))
-            return {"player": player, "result": "refused", "problem": problem}
+            return {"player": player, "result": "refused", "problem": refusal.as_json()}
 
     def decide(self, wish: Wish) -> events.PlayerResult:
         """Note what a player wishes, or refuse it; returns the word for it."""

@@ -21,7 +21,7 @@ from pairup.service.domain.reports import (
 from pairup.service.pools import views
 from pairup.service.pools.proposals import check_not_archived
 from pairup.service.pools.unit_of_work import UnitOfWork
-from pairup.service.problems import RefusalError, outcome_path
+from pairup.service.problems import RefusalError
 from pairup.service.store import Transaction
 
 View = dict[str, Any]
@@ -59,8 +59,7 @@ def _result(batch: _Batch, sent: SentReport) -> View:
     try:
         return batch.take_in(sent)
     except RefusalError as refusal:
-        problem = refusal.as_json(outcome_path(sent.game))
-        return {"game": sent.game, "result": "refused", "problem": problem}
+        return {"game": sent.game, "result": "refused", "problem": refusal.as_json()}
 
 
 class _Judged(NamedTuple):

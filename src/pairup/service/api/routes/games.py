@@ -9,7 +9,7 @@ from fastapi import APIRouter, Response
 from pairup.service.api.bodies import json_body
 from pairup.service.api.door import Caller, IdempotencyKey, PoolWriter, door
 from pairup.service.api.paging import check_length
-from pairup.service.api.responses import refusals, send, send_reply
+from pairup.service.api.responses import refusals, send, send_reply, send_results
 from pairup.service.api.schemas.fields import GameId, MatchingId, PoolName
 from pairup.service.api.schemas.games import (
     GameView,
@@ -147,7 +147,8 @@ def report_outcomes(
     body = caller.read(ReportBatch, max_parts=7 * maximum)
     check_length("outcomes", body.outcomes, maximum, "max_outcomes")
     request = caller.keyed(idempotency_key)
-    return send_reply(caller.service.report_outcomes(pool, body.outcomes, request))
+    reply = caller.service.report_outcomes(pool, body.outcomes, request)
+    return send_results(reply, lambda each: f"/v1/games/{each['game']}/outcome")
 
 
 @router.post(

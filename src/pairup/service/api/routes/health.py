@@ -13,10 +13,10 @@ from fastapi import APIRouter, Request, Response
 from pairup.errors import ServiceError
 from pairup.service.api.door import Caller, CurrentCaller
 from pairup.service.api.responses import refusals, send
-from pairup.service.api.schemas.problems import HealthView
+from pairup.service.api.schemas.problems import PROBLEM_TYPES, HealthView
 from pairup.service.observability.metrics import CONTENT_TYPE
 from pairup.service.pools.service import Service
-from pairup.service.problems import PROBLEM_TYPES, RefusalError
+from pairup.service.problems import RefusalError
 
 router = APIRouter(tags=["health"])
 _TEXT: dict[str, Any] = {"content": {"text/plain": {"schema": {"type": "string"}}}}
@@ -78,7 +78,7 @@ def _show_metrics(caller: Caller) -> bytes:
             may = caller.principal.may
         except RefusalError as refusal:
             sent = "authorization" in caller.request.headers
-            if sent and refusal.problem.status in (401, 403):
+            if sent and PROBLEM_TYPES[refusal.slug].status in (401, 403):
                 raise  # a wrong key gets 401; the status ignores rate limits
     return caller.service.show_metrics(partial(may, "read"))
 

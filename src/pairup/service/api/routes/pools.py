@@ -24,7 +24,7 @@ from pairup.service.api.paging import (
     encode_cursor,
     page_size,
 )
-from pairup.service.api.responses import refusals, send, send_reply
+from pairup.service.api.responses import refusals, send, send_reply, send_results
 from pairup.service.api.schemas.fields import PoolName, SentPlayer
 from pairup.service.api.schemas.pools import (
     DigestView,
@@ -164,7 +164,8 @@ def put_players(
     body = caller.read(PlayerBatch, **sizes)
     check_length("players", body.players, maximum, "max_player_changes")
     wanted = [Wish(each.player, each.wish, each.attributes) for each in body.players]
-    return send_reply(caller.service.put_players(pool, wanted, caller.keyed(idempotency_key)))
+    reply = caller.service.put_players(pool, wanted, caller.keyed(idempotency_key))
+    return send_results(reply, lambda _: f"/v1/pools/{pool}/players")
 
 
 @players_router.get("/{player:path}", response_model=PlayerView, responses=refusals(404))
