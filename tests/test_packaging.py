@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from check_jsonschema.builtin_schemas import get_builtin_schema
+from jsonschema import Draft7Validator
 from packaging.requirements import Requirement
 from packaging.version import Version
 
@@ -178,8 +180,9 @@ def test_the_client_alone_is_of_this_version():
     assert client["dependencies"] == PROJECT["optional-dependencies"]["client"]
 
 
-def test_the_citation_is_of_this_version():
+def test_the_citation_fits_its_schema_and_is_of_this_version():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    Draft7Validator(get_builtin_schema("vendor.citation-file-format")).validate(citation)
     assert citation["version"] == PROJECT["version"]
     assert citation["license"] == PROJECT["license"]
     (paper,) = citation["references"]

@@ -1,3 +1,6 @@
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
 import matplotlib
 import polars as pl
 import pytest
@@ -48,6 +51,11 @@ def test_a_run_is_a_frame_that_statistics_take():
     assert row["estimate"] == pytest.approx(run.mean()[-1])
 
 
+def test_a_run_has_the_types_of_results(results):
+    frame = simulate(Problem([0.9, 0.5, 0.1]), Uniform(), 5, 2).frame
+    assert frame.schema == {name: results.frame.schema[name] for name in frame.columns}
+
+
 def test_nothing_is_written_without_out_and_what_is_written_is_loaded(
     results, tmp_path, monkeypatch
 ):
@@ -76,6 +84,13 @@ def test_the_summary_has_intervals_and_paired_differences_from_the_best(results)
             mine = summary.filter(problem=name, policy=row.policy).row(0, named=True)
             assert mine["difference"] == row.difference
             assert mine["rank"] == row.rank
+
+
+def test_summaries_of_different_results_fit_each_other(results):
+    alone = compare(Problem([0.9, 0.1]), Uniform(), 5, replications=1).summary()
+    assert alone.schema == results.summary().schema
+    assert alone["low"].to_list() == [None]
+    assert pl.concat([alone, results.summary()]).height == 1 + len(MEANS) * len(POLICIES)
 
 
 def test_differences_have_the_sign_of_policy_minus_best():
@@ -121,9 +136,16 @@ def test_what_is_not_a_problem_or_a_policy_is_refused(problems, policies, messag
         compare(problems, policies, 10)
 
 
-def test_a_policy_that_cannot_play_is_refused():
-    with pytest.raises(PolicyError, match="for complete graphs"):
-        compare(Problem.random_graph(6, 0.5), [Uniform(), Unimodal()], 10)
+def test_a_policy_that_cannot_play_is_refused_before_anything_is_played_or_written(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("pairup.experiments.runner.compute_tasks", None)
+    problems = [Problem([0.9, 0.1]), Problem.random_graph(6, 0.5).renamed("sparse")]
+    policies = {"random": Uniform(), "V2": Unimodal()}
+    for executor in (None, ThreadPoolExecutor(1)):
+        with pytest.raises(PolicyError, match=r"^V2 on sparse: unimodal is for complete graphs"):
+            compare(problems, policies, 10, out=tmp_path / "out", executor=executor)
+    assert not (tmp_path / "out").exists()
 
 
 def lines(ax):
@@ -145,6 +167,21 @@ def test_results_are_drawn_by_a_word(results):
     results.plot("ratio", ax=axes[3])
     assert axes[3].get_ylabel() == "regret after 500 rounds / limit"
     assert len(axes[3].patches) == len(MEANS) * len(POLICIES)
+    assert axes[3].get_xlabel() == "mean acceptance rate"
+    assert [label.get_text() for label in axes[3].get_xticklabels()] == ["0.4", "0.5", "0.6"]
+
+
+@pytest.mark.parametrize(("count", "angle"), [(2, 0), (5, 30)])
+def test_names_below_bars_do_not_overlap(count, angle):
+    pairs = range(2, 2 + count)  # and other gaps, so that a problem is shown by its name
+    problems = [Problem.from_zero(each, 0.1 / each) for each in pairs]
+    results = compare(problems, Uniform(), 50, replications=2)
+    figure = Figure(figsize=(6, 4))
+    labels = results.plot("ratio", ax=figure.subplots()).get_xticklabels()
+    assert [label.get_text() for label in labels] == [problem.name for problem in problems]
+    assert {label.get_rotation() for label in labels} == {angle}
+    boxes = [label.get_window_extent() for label in labels] if angle == 0 else []
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
 
 
 def test_a_figure_of_its_own_is_made_without_axes_and_saved(results, tmp_path):
@@ -163,7 +200,7 @@ def test_a_figure_of_its_own_is_made_without_axes_and_saved(results, tmp_path):
     [
         ({"kind": "curve"}, "kind cannot be 'curve'"),
         ({"problem": "around(0.5, 2, 0.2)"}, "no results on the problem"),
-        ({"kind": "tail"}, "a tail is drawn for one problem, got 3"),
+        ({"kind": "tail"}, r'a tail is drawn for one problem, got 3: choose one, problem="aro'),
         ({"x": "gaps"}, "no parameter 'gaps'"),
         ({"x": "epsilon"}, 'no parameter \'epsilon\'; known: "pairs", "gap", "mean", "players"$'),
     ],

@@ -61,6 +61,10 @@ def sweep(**options):
     return compare(Problem.around(0.5, 2, 0.1), policies, 200, replications=3, **options)
 
 
+def lines_of(ax):
+    return {str(line.get_label()): line for line in ax.lines}
+
+
 def test_a_list_under_a_policy_gives_an_entry_for_each_value(tmp_path):
     entries = load(tmp_path).entries
     assert [entry.label for entry in entries] == [
@@ -106,7 +110,7 @@ def test_rows_without_a_sweep_have_no_column_for_options():
 def test_an_option_is_along_the_axis_and_other_policies_are_flat(tmp_path):
     results = sweep()
     ax = results.plot(x="epsilon", ax=Figure().subplots())
-    lines = {line.get_label(): line for line in ax.lines}
+    lines = lines_of(ax)
     final = results.frame.filter(round=200)
     means = [final.filter(option_epsilon=value)["regret"].mean() for value in VALUES]
     assert lines["greedy"].get_xdata().tolist() == VALUES
@@ -117,10 +121,39 @@ def test_an_option_is_along_the_axis_and_other_policies_are_flat(tmp_path):
     assert "against epsilon" in picture.caption
 
 
+def test_of_several_swept_options_the_others_have_a_line_each():
+    sizes = (0.1, 0.5)
+    grid = [EpsilonGreedy(s, e) for s in ("constant", "decaying") for e in sizes]
+    policies = {"greedy": grid, "random": Uniform()}
+    results = compare(Problem.around(0.5, 2, 0.1), policies, 100, replications=3)
+    ax = results.plot(x="epsilon", ax=Figure().subplots())
+    lines = lines_of(ax)
+    final = results.frame.filter(round=100)
+    for schedule in ("constant", "decaying"):
+        line = lines[f"greedy schedule={schedule}"]
+        rows = final.filter(option_schedule=schedule)
+        assert line.get_xdata().tolist() == list(sizes)
+        assert line.get_ydata().tolist() == pytest.approx(
+            [rows.filter(option_epsilon=size)["regret"].mean() for size in sizes]
+        )
+    with pytest.raises(ResultsError, match="schedule is not a number, which has no place on an"):
+        results.plot(x="schedule", ax=Figure().subplots())
+
+
 def test_an_axis_that_is_not_swept_is_refused():
     with pytest.raises(ResultsError, match="no parameter 'width', and no such option is swept"):
         sweep().plot(x="width", ax=Figure().subplots())
     assert "param_gap" in simulated((2,), 10, 2).columns
+
+
+def test_an_option_is_along_the_axis_for_one_problem():
+    problems = [Problem.around(mean, 2, 0.1) for mean in (0.4, 0.5)]
+    policies = {"greedy": [EpsilonGreedy(epsilon=value) for value in VALUES]}
+    results = compare(problems, policies, 50, replications=2)
+    with pytest.raises(ResultsError, match=r'epsilon .* got 2: choose one, problem="around\(0.4'):
+        results.plot(x="epsilon", ax=Figure().subplots())
+    ax = results.plot(x="epsilon", problem="around(0.5, 2, 0.1)", ax=Figure().subplots())
+    assert lines_of(ax)["greedy"].get_xdata().tolist() == VALUES
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,50 @@ def test_each_proposal_is_checked(proposed, words):
         simulate(PROBLEM, Wrong(), 5, 1)
 
 
+class Failing(PythonPolicy):
+    where: str = "propose"
+
+    def begin(self, players, rng):
+        self.fail("begin")
+
+    def propose(self, available):
+        self.fail("propose")
+        yield from zip(available[::2], available[1::2], strict=False)
+
+    def observe(self, couples, played):
+        self.fail("observe")
+
+    def fail(self, method):
+        if method == self.where:
+            {}["mine"]
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ("begin", "begin failed: KeyError: 'mine'"),
+        ("propose", "propose failed in round 1: KeyError: 'mine'"),
+        ("observe", "observe failed in round 1: KeyError: 'mine'"),
+    ],
+)
+def test_a_method_that_fails_is_named_with_its_line(method, words):
+    with pytest.raises(
+        PolicyError, match=rf"{words} \(test_python_policy.py, line \d+\)$"
+    ) as found:
+        compare(PROBLEM, Failing(method), 5, replications=1)
+    assert isinstance(found.value.__cause__, KeyError)
+
+
+def test_arguments_that_do_not_fit_are_told_with_the_line_of_the_method():
+    class Short(PythonPolicy):
+        def propose(self):
+            return []
+
+    line = Short.propose.__code__.co_firstlineno
+    with pytest.raises(PolicyError, match=rf"propose failed .* 2 were given \(.*py, line {line}\)"):
+        simulate(PROBLEM, Short(), 5, 1)
+
+
 @pytest.mark.parametrize("reserved", ["start", "replan", "learner"])
 def test_a_method_that_would_replace_ours_is_refused(reserved):
     with pytest.raises(PolicyError, match=rf"Own.{reserved}: .* get ready in begin"):
@@ -122,6 +166,12 @@ def test_live_players_and_gpus_are_refused_in_one_line():
     assert not Greedy.serves_pools
     with pytest.raises(PolicyError, match="for complete graphs"):
         simulate(Problem.random_graph(6, 0.5), Greedy(), 5)
+
+
+def test_an_odd_player_waits():
+    run = simulate(Problem([1, 1, 1, 1, 1]), Twin(), 20, 2)
+    assert (run.games[:, -1] == 40).all()
+    assert (run.regret == 0).all()
 
 
 def test_it_is_checked():

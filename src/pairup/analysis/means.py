@@ -86,15 +86,15 @@ def problem_columns(frame: pl.DataFrame) -> list[str]:
     return [*(name for name in _CARRIED if name in frame.columns), *parameters]
 
 
-def along_option(frame: pl.DataFrame, option: str, series: Mapping[str, str]) -> pl.DataFrame:
-    """Return the rows with the labels of their sweeps, for a figure with an option on its axis.
+def along_option(frame: pl.DataFrame, option: str, lines: Mapping[str, str]) -> pl.DataFrame:
+    """Return the rows with the labels of their lines, for a figure with an option on its axis.
 
-    `series` has these labels by policy. A policy that is not swept over the option has the same
+    `lines` has these labels by policy. A policy that is not swept over the option has the same
     rows at each of its values.
     """
     column = option_column(option)
     swept = frame.filter(pl.col(column).is_not_null())
-    swept = swept.with_columns(pl.col("policy").replace(series))
+    swept = swept.with_columns(pl.col("policy").replace(lines))
     others = frame.filter(pl.col(column).is_null()).drop(column)
     values = swept.select(pl.col(column).unique(maintain_order=True))
     return pl.concat([swept, others.join(values, how="cross").select(frame.columns)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -69,6 +70,17 @@ class Standing:
     unresolved: tuple[str, ...]
     reasons: tuple[str, ...]
     note: str
+
+
+def standings_frame(rows: Iterable[Standing]) -> pl.DataFrame:
+    """Return standings as a frame, whose columns have the same types whatever was measured."""
+    words = pl.List(pl.String)
+    kinds: dict[str, Any] = {"str": pl.String, "int": pl.Int64, "tuple[str, ...]": words}
+    fields = {
+        each.name: str(each.type).removesuffix(" | None") for each in dataclasses.fields(Standing)
+    }
+    schema = {name: kinds.get(kind, pl.Float64) for name, kind in fields.items()}
+    return pl.DataFrame([dataclasses.astuple(row) for row in rows], schema=schema, orient="row")
 
 
 def compute_limits(experiment: Experiment) -> dict[str, float]:

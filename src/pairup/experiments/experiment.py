@@ -43,6 +43,13 @@ class Entry:
         """The policy's name and options as canonical JSON, as in the results."""
         return canonical_json({"name": self.policy.known_as} | self.policy.options)
 
+    def line_along(self, option: str) -> str:
+        """Return what a figure with a swept option along its axis calls the policy's line."""
+        if option not in self.swept:
+            return self.label
+        others = [name for name in self.swept if name != option]
+        return _sweep_label(self.series, self.policy, others)
+
 
 def sweep_entries(label: str, policies: Sequence[Policy]) -> list[Entry]:
     """Return the entries of a sweep: policies of one class, labelled by the options that differ.
@@ -62,17 +69,13 @@ def sweep_entries(label: str, policies: Sequence[Policy]) -> list[Entry]:
     swept = tuple(name for name in given[0] if any(each[name] != given[0][name] for each in given))
     if len(policies) == 1:
         return [Entry(label, policies[0])]
-    labels = (
-        " ".join([label, *(f"{name}={_shown(policy.options[name])}" for name in swept)])
-        for policy in policies
-    )
-    return [
-        Entry(each, policy, label, swept) for each, policy in zip(labels, policies, strict=True)
-    ]
+    return [Entry(_sweep_label(label, each, swept), each, label, swept) for each in policies]
 
 
-def _shown(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _sweep_label(series: str, policy: Policy, swept: Iterable[str]) -> str:
+    values = ((name, policy.options[name]) for name in swept)
+    shown = (f"{n}={v:g}" if isinstance(v, float) else f"{n}={v}" for n, v in values)
+    return " ".join([series, *shown])
 
 
 @dataclass(frozen=True)

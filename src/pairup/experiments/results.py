@@ -6,7 +6,7 @@ There is a row for each policy, problem, replication and checkpoint.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -138,10 +138,9 @@ class Results:
             for all pairs of policies on this problem. `pairup.analysis.paired_differences` returns
             all pairs.
         """
-        import polars as pl
+        from pairup.analysis.standings import standings_frame
 
-        rows = [asdict(row) for table in self.standings.values() for row in table]
-        return pl.DataFrame(rows, infer_schema_length=None)
+        return standings_frame(row for table in self.standings.values() for row in table)
 
     def plot(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from pairup.checks import check_choice, check_instance
-from pairup.errors import ResultsError, SimulationError
+from pairup.errors import PolicyError, ResultsError, SimulationError
 from pairup.experiments.experiment import Experiment
 from pairup.experiments.results import ReadUnit, Results, RunSummary, join_results
 from pairup.experiments.scheduler import compute_tasks, make_tasks
@@ -24,6 +25,7 @@ from pairup.experiments.work_units import (
     split_horizon_check,
     split_into_units,
 )
+from pairup.policies.contract import check_fit
 from pairup.simulation.progress_bar import progress_bar
 from pairup.simulation.result import measured_rows
 from pairup.simulation.simulate import Engine
@@ -85,6 +87,8 @@ def run_experiment(
 
     Raises
     ------
+    PolicyError
+        A policy cannot play a problem; nothing is compiled or written.
     ResultsError
         The folder cannot be written to, is full, holds another experiment, or another run is
         writing to it. Finished work units stay valid.
@@ -109,6 +113,7 @@ def run_experiment(
         from pairup.simulation.batches.batch import check_gpu  # slow to import
 
         check_gpu()
+    _check_fits(experiment)
     units, horizon_units = split_into_units(experiment), split_horizon_check(experiment)
     manifest = make_manifest(experiment, units, horizon_units)
     run = functools.partial(
@@ -138,6 +143,15 @@ def _check_arguments(out: object, executor: object, progress: object, engine: ob
     if not callable(progress):
         check_instance("progress", progress, bool, SimulationError, example="True")
     check_choice("engine", engine, get_args(Engine), SimulationError)
+
+
+def _check_fits(experiment: Experiment) -> None:
+    """Refuse a policy that cannot play a problem, before anything is compiled or written."""
+    for entry, posed in itertools.product(experiment.entries, experiment.problems):
+        try:
+            check_fit(entry.policy, posed.problem)
+        except PolicyError as error:
+            raise PolicyError(f"{entry.label} on {posed.problem.name}: {error}") from None
 
 
 def _run(

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import traceback
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
@@ -77,8 +80,8 @@ class PythonPolicy(Policy):
     Derive a class with `propose`, and mostly `begin` and `observe`. Annotated attributes are its
     options, as in a dataclass. It is simulated, compared and raced as any other policy, on the same
     random numbers, and each of its proposals is checked; it plays about a hundred times slower,
-    on one core. It cannot serve live players, be saved, or play on a GPU: compile it for that, see
-    docs/how-to/add-a-policy.md.
+    on one core. It cannot play on graphs or two sides, serve live players, be saved, or play on a
+    GPU: compile it for that, see docs/how-to/add-a-policy.md.
 
     Each replication is played by a copy of its own, which may set any attributes.
 
@@ -132,26 +135,49 @@ class PythonPolicy(Policy):
         )
         state.player = copy.copy(self)
         vars(state.player)[_PLAYING] = True
-        state.player.begin(context.capacity, np.random.default_rng(int(context.key)))
+        with self._named("begin"):
+            state.player.begin(context.capacity, np.random.default_rng(int(context.key)))
         return state
 
     def replan(self, state: PythonState) -> PythonState:
         player, seen = state.player, int(state.counters[_SEEN])
+        round = int(state.counters[_ROUND]) + 1
         if seen:
             couples = [(int(i), int(j)) for i, j in state.couples[:seen]]
-            player.observe(couples, state.played[:seen].tolist())
+            with self._named("observe", round - 1):
+                player.observe(couples, state.played[:seen].tolist())
             state.counters[_SEEN] = 0
         available = state.available[: state.counters[_AVAILABLE]].tolist()
-        state.plan[: len(available) // 2] = self._checked(player.propose(available), state)
+        with self._named("propose", round):
+            proposed = player.propose(available)
+            got = list(proposed) if isinstance(proposed, Iterable) else proposed
+        state.plan[: len(available) // 2] = self._checked(got, available, round)
         state.counters[_PLANNED] = 1
         return state
 
-    def _checked(self, proposed: Any, state: PythonState) -> NDArray[np.int64]:
+    @contextmanager
+    def _named(self, method: str, round: int = 0) -> Iterator[None]:
+        """Turn what a method raises into an error that names it, the round and the line."""
+        try:
+            yield
+        except PolicyError:
+            raise
+        except Exception as error:
+            code = getattr(type(self), method).__code__  # not entered where arguments do not fit
+            line = code.co_firstlineno
+            for entry in traceback.extract_tb(error.__traceback__):
+                line = entry.lineno if entry.filename == code.co_filename else line
+            where = f"{Path(code.co_filename).name}, line {line}"
+            when = f" in round {round}" if round else ""
+            raise PolicyError(
+                f"{self.name}: {method} failed{when}: {type(error).__name__}: {error} ({where})"
+            ) from error
+
+    def _checked(self, got: Any, available: list[int], round: int) -> NDArray[np.int64]:
         """Return couples, the lower player first; what is not a full matching is refused."""
-        available = state.available[: state.counters[_AVAILABLE]]
-        count, got = len(available) // 2, proposed
+        count = len(available) // 2
         rows: NDArray[Any] = np.zeros((0, 2), np.int64)
-        if isinstance(proposed, Iterable) and (got := list(proposed)):
+        if isinstance(got, list) and got:
             try:
                 rows = np.array([tuple(couple) for couple in got])
                 got = rows.tolist()
@@ -163,10 +189,9 @@ class PythonPolicy(Policy):
         elif len(players) < rows.size:
             rule = "a player can be in one couple only"
         elif not np.isin(players, available).all():
-            rule = f"couples are of the players available, {available.tolist()}"
+            rule = f"couples are of the players available, {available}"
         else:
             return np.sort(rows.astype(np.int64), axis=1)
-        round = int(state.counters[_ROUND]) + 1
         raise PolicyError(f"{self.name} broke a rule in round {round}: {rule}, got {got!r}")
 
     def learner(

@@ -170,12 +170,11 @@ def _figure(
 def put_on_axis(
     rows: pl.DataFrame, styles: Mapping[str, Style], x: str, experiment: Experiment
 ) -> tuple[pl.DataFrame, Mapping[str, Style]]:
-    """Return rows and styles for an axis: of the sweeps, if it is an option that is swept."""
+    """Return rows and styles for an axis: of the lines of sweeps, if it is a swept option."""
     if x not in options_of(rows) or x in parameters_of(rows):
         return rows, styles
-    series = {each.label: each.series for each in experiment.entries if x in each.swept}
-    shown = dict.fromkeys(series.get(each.label, each.label) for each in experiment.entries)
-    return along_option(rows, x, series), assign_styles(shown)
+    lines = {each.label: each.line_along(x) for each in experiment.entries}
+    return along_option(rows, x, lines), assign_styles(dict.fromkeys(lines.values()))
 
 
 def _limit(spec: FigureSpec, results: Results, rows: pl.DataFrame) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,8 @@ from pairup.reporting.style import (
     format_short,
     set_scales,
 )
+
+_LETTER_WIDTH = 6.0  # points, of the names below the bars
 
 
 def plot_limit_bars(
@@ -62,11 +64,22 @@ def plot_limit_bars(
     set_scales(ax, "linear", "log" if log else "linear", start=-1)
     if log:
         ax.set_ylim(bottom=min([1.0, *means.filter(pl.col("estimate") > 0)["estimate"]]) / 1.5)
-    ax.set_xticks(range(len(groups)), [(names or {}).get(called[group], group) for group in groups])
+    _name_groups(ax, [(names or {}).get(called[group], group) for group in groups])
     ax.grid(visible=False, axis="x")
     ax.set_ylabel(f"regret after {format_short(int(means['round'].item(-1)))} rounds / limit")
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
     return ax
+
+
+def _name_groups(ax: Axes, names: Sequence[str]) -> None:
+    """Write the name of each group below it, at an angle where the longest has no room."""
+    ax.set_xticks(range(len(names)), names)
+    # Axes that were removed have no figure; these are drawn on.
+    points = ax.bbox.width * 72 / ax.get_figure(root=True).dpi  # type: ignore[union-attr]
+    if max(map(len, names)) * _LETTER_WIDTH > points / len(names):
+        ax.tick_params("x", labelrotation=30)
+        for label in ax.get_xticklabels():
+            label.set(horizontalalignment="right", rotation_mode="anchor")
 
 
 def _bars(

@@ -140,6 +140,8 @@ def _with_axis(means: pl.DataFrame, x: str) -> pl.DataFrame:
         near = did_you_mean(x, axes)
         swept = ", and no such option is swept" if options_of(means) else ""
         raise ResultsError(f"the problems have no parameter {x!r}{swept}{near}")
+    if not means[column].dtype.is_numeric():
+        raise ResultsError(f"{x} is not a number, which has no place on an axis: choose another")
     means = means.with_columns(pl.col(column).alias(x))
     if means[x].null_count():
         raise ResultsError(f"the figure needs {x} of every problem, got problems without one")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, get_args
 
 import polars as pl
@@ -10,12 +11,14 @@ from matplotlib.axes import Axes
 from pairup.analysis.standings import limits_of
 from pairup.checks import check_choice, is_number
 from pairup.errors import ResultsError, did_you_mean
-from pairup.experiments.results import Results
+from pairup.experiments.posed_problems import PosedProblem
+from pairup.experiments.results import Results, options_of, parameters_of
 from pairup.figure_axes import new_axes
+from pairup.problem.declaration import parameter_label
 from pairup.reporting.figures import put_on_axis
 from pairup.reporting.limit_bars import plot_limit_bars
 from pairup.reporting.line_plots import plot_final_regret, plot_regret_curves
-from pairup.reporting.style import assign_styles
+from pairup.reporting.style import Style, assign_styles
 from pairup.reporting.tail_plot import plot_tail
 
 PlotKind = Literal["regret", "tail", "ratio"]
@@ -30,27 +33,42 @@ def plot_results(
 ) -> Axes:
     """Draw results; the parameters are those of `pairup.Results.plot`."""
     check_choice("kind", kind, get_args(PlotKind), ResultsError)
-    experiment, styles = (
-        results.experiment,
-        assign_styles(e.label for e in results.experiment.entries),
-    )
+    experiment = results.experiment
+    styles = assign_styles(entry.label for entry in experiment.entries)
     rows = _of(results.rows, problem)
-    several = rows["problem"].n_unique() > 1
-    axis = x or (_differing(results, rows) if several and kind == "regret" else None)
+    if x is None and kind == "regret" and rows["problem"].n_unique() > 1:
+        x = _number_that_differs(results, rows)
+    if kind == "tail" or (x in options_of(rows) and x not in parameters_of(rows)):
+        _check_one(rows, "a tail" if kind == "tail" else f"regret along {x}")
     ax = new_axes() if ax is None else ax
     if kind == "tail":
         return plot_tail(rows, ax, styles)
     if kind == "ratio":
-        limits = results.limits or limits_of(each.problem for each in experiment.problems)
-        frame = _of(results.frame, problem) if experiment.over is None else results.frame
-        return plot_limit_bars(frame, ax, limits, styles=styles, over=experiment.over)
-    if axis is not None:
-        rows, looks = put_on_axis(rows, styles, axis, experiment)
-        return plot_final_regret(rows, ax, axis, y_scale="log", styles=looks)
+        return _plot_ratio(results, problem, ax, styles)
+    if x is not None:
+        rows, looks = put_on_axis(rows, styles, x, experiment)
+        return plot_final_regret(rows, ax, x, y_scale="log", styles=looks)
     limit = results.mean_limits.get(rows["problem"][0])
     plot_regret_curves(rows, ax, "log", "log", styles, limit=limit)
     ax.set_title(rows["problem"][0])
     return ax
+
+
+def _plot_ratio(
+    results: Results, problem: str | None, ax: Axes, styles: Mapping[str, Style]
+) -> Axes:
+    """Draw bars in multiples of the limit; if problems differ in one parameter, above its value."""
+    experiment = results.experiment
+    limits = results.limits or limits_of(each.problem for each in experiment.problems)
+    if experiment.over is not None:
+        return plot_limit_bars(results.frame, ax, limits, styles=styles, over=experiment.over)
+    rows = _of(results.frame, problem)
+    posed, differing = _shown_problems(results, rows)
+    names = {}
+    if len(differing) == 1:
+        names = {each.problem.name: str(each.parameters.get(differing[0])) for each in posed}
+        ax.set_xlabel(parameter_label(differing[0]))
+    return plot_limit_bars(rows, ax, limits, names, styles=styles)
 
 
 def _of(rows: pl.DataFrame, problem: str | None) -> pl.DataFrame:
@@ -63,12 +81,27 @@ def _of(rows: pl.DataFrame, problem: str | None) -> pl.DataFrame:
     return rows.filter(problem=problem)
 
 
-def _differing(results: Results, rows: pl.DataFrame) -> str:
-    """Return the parameter in which problems differ; refused if it is not one number."""
+def _check_one(rows: pl.DataFrame, what: str) -> None:
+    """Refuse several problems for what is drawn for one."""
+    names = rows["problem"].unique(maintain_order=True)
+    if len(names) > 1:
+        raise ResultsError(
+            f'{what} is drawn for one problem, got {len(names)}: choose one, problem="{names[0]}"'
+        )
+
+
+def _shown_problems(results: Results, rows: pl.DataFrame) -> tuple[list[PosedProblem], list[str]]:
+    """Return the problems in rows, and the parameters in which they differ."""
     shown = set(rows["problem"])
     posed = [each for each in results.experiment.problems if each.problem.name in shown]
     keys = dict.fromkeys(key for each in posed for key in each.parameters)
-    found = [key for key in keys if len({str(each.parameters.get(key)) for each in posed}) > 1]
+    differing = [k for k in keys if len({str(each.parameters.get(k)) for each in posed}) > 1]
+    return posed, differing
+
+
+def _number_that_differs(results: Results, rows: pl.DataFrame) -> str:
+    """Return the parameter in which problems differ; refused if it is not one number."""
+    posed, found = _shown_problems(results, rows)
     if len(found) == 1 and all(is_number(each.parameters.get(found[0])) for each in posed):
         return found[0]
     raise ResultsError(

@@ -18,7 +18,7 @@ import numpy as np
 
 from pairup.compiled.kernel_cache import cache_folder, is_ours
 from pairup.compiled.kernels import announce_compiling
-from pairup.policies.contract import Policy, check_fit
+from pairup.policies.contract import Policy
 from pairup.problem import Problem
 from pairup.side_process import SideProcessError, are_worth_it, call_aside
 from pairup.simulation.playthrough import play_replications, start_state
@@ -32,17 +32,11 @@ def compile_loops(games: Iterable[Game]) -> None:
 
     Threads that found no machine code would each compile it. Loops that are not on disk are
     compiled side by side, if there are several of them and cores enough; third-party policies only
-    here, because no other process knows their code.
-
-    Raises
-    ------
-    PolicyError
-        A policy cannot play its problem.
+    here, because no other process knows their code. All of them can play their problems.
     """
     ours: dict[Path, Game] = {}
     others: list[Game] = []
     for problem, policy in games:
-        check_fit(policy, problem)
         if is_ours(type(policy)):
             ours[_mark(problem, policy)] = problem, policy
         else:

@@ -75,15 +75,21 @@ class Run:
         import polars as pl  # a third of pairup's import time
 
         rows = measured_rows(self.replications, self.rounds, self.regret, self.games)
-        labels = {
+        words = {
             "experiment": "simulate",
             "policy": str(self.policy),
             "problem": self.problem.name or self.problem.family,
+        }
+        numbers = {
             "players": self.problem.players,
             "pairs": self.problem.pairs,
             "seed": self.seed,
         }
-        return rows.select(*(pl.lit(value).alias(name) for name, value in labels.items()), pl.all())
+        return rows.select(
+            *(pl.lit(value, pl.String).alias(name) for name, value in words.items()),
+            *(pl.lit(value, pl.Int64).alias(name) for name, value in numbers.items()),
+            pl.all(),
+        )
 
     def mean(self, measure: Measure = "regret") -> NDArray[np.float64]:
         """Return the mean over replications at each checkpoint.
