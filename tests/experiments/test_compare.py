@@ -210,11 +210,28 @@ def test_a_figure_that_cannot_be_drawn_is_refused(results, given, message):
         results.plot(**given, ax=Figure().subplots())
 
 
-def test_problems_that_differ_in_several_ways_have_no_axis():
+@pytest.mark.parametrize(
+    "problems",
+    [
+        [Problem.around(0.5, 2, 0.1), Problem.random(6)],
+        [Problem([0.9, 0.8, 0.3, 0.1], "mine"), Problem([0.5, 0.4], "yours")],
+    ],
+    ids=["other families", "lists of rates"],
+)
+def test_problems_that_do_not_differ_in_one_number_have_bars(problems):
+    policies = {"random": Uniform(), "best": Oracle()}
+    results = compare(problems, policies, 50, replications=2)
+    ax = results.plot(ax=Figure().subplots())
+    assert [label.get_text() for label in ax.get_xticklabels()] == [p.name for p in problems]
+    tops = sorted(bar.get_y() + bar.get_height() for bar in ax.patches)
+    final = results.frame.filter(round=50).group_by("policy", "problem").agg(pl.mean("regret"))
+    assert tops == pytest.approx(sorted(final["regret"]))
+    assert ax.get_ylabel() == "regret after 50 rounds"
+
+
+def test_problems_that_differ_in_several_ways_are_drawn_along_a_given_axis():
     problems = [Problem.around(0.5, 2, 0.1), Problem.random(6)]
     results = compare(problems, Uniform(), 10, replications=2)
-    with pytest.raises(ResultsError, match='draw one of them, problem="around'):
-        results.plot(ax=Figure().subplots())
     ax = results.plot(x="players", ax=Figure().subplots())
     assert lines(ax)["Uniform()"].get_xdata().tolist() == [4, 6]
 

@@ -55,7 +55,7 @@ def compare(  # noqa: PLR0913 - all but three have defaults
         Seed of all random numbers, at least 0.
     out
         Folder to keep the results in, where an interrupted call resumes; `load_results` reads it.
-        By default nothing is written.
+        Another race into the same folder takes their place. By default nothing is written.
     executor, progress, engine
         As in `run_experiment`.
 

@@ -155,9 +155,10 @@ class Results:
         ----------
         kind
             "regret": on one problem, mean regret against the round; on several, regret after the
-            last round against `x`. "tail": the share of replications that lost at least x against
-            x, on one problem. "ratio": regret after the last round in multiples of the limit
-            (`pairup.bounds.lower`), on all problems that have one.
+            last round against `x`, or as bars where they do not differ in one number. "tail": the
+            share of replications that lost at least x against x, on one problem. "ratio": regret
+            after the last round in multiples of the limit (`pairup.bounds.lower`), on all problems
+            that have one.
         problem
             Name of the problem to draw; all by default.
         x
@@ -176,7 +177,7 @@ class Results:
         Raises
         ------
         ResultsError
-            There is no such problem or parameter, or the problems differ in several parameters.
+            There is no such problem or parameter, or several problems have one value of it.
         """
         from pairup.reporting.result_plots import plot_results
 

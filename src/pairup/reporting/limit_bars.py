@@ -1,4 +1,4 @@
-"""Limit bars: the final regret of each policy in multiples of the limit."""
+"""Bars: the final regret of each policy, itself or in multiples of the limit."""
 
 from __future__ import annotations
 
@@ -56,19 +56,45 @@ def plot_limit_bars(
         ax.set_axis_off()
         ax.text(0.5, 0.5, "No problem here has a limit.", ha="center", transform=ax.transAxes)
         return ax
-    groups = means["problem"].unique(maintain_order=True).to_list()
-    lowest, highest = min(means["estimate"]), max(means["estimate"])
-    log = y_scale == "log" or highest > 10 * lowest
-    _bars(means, ax, groups, 1.0 if log else 0.0, styles or assign_styles(policies_of(frame)))
+    named = {group: (names or {}).get(name, group) for group, name in called.items()}
     ax.axhline(1, color="black", linestyle=LIMIT_DASHES, linewidth=1.2, label="limit")
+    _groups(means, ax, named, styles or assign_styles(policies_of(frame)), y_scale, start=1.0)
+    ax.set_ylabel(f"{ax.get_ylabel()} / limit")
+    return ax
+
+
+def plot_regret_bars(frame: pl.DataFrame, ax: Axes, styles: Mapping[str, Style]) -> Axes:
+    """Draw the final regret of each policy as bars, a group for each problem.
+
+    The scale is "log" if the highest bar is more than 10 times the lowest.
+    """
+    means = mean_intervals(final(frame))
+    start = min(means.filter(pl.col("estimate") > 0)["estimate"], default=1.0) / 2
+    _groups(means, ax, {name: name for name in means["problem"]}, styles, "linear", start)
+    if ax.get_yscale() == "log":
+        ax.set_ylim(bottom=start)
+    return ax
+
+
+def _groups(
+    means: pl.DataFrame,
+    ax: Axes,
+    names: Mapping[str, str],
+    styles: Mapping[str, Style],
+    scale: Scale,
+    start: float,
+) -> None:
+    """Draw a named group of bars for each problem; in log scale they begin at `start`."""
+    groups = means["problem"].unique(maintain_order=True).to_list()
+    log = scale == "log" or max(means["estimate"]) > 10 * min(means["estimate"])
+    _bars(means, ax, groups, start if log else 0.0, styles)
     set_scales(ax, "linear", "log" if log else "linear", start=-1)
     if log:
-        ax.set_ylim(bottom=min([1.0, *means.filter(pl.col("estimate") > 0)["estimate"]]) / 1.5)
-    _name_groups(ax, [(names or {}).get(called[group], group) for group in groups])
+        ax.set_ylim(bottom=min([start, *means.filter(pl.col("estimate") > 0)["estimate"]]) / 1.5)
+    _name_groups(ax, [names[group] for group in groups])
     ax.grid(visible=False, axis="x")
-    ax.set_ylabel(f"regret after {format_short(int(means['round'].item(-1)))} rounds / limit")
+    ax.set_ylabel(f"regret after {format_short(int(means['round'].item(-1)))} rounds")
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
-    return ax
 
 
 def _name_groups(ax: Axes, names: Sequence[str]) -> None:

@@ -14,9 +14,9 @@ from pairup.errors import ResultsError, did_you_mean
 from pairup.experiments.posed_problems import PosedProblem
 from pairup.experiments.results import Results, options_of, parameters_of
 from pairup.figure_axes import new_axes
-from pairup.problem.declaration import parameter_label
+from pairup.problem.declaration import FAMILIES, parameter_label
 from pairup.reporting.figures import put_on_axis
-from pairup.reporting.limit_bars import plot_limit_bars
+from pairup.reporting.limit_bars import plot_limit_bars, plot_regret_bars
 from pairup.reporting.line_plots import plot_final_regret, plot_regret_curves
 from pairup.reporting.style import Style, assign_styles
 from pairup.reporting.tail_plot import plot_tail
@@ -36,8 +36,8 @@ def plot_results(
     experiment = results.experiment
     styles = assign_styles(entry.label for entry in experiment.entries)
     rows = _of(results.rows, problem)
-    if x is None and kind == "regret" and rows["problem"].n_unique() > 1:
-        x = _number_that_differs(results, rows)
+    several = kind == "regret" and x is None and rows["problem"].n_unique() > 1
+    x = _number_that_differs(results, rows) if several else x
     if kind == "tail" or (x in options_of(rows) and x not in parameters_of(rows)):
         _check_one(rows, "a tail" if kind == "tail" else f"regret along {x}")
     ax = new_axes() if ax is None else ax
@@ -45,6 +45,8 @@ def plot_results(
         return plot_tail(rows, ax, styles)
     if kind == "ratio":
         return _plot_ratio(results, problem, ax, styles)
+    if several and x is None:
+        return plot_regret_bars(rows, ax, styles)
     if x is not None:
         rows, looks = put_on_axis(rows, styles, x, experiment)
         return plot_final_regret(rows, ax, x, y_scale="log", styles=looks)
@@ -65,7 +67,7 @@ def _plot_ratio(
     rows = _of(results.frame, problem)
     posed, differing = _shown_problems(results, rows)
     names = {}
-    if len(differing) == 1:
+    if len(differing) == 1 and not any(FAMILIES[each.family].is_numbered for each in posed):
         names = {each.problem.name: str(each.parameters.get(differing[0])) for each in posed}
         ax.set_xlabel(parameter_label(differing[0]))
     return plot_limit_bars(rows, ax, limits, names, styles=styles)
@@ -99,12 +101,10 @@ def _shown_problems(results: Results, rows: pl.DataFrame) -> tuple[list[PosedPro
     return posed, differing
 
 
-def _number_that_differs(results: Results, rows: pl.DataFrame) -> str:
-    """Return the parameter in which problems differ; refused if it is not one number."""
+def _number_that_differs(results: Results, rows: pl.DataFrame) -> str | None:
+    """Return the parameter in which problems differ, if it is one number."""
     posed, found = _shown_problems(results, rows)
-    if len(found) == 1 and all(is_number(each.parameters.get(found[0])) for each in posed):
-        return found[0]
-    raise ResultsError(
-        f"the problems do not differ in one number, but in {', '.join(found) or 'their families'}: "
-        f'draw one of them, problem="{posed[0].problem.name}", or along an axis, x="players"'
-    )
+    if len(found) != 1 or any(FAMILIES[each.family].is_numbered for each in posed):
+        return None  # those that are given by lists are only numbered
+    values = (each.parameters.get(found[0]) for each in posed)
+    return found[0] if all(map(is_number, values)) else None
