@@ -115,7 +115,7 @@ docs: $(READY)  ## generate the reference, run the notebooks and build the site 
 	$(BIN)/zensical build --strict --clean
 
 # In an environment of its own: nothing else needs the tool that builds.
-dist: $(READY)  ## build the wheels of pairup and of its client alone, and the source distribution, in dist
+dist:  ## build the wheels of pairup and of its client alone, and the source distribution, in dist
 	rm -rf dist build/lib build/dist-env
 	$(PYTHON) -m venv build/dist-env
 	build/dist-env/bin/python -m pip install --quiet --disable-pip-version-check build
