@@ -23,6 +23,7 @@ from pairup import (
     CombUCB,
     EpsilonGreedy,
     ExploreThenCommit,
+    HierarchicalThompson,
     Problem,
     RankOneThompson,
     Uniform,
@@ -35,11 +36,13 @@ from pairup.reporting.style import RC_PARAMS, assign_styles
 PLAIN = Problem.around(0.5, 4, 0.1)
 ROUNDS, INSTANCES, REPLICATIONS = 20_000, 16, 2
 NOISES = (0.0, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+SPREADS = (0.0, 0.5, 1.0)
 CHANGES = (0, 1, 3, 7, 15, 31)
 DRIFTS = (0.0, 0.005, 0.01, 0.02, 0.04, 0.08)
 DRIFT_EVERY = 100  # rounds
 POLICIES = {
     "Rank one": RankOneThompson(),
+    "Hierarchical": HierarchicalThompson(),
     "Unimodal TS": UnimodalThompson(),
     "V2 KL": Unimodal(),
     "SAM": SAM(),
@@ -60,6 +63,15 @@ def noisy_products(noise, seed):
     draws = np.triu(np.random.default_rng(seed).normal(0, noise, products.shape), 1)
     odds = products / (1 - products) * np.exp(draws + draws.T)
     return Problem.from_matrix(odds / (1 + odds))
+
+
+def rank_two(spread, seed):
+    """Make a problem in which the log odds are off by products of normal numbers of the players."""
+    draws = np.random.default_rng(seed)
+    rates, other = draws.beta(2, 2, PLAIN.players), draws.normal(0, spread, PLAIN.players)
+    products = np.outer(rates, rates)
+    odds = products / (1 - products) * np.exp(np.outer(other, other))
+    return Problem.from_matrix(odds / (1 + odds) * (1 - np.eye(PLAIN.players)))
 
 
 def changing_rates(changes, seed, rounds=ROUNDS):
@@ -153,15 +165,17 @@ def plot_course(ax, noise):
 
 def main():
     """Print the numbers and draw the figures."""
-    noisy, changing, drifting = (
+    noisy, crossed, changing, drifting = (
         sweep(make, values)
         for make, values in (
             (noisy_products, NOISES),
+            (rank_two, SPREADS),
             (changing_rates, CHANGES),
             (drifting_rates, DRIFTS),
         )
     )
     show("noise", NOISES, noisy)
+    show("spread", SPREADS, crossed)
     show("changes", CHANGES, changing)
     show("step", DRIFTS, drifting)
     name = "noise: standard deviation in log odds"

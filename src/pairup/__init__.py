@@ -69,6 +69,7 @@ __all__ = [
     "ExperimentError",
     "ExploreThenCommit",
     "Fairness",
+    "HierarchicalThompson",
     "Learner",
     "Matching",
     "MatchingError",

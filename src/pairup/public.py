@@ -24,6 +24,7 @@ from pairup.policies import (
     CombUCB,
     EpsilonGreedy,
     ExploreThenCommit,
+    HierarchicalThompson,
     Oracle,
     Policy,
     PythonPolicy,

@@ -20,6 +20,7 @@ FAR = st.builds(
 )
 SHAPES = [1.0, 1.5, 2.0, 30.0, 1e6]
 BETAS = [(1.0, 1.0), (1.0, 30.0), (2.0, 1.5), (30.0, 31.0), (5.0, 1e6), (4e5, 6e5)]
+SMALL_BETAS = [(0.5, 0.5), (0.4, 3.0), (3.0, 0.9), (0.99, 1.0), (1.0, 0.1)]
 shapes = st.floats(1.0, 1e7)
 
 # Of key 0, or of the words of key 0.
@@ -148,18 +149,26 @@ def test_gamma_draws_are_gamma(shape):
     assert stats.kstest(draws, stats.gamma(shape).cdf).pvalue > 0.01
 
 
-@pytest.mark.parametrize(("a", "b"), BETAS)
+@pytest.mark.parametrize(("a", "b"), BETAS + SMALL_BETAS)
 def test_beta_draws_are_beta(a, b):
     draws = np.zeros(200_000)
     distributions.fill_beta(np.uint64(4), np.full(len(draws), a), np.full(len(draws), b), draws)
     assert stats.kstest(draws, stats.beta(a, b).cdf).pvalue > 0.01
-    assert np.all((draws > 0) & (draws < 1))
+    assert np.all((draws > 0) & (draws <= 1))
+
+
+@given(WORDS, st.integers(0, 2**40), st.tuples(st.floats(1e-3, 2.0), st.floats(1e-3, 2.0)))
+def test_a_beta_draw_of_small_shapes_is_that_of_its_twin(key, index, parameters):
+    expected = naive_sampling.beta(key, index, *parameters)
+    assert beta(key, index, *parameters) == pytest.approx(expected, rel=1e-9, abs=1e-300)
+    assert 0.0 < beta(key, index, *parameters) <= 1.0
 
 
 def test_beta_draws_filled_in_are_those_one_by_one():
     random = np.random.default_rng(0)
     a, b = 1 + random.exponential(3, 5001), 1 + random.exponential(3, 5001)
     a[::10] = b[::7] = 1.0
+    a[::11] = b[::9] = 0.3
     out = np.zeros(len(a))
     distributions.fill_beta(np.uint64(3), a, b, out)
     one_by_one = [beta(3, index, a[index], b[index]) for index in range(len(a))]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from pairup.compiled.logarithm import log
+from pairup.compiled.logarithm import exp, log, log_gamma
 
 SMALLEST, LARGEST = math.ulp(0.0), math.nextafter(math.inf, 0.0)
 
@@ -55,3 +55,20 @@ def test_never_falls_beyond_rounding(x):
     after = math.nextafter(x, math.inf)
     assume(after <= LARGEST)
     assert log(after) >= log(x) - 2 * math.ulp(log(x))
+
+
+@given(st.floats(-690.0, 690.0))
+def test_the_exponential_is_right_to_a_few_last_places(x):
+    assert float(exp(x)) == pytest.approx(math.exp(x), rel=2e-15)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_the_exponential_is_always_positive_and_finite(x):
+    assert 0.0 < exp(x) < math.inf
+
+
+@given(st.floats(1e-15, 1e9))
+@example(8.0)
+@example(math.nextafter(8.0, 0.0))
+def test_the_logarithm_of_gamma_has_twelve_digits(x):
+    assert log_gamma(x) == pytest.approx(math.lgamma(x), rel=1e-12, abs=3e-13)

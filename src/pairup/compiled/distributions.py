@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from pairup.compiled.kernels import kernel
-from pairup.compiled.logarithm import log
+from pairup.compiled.kernels import kernel, outlined
+from pairup.compiled.logarithm import exp, log
 from pairup.compiled.randomness import word
 
 _ONE, _UNIFORM_SHIFT = np.uint64(1), np.uint64(12)
@@ -136,8 +136,10 @@ def _square(c, y, y2):
 
 @kernel
 def beta(key, index, a, b):
-    """The draw at `index` of a stream of Beta(a, b) draws, a and b >= 1."""
+    """The draw at `index` of a stream of Beta(a, b) draws."""
     bits_x, bits_y = _words_of_beta(key, index)
+    if a < 1.0 or b < 1.0:
+        return _beta_of_small_shape(bits_x, bits_y, a, b)
     x, y = _gamma(bits_x, a), _gamma(bits_y, b)
     return x / (x + y)
 
@@ -155,6 +157,20 @@ def fill_beta(key, a, b, out):
     for k in range(len(out)):
         if out[k] != out[k]:
             out[k] = beta(key, k, a[k], b[k])
+
+
+@outlined
+def _beta_of_small_shape(bits_x, bits_y, a, b):
+    """A Beta(a, b) draw of which a or b is below 1: by logarithms, since both gammas may vanish."""
+    return 1.0 / (1.0 + exp(_log_gamma_draw(bits_y, b) - _log_gamma_draw(bits_x, a)))
+
+
+@kernel
+def _log_gamma_draw(bits, shape):
+    """The logarithm of a gamma draw. One of shape + 1 times u**(1 / shape) has a small shape."""
+    if shape >= 1.0:
+        return log(_gamma(bits, shape))
+    return log(_gamma(bits, shape + 1.0)) + log(uniform(word(bits, 2))) / shape
 
 
 @kernel
@@ -184,12 +200,13 @@ def _gamma(bits, shape):
 
 @kernel
 def _easy_gamma(bits, shape):
-    """As `_gamma`, but NaN where that needs more than a normal near the middle."""
+    """As `_gamma`, but NaN for shapes below 1, or where that needs more than one normal."""
     d = shape - 1.0 / 3.0
     c = 1.0 / (3.0 * math.sqrt(d))
     x = _near(bits)
     root = 1.0 + c * x
-    return d * (root * root * root) if _surely_accepts(bits, x, c) else np.nan
+    easy = _surely_accepts(bits, x, c) & (shape >= 1.0)
+    return d * (root * root * root) if easy else np.nan
 
 
 @kernel

@@ -8,6 +8,7 @@ from pairup.policies.comb_thompson import CombThompson
 from pairup.policies.comb_ucb import CombUCB
 from pairup.policies.contract import Policy
 from pairup.policies.escb.escb import ESCB
+from pairup.policies.hierarchical.hierarchical_thompson import HierarchicalThompson
 from pairup.policies.osub import OSUB
 from pairup.policies.pmed.pmed import PMED
 from pairup.policies.python_policy import PythonPolicy
@@ -36,6 +37,7 @@ __all__ = [
     "CombUCB",
     "EpsilonGreedy",
     "ExploreThenCommit",
+    "HierarchicalThompson",
     "Oracle",
     "Policy",
     "PythonPolicy",

@@ -13,7 +13,9 @@ Gamma
     an attempt has the lowest 11 bits of its word before the binary digits of word 1 of the stream
     whose key is its word.
 Beta
-    Draw number `index` is X / (X + Y), X and Y gamma draws 2 `index` and 2 `index` + 1.
+    Draw number `index` is X / (X + Y), X and Y gamma draws 2 `index` and 2 `index` + 1. If a shape
+    is below 1, a draw of shape + 1 times u**(1 / shape) is the gamma draw, u the uniform number at
+    2 of the stream whose key is the word of its first attempt.
 """
 
 import math
@@ -77,5 +79,15 @@ def gamma(key, index, shape):
 
 
 def beta(key, index, a, b):
+    if min(a, b) < 1:
+        x, y = log_gamma_draw(key, 2 * index, a), log_gamma_draw(key, 2 * index + 1, b)
+        return 1 / (1 + math.exp(min(y - x, 700)))
     x, y = gamma(key, 2 * index, a), gamma(key, 2 * index + 1, b)
     return x / (x + y)
+
+
+def log_gamma_draw(key, index, shape):
+    if shape >= 1:
+        return math.log(gamma(key, index, shape))
+    u = uniform(word(word(key, index), 2))
+    return math.log(gamma(key, index, shape + 1)) + math.log(u) / shape

@@ -174,15 +174,15 @@ class RankOneThompson:
             for i in available:
                 if not self.drawn[i] and not self.met(i):
                     self.rates[i] = self.mean[i] = self.a / (self.a + self.b)
-        plays_draw = False
+        self.plays_draw = False
         if self.round % self.period == 0:
-            plays_draw = self._explores()
-            self._draw(available, plays_draw)
+            self.plays_draw = self._explores()
+            self._draw(available, self.plays_draw)
         if self.told:
             for i in available:
                 if not self.unsure(i):
                     self.mean[i] = self._expected(i)[0]
-        values = self.rates if plays_draw else self.mean
+        values = self.rates if self.plays_draw else self.mean
         order = sorted(available, key=lambda i: -values[i])
         self.round += 1
         return sorted(tuple(sorted(order[x : x + 2])) for x in range(0, len(order) - 1, 2))

@@ -116,8 +116,8 @@ class RankOneThompson(Policy):
 
     def __post_init__(self) -> None:
         check_integer_option(self, "period", minimum=1, advice="give 1 to draw in every round")
-        object.__setattr__(self, "prior", _checked_prior(self.prior))
-        object.__setattr__(self, "memory", _checked_memory(self.memory))
+        object.__setattr__(self, "prior", _checked_prior(self.name, self.prior))
+        object.__setattr__(self, "memory", _checked_memory(self.name, self.memory))
 
     def sizes(self, context: StartContext) -> dict[str, int]:
         return super().sizes(context) | {"width": -(-context.capacity // LANES) * LANES}
@@ -125,8 +125,7 @@ class RankOneThompson(Policy):
     def start(self, context: StartContext) -> RankOneState:
         capacity, sizes = context.capacity, self.sizes(context)
         width = sizes["width"]
-        # In a simulation, whose horizon is known, sooner or later most couples meet.
-        dense = capacity <= _MAX_DENSE or context.horizon is not None
+        dense = is_dense(context)
         options = {PERIOD: self.period, LEARNS_PRIOR: self.learns_prior}
         state = new_state(
             RankOneState,
@@ -199,7 +198,7 @@ class RankOneThompson(Policy):
         )
 
     def load_evidence(self, state: Any, arrays: Arrays) -> RankOneState:
-        state = _load_observed(state, arrays)
+        state = load_observed(state, arrays)
         _estimate_answered(state)
         self.warm_up(state, int(state.met.sum()))
         return state
@@ -240,7 +239,7 @@ class RankOneThompson(Policy):
             steps.settle(state, first, last)
 
     def load(self, state: Any, arrays: Arrays) -> RankOneState:
-        loaded: RankOneState = load_arrays(_load_observed(state, arrays), arrays)
+        loaded: RankOneState = load_arrays(load_observed(state, arrays), arrays)
         return loaded
 
     def leader(self, state: Any) -> NDArray[np.int64]:
@@ -275,7 +274,13 @@ class RankOneThompson(Policy):
         return rates, np.sqrt(np.where(settled, exact, variance))
 
 
-def _checked_prior(prior: Any) -> Prior:
+def is_dense(context: StartContext) -> bool:
+    """Whether all couples are kept, and not only those that met."""
+    # In a simulation, whose horizon is known, sooner or later most couples meet.
+    return context.capacity <= _MAX_DENSE or context.horizon is not None
+
+
+def _checked_prior(name: str, prior: Any) -> Prior:
     if isinstance(prior, str) and prior in ("uniform", "learned"):
         return prior
     if isinstance(prior, list | tuple) and len(prior) == 2 and all(map(is_number, prior)):
@@ -283,19 +288,19 @@ def _checked_prior(prior: Any) -> Prior:
         if MIN_PRIOR <= a <= MAX_PRIOR and MIN_PRIOR <= b <= MAX_PRIOR:
             return a, b
     raise PolicyError(
-        f"prior of rank_one_thompson cannot be {prior!r}: give 'uniform', 'learned' or the two "
-        f"parameters of a Beta distribution, numbers from {MIN_PRIOR} to {MAX_PRIOR:,.0f}, for "
+        f"prior of {name} cannot be {prior!r}: give 'uniform', 'learned' or the two parameters "
+        f"of a Beta distribution, numbers from {MIN_PRIOR} to {MAX_PRIOR:,.0f}, for "
         "example (2, 3)"
     )
 
 
-def _checked_memory(memory: Any) -> float | None:
+def _checked_memory(name: str, memory: Any) -> float | None:
     if memory is None:
         return None
     if is_number(memory) and _MIN_MEMORY <= memory <= _MAX_MEMORY:
         return float(memory)
     raise PolicyError(
-        f"memory of rank_one_thompson must be from {_MIN_MEMORY:.0f} to {_MAX_MEMORY:,.0f} rounds, "
+        f"memory of {name} must be from {_MIN_MEMORY:.0f} to {_MAX_MEMORY:,.0f} rounds, "
         f"got {memory!r}: give a half-life in rounds, or None to let nothing fade"
     )
 
@@ -354,7 +359,7 @@ def _gone(state: RankOneState) -> dict[str, NDArray[Any]]:
     return dict(zip(_GONE, (state.gone[: _capacity(state)], slots, bins, missed), strict=True))
 
 
-def _load_observed(state: RankOneState, arrays: Arrays) -> RankOneState:
+def load_observed(state: RankOneState, arrays: Arrays) -> RankOneState:
     """Fill in all that was observed, and what follows from it."""
     (answered,) = numbers(arrays, "answered")
     require(answered <= 1, "it must say whether answers were observed")

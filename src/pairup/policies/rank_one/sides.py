@@ -75,13 +75,7 @@ def _propose(state, couples):
     """Best with best by a draw of the rates, in between by their means."""
     inner = state.inner
     count = inner.counters[AVAILABLE]
-    if inner.reals[WEIGHT_GROWTH] != 1.0:
-        fade_round(inner)
-    if inner.counters[LEARNS_PRIOR] == 1:
-        start_newcomers(inner)
-    if inner.counters[ROUND] % inner.counters[PERIOD] == 0:
-        _move_scale(state)
-        _draw(inner)
+    if draw_on_sides_if_due(inner, state.columns, state.key[0]):
         sort_by_values(inner.by_rate, inner.rates, inner.spare, count)
         couple_across(inner.by_rate[:count], state.columns, couples)
     else:
@@ -97,6 +91,20 @@ provide(
     propose=_propose,
     observe=observe_within,
 )
+
+
+@kernel
+def draw_on_sides_if_due(state, columns, key):
+    """Advance the chain of rates, and their scale, if it is due in this round; returns whether."""
+    if state.reals[WEIGHT_GROWTH] != 1.0:
+        fade_round(state)
+    if state.counters[LEARNS_PRIOR] == 1:
+        start_newcomers(state)
+    due = state.counters[ROUND] % state.counters[PERIOD] == 0
+    if due:
+        _move_scale(state, columns, word(key, state.counters[ROUND]))
+        _draw(state)
+    return due
 
 
 @kernel
@@ -137,13 +145,12 @@ def _draw(state):
 
 
 @kernel
-def _move_scale(state):
+def _move_scale(state, columns, key):
     """A Metropolis move of all rows up and all columns down by one factor, or the other way round.
 
     Its reach depends on what it leaves as it is, so that the way back is as likely.
     """
-    inner, columns = state.inner, state.columns
-    rates = inner.rates
+    rates = state.rates
     top_row, top_column, low_row, low_column, excess = 0.0, 0.0, 1.0, 1.0, 0
     for i in range(len(columns)):
         if columns[i]:
@@ -152,16 +159,15 @@ def _move_scale(state):
         else:
             top_row, low_row = max(top_row, rates[i]), min(low_row, rates[i])
             excess += 1
-    weight = inner.reals[PRIOR_A] * excess
+    weight = state.reals[PRIOR_A] * excess
     room = -log(top_row * top_column)
     far = min(room, _SPREAD / (abs(weight) + 1e-9))
-    key = word(state.key[0], inner.counters[ROUND])
     shift = far / (2.0 + far) * (2.0 * uniform(key, 0) - 1.0)
     factor = (1.0 + shift) / (1.0 - shift)
     inside = top_row * factor < 1.0 and top_column / factor < 1.0
     if not (inside and low_row * factor > _MIN_RATE and low_column / factor > _MIN_RATE):
         return
-    gain, declined = weight * log(factor), inner.reals[PRIOR_B] - 1.0
+    gain, declined = weight * log(factor), state.reals[PRIOR_B] - 1.0
     if declined != 0.0:
         for i in range(len(columns)):
             moved = rates[i] / factor if columns[i] else rates[i] * factor

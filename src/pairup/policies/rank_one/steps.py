@@ -75,13 +75,13 @@ def _propose(state, couples):
     """Neighbours by a draw of the rates, in between by their means."""
     if lacks_room(state.couples, state.available[: state.counters[AVAILABLE]]):
         return FULL
-    explores = _draw_if_due(state)
+    explores = draw_if_due(state)
     if explores:
         sort_by_values(state.by_rate, state.rates, state.spare, state.counters[AVAILABLE])
-        _couple_neighbours(state.by_rate, couples)
+        couple_neighbours(state.by_rate, couples)
     else:
         sort_by_mean(state)
-        _couple_neighbours(state.by_mean, couples)
+        couple_neighbours(state.by_mean, couples)
     state.counters[ROUND] += 1
     return OK
 
@@ -133,7 +133,7 @@ def _set_available_on_graph(state, matcher, players):
 
 def _propose_on_graph(state, matcher, couples):
     """The best matching by a draw of the rates, in between by their means."""
-    if _draw_outlined(state):
+    if draw_outlined(state):
         set_weights_by_players(matcher, state.rates)
     else:
         set_weights_by_players(matcher, state.mean)
@@ -155,7 +155,8 @@ provide(
 
 
 @kernel
-def _couple_neighbours(order, couples):
+def couple_neighbours(order, couples):
+    """Write the couples of successive players, as many as fit."""
     for row in range(len(couples)):
         write_couple(couples, row, order[2 * row], order[2 * row + 1])
 
@@ -200,7 +201,7 @@ def _count_telling(state, kind):
 
 
 @kernel
-def _draw_if_due(state):
+def draw_if_due(state):
     """Advance the chain if it is due in this round; returns whether to play its draw."""
     counters, reals = state.counters, state.reals
     if reals[WEIGHT_GROWTH] != 1.0:
@@ -222,9 +223,9 @@ def _draw_if_due(state):
 
 
 @outlined
-def _draw_outlined(state):
-    """As `_draw_if_due`, called and not inlined: on a graph the matching takes longer."""
-    return _draw_if_due(state)
+def draw_outlined(state):
+    """As `draw_if_due`, called and not inlined: on a graph the matching takes longer."""
+    return draw_if_due(state)
 
 
 @outlined

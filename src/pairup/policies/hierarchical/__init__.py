@@ -1,0 +1,1 @@
+"""Thompson sampling of rates from which couples may deviate."""

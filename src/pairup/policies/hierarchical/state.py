@@ -1,0 +1,65 @@
+"""The state of `HierarchicalThompson`, and where its numbers stand."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pairup.compiled.matchings.max_matching import MatchingWorkspace
+from pairup.compiled.state_fields import Integers, Keys, Reals
+from pairup.policies.rank_one.state import MAX_RATE, RankOneState
+
+# fmt: off
+# Places of counters.
+(
+    NEWS,      # outcomes since the fits
+    DUE,       # ... with which they are made again
+    COUNTERS,  # how many there are
+) = range(3)
+# fmt: on
+
+RATES, COUPLES = range(2)  # streams of draws: of the strength and the rates, and of couples
+STREAMS = 3  # with that of the scale of two sides
+SCALE = 2
+
+
+class FitWorkspace(NamedTuple):
+    """The evidence on the rates as `fit` needs it, and a workspace.
+
+    Where couples are kept sparse, `precision` is empty, and the rates are taken as independent.
+    """
+
+    accepted: np.ndarray = Reals("width")  # of each player alone, the prior included
+    declined: np.ndarray = Reals("width")
+    recency: np.ndarray = Reals("width")  # what an outcome weighs on average
+    place: np.ndarray = Reals("width")  # log odds of the rates
+    before: np.ndarray = Reals("width")  # the same, before a step
+    step: np.ndarray = Reals("width")
+    rate: np.ndarray = Reals("width")
+    rest: np.ndarray = Reals("width")  # 1 - rate, without cancellation
+    diagonal: np.ndarray = Reals("width")  # of the precision
+    precision: np.ndarray = Reals("dense, dense")  # of the log odds, then its Cholesky factor
+
+
+_COUPLES = "slots * (slots - 1) // 2"
+
+
+class HierarchicalState(NamedTuple):
+    """State of `HierarchicalThompson`: that of `RankOneThompson`, and what is known of deviations.
+
+    `modes` are the most likely rates for each concentration, and `chances` how likely each is,
+    both from the last fits.
+    """
+
+    inner: RankOneState
+    matching: MatchingWorkspace
+    fit: FitWorkspace
+    modes: np.ndarray = Reals("grid, width", saved=True, least=1e-16, most=MAX_RATE)
+    chances: np.ndarray = Reals("grid", saved=True, least=0.0, most=1.0)
+    concentrations: np.ndarray = Reals("grid")
+    log_prior: np.ndarray = Reals("grid")
+    players: np.ndarray = Integers("slots + 1")  # those available, and the phantom if they are odd
+    # Of the couples available, in their order: both parameters of Beta distributions, and values.
+    posteriors: np.ndarray = Reals(f"2, {_COUPLES}")
+    values: np.ndarray = Reals(_COUPLES)
+    counters: np.ndarray = Integers(COUNTERS, saved=(NEWS, DUE))
+    keys: np.ndarray = Keys(STREAMS)
