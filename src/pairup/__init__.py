@@ -11,7 +11,7 @@ The names to import, by concept:
 - policies of your own: `PythonPolicy` to try out an idea; for compiled ones the modules
   `pairup.extending` and `pairup.testing`
 - simulation: `simulate`, which returns a `Run`
-- live learning: `Learner` (made by `Policy.learner`), `Estimate`, `Rate`
+- live learning: `Learner` (made by `Policy.learner`), `CoupleEstimate`, `PlayerEstimate`
 - past games: `assess`, which returns an `Assessment`
 - theory: `bounds`
 - comparisons: `compare`, which returns `Results`, as do `run_experiment` for an `Experiment` of a
@@ -63,8 +63,8 @@ __all__ = [
     "ClientError",
     "CombThompson",
     "CombUCB",
+    "CoupleEstimate",
     "EpsilonGreedy",
-    "Estimate",
     "Experiment",
     "ExperimentError",
     "ExploreThenCommit",
@@ -77,13 +77,13 @@ __all__ = [
     "Oracle",
     "PairupError",
     "PlayerError",
+    "PlayerEstimate",
     "Policy",
     "PolicyError",
     "Problem",
     "ProblemError",
     "PythonPolicy",
     "RankOneThompson",
-    "Rate",
     "Results",
     "ResultsError",
     "Run",

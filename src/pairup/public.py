@@ -12,7 +12,7 @@ from pairup.experiments import (
     run_experiment,
     shipped_experiments,
 )
-from pairup.learning import Estimate, Fairness, Learner, Rate
+from pairup.learning import CoupleEstimate, Fairness, Learner, PlayerEstimate
 from pairup.matching import Matching
 from pairup.policies import (
     ESCB,

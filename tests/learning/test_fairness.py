@@ -19,7 +19,8 @@ from pairup import (
     SavingError,
     Unimodal,
 )
-from pairup.learning.fairness import near_couples, random_chances, weigh_debts
+from pairup.compiled.matchings.random_pairing import new_random_pairing
+from pairup.learning.fairness import near_couples, weigh_debts
 from pairup.learning.running_policy import RunningPolicy
 from pairup.learning.serialization import pack, unpack
 from pairup.problem.meeting_graph import MeetingGraph
@@ -85,7 +86,7 @@ def test_policies_for_complete_graphs_refuse_a_floor():
 
 
 def live(learner, rates, rounds, seed=0, **rules):
-    """Let players accept by their rates; returns how likely each was to play, on average."""
+    """Play rounds; returns how likely each player was to play, on average."""
     draw, got = np.random.default_rng(seed), np.zeros(len(rates))
     for _ in range(rounds):
         matching = learner.propose(**rules)
@@ -123,13 +124,13 @@ class Ledger:
     def __init__(self, floor, rates, couples):
         self.floor, self.rates = floor, rates
         players, chances = len(rates), rates[couples].prod(axis=1)
-        self.random = random_chances(players, *couples.T.copy(), chances)
+        self.random = new_random_pairing(players, *couples.T.copy(), chances).games
         if len(couples) == players * (players - 1) // 2:
             matched = players // 2 * 2 / players
             self.random = matched * rates * (rates.sum() - rates) / (players - 1)
         self.debts, self.greatest = np.zeros(players), 0.0
         # A game counts for more shares, the more rarely random pairing gives a player a partner.
-        met = random_chances(players, *couples.T.copy(), np.ones(len(couples)))
+        met = new_random_pairing(players, *couples.T.copy(), np.ones(len(couples))).games
         self.game = (1.0 / met).max()
 
     def enter(self, matching):
@@ -432,6 +433,6 @@ def test_chances_of_random_pairing_are_near_those_of_couples_in_random_order(see
             if free[one[k]] and free[other[k]]:
                 free[[one[k], other[k]]] = False
                 got[[one[k], other[k]]] += chances[k] / times
-    found = random_chances(24, one, other, chances)
+    found = new_random_pairing(24, one, other, chances).games
     assert np.abs(found - got).max() < 0.15
     assert abs(found.mean() - got.mean()) < 0.05

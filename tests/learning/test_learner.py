@@ -6,8 +6,8 @@ import pytest
 
 from pairup import (
     SAM,
+    CoupleEstimate,
     EpsilonGreedy,
-    Estimate,
     ExploreThenCommit,
     Learner,
     Matching,
@@ -43,9 +43,9 @@ def test_estimates_come_best_first():
     for couple, played in [("ab", True), ("ab", False), ("cd", True), ("ac", False)]:
         learner.observe(learner.propose(list(couple)), [played])
     assert learner.estimates() == [
-        Estimate(("c", "d"), 1, 1),
-        Estimate(("a", "b"), 2, 1),
-        Estimate(("a", "c"), 1, 0),
+        CoupleEstimate(("c", "d"), 1, 1),
+        CoupleEstimate(("a", "b"), 2, 1),
+        CoupleEstimate(("a", "c"), 1, 0),
     ]
     assert [estimate.rate for estimate in learner.estimates()] == [1.0, 0.5, 0.0]
     assert Uniform().learner("ab").estimates() == []
@@ -80,7 +80,10 @@ def test_outcomes_come_in_any_form(matching, played):
     learner.propose(["c", "d"])
     learner.observe(matching, played)
     assert learner.pending == {}
-    assert set(learner.estimates()) == {Estimate(("a", "b"), 2, 2), Estimate(("c", "d"), 1, 0)}
+    assert set(learner.estimates()) == {
+        CoupleEstimate(("a", "b"), 2, 2),
+        CoupleEstimate(("c", "d"), 1, 0),
+    }
 
 
 def test_no_outcomes_leave_all_of_them_pending():

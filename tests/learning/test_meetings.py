@@ -224,4 +224,4 @@ def test_bad_rows_are_refused_before_anything_is_proposed(rules, says):
 def test_chances_of_places_that_are_not_there_are_refused(rows, says):
     learner = RankOneThompson().learner(NAMES)
     with pytest.raises(MatchingError, match=says):
-        learner.chance_array(np.array(rows), NAMES[:3])
+        learner.play_probabilities(np.array(rows), NAMES[:3])

@@ -162,7 +162,7 @@ def stairs():
         players: Annotated[int, count(2), "players on stairs"],
         top: Annotated[float, number("try 0.9", "lie in [0, 1]", lambda top: 0 <= top <= 1)] = 0.5,
     ) -> ProblemParts:
-        """Let rates fall in equal steps.
+        """Space rates evenly, down to 0.
 
         Parameters
         ----------
@@ -182,7 +182,7 @@ def test_a_family_is_declared_in_one_place(stairs):
     assert describe_families()[-1] == {
         "family": "stairs",
         "parameters": "players, [top]",
-        "about": "Let rates fall in equal steps",
+        "about": "Space rates evenly, down to 0",
     }
     tables = [Table("[problem]", {"family": "stairs", "players": [2, 3]})]
     first, second = sweep_problems(tables)

@@ -28,7 +28,7 @@ EXACT = Problem(np.array([15, 14, 11, 9, 6, 4, 1]) / 16)
 
 
 def play(env, learner, seed):
-    """Let a learner's proposals be an agent's actions; returns its regret and games."""
+    """Play an episode by a learner's proposals; returns its regret and games."""
     played, _ = env.reset(seed=seed)
     regret, games, truncated = 0.0, 0.0, False
     while not truncated:

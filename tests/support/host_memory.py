@@ -53,7 +53,7 @@ class HostMemory:
         return placed
 
     def address(self, placed: NDArray[Any]) -> int:
-        """Tell where an array lies."""
+        """Return the address of an array."""
         return int(placed.ctypes.data)
 
     def make_loop(self, layout: Layout) -> Loop:

@@ -15,7 +15,7 @@ from pairup.policies.couple_counts import CoupleCounts, Integers
 Names = Mapping[int, Hashable] | Sequence[Hashable]  # of the player in each slot
 
 
-class Estimate(NamedTuple):
+class CoupleEstimate(NamedTuple):
     """How often a couple was proposed with known outcome, and how often it played."""
 
     couple: Couple
@@ -28,7 +28,7 @@ class Estimate(NamedTuple):
         return self.played / self.proposed
 
 
-class Rate(NamedTuple):
+class PlayerEstimate(NamedTuple):
     """The estimated acceptance rate of a player."""
 
     player: Hashable
@@ -38,7 +38,7 @@ class Rate(NamedTuple):
 
 def couple_estimates(
     counts: CoupleCounts, names: Names, limit: int | None = None
-) -> list[Estimate]:
+) -> list[CoupleEstimate]:
     """List at most `limit` of the couples with known outcomes, those proposed most often.
 
     The best rate comes first.
@@ -48,17 +48,19 @@ def couple_estimates(
         picked = np.sort(_tried_most(counts.tries, counts.games, limit))
     by_rate = np.argsort(-(counts.games[picked] / counts.tries[picked]), kind="stable")
     rows = zip(*(each[picked[by_rate]].tolist() for each in counts), strict=True)
-    return [Estimate((names[i], names[j]), tries, games) for i, j, tries, games in rows]
+    return [CoupleEstimate((names[i], names[j]), tries, games) for i, j, tries, games in rows]
 
 
-def player_estimates(running: RunningPolicy, slots: Integers, names: Names) -> list[Rate]:
+def player_estimates(running: RunningPolicy, slots: Integers, names: Names) -> list[PlayerEstimate]:
     """List players with their estimated rates, the best first, if there are any."""
     estimated = running.player_rates(slots)
     if estimated is None:
         return []
     best_first = np.argsort(-estimated[0], kind="stable")
     columns = (each[best_first].tolist() for each in (slots, *estimated))
-    return [Rate(names[slot], rate, wide) for slot, rate, wide in zip(*columns, strict=True)]
+    return [
+        PlayerEstimate(names[slot], rate, wide) for slot, rate, wide in zip(*columns, strict=True)
+    ]
 
 
 def play_probabilities(

@@ -161,34 +161,6 @@ def checked_floor(floor: object) -> float:
     )
 
 
-def random_chances(players: int, one: Places, other: Places, chances: Floats) -> Floats:
-    """Return each player's chance of a game if couples who may meet are paired at random.
-
-    Parameters
-    ----------
-    players
-        Number of players.
-    one, other
-        The players of each couple who may meet, each couple once.
-    chances
-        How likely each couple is to play.
-
-    Notes
-    -----
-    Random pairing takes the couples in a random order, each whose players are still free. What it
-    gives is approximated; see `pairup.compiled.matchings.random_pairing`.
-
-    Examples
-    --------
-    Three guests may meet one host only:
-
-    >>> one, other = np.array([0, 0, 0]), np.array([1, 2, 3])
-    >>> random_chances(4, one, other, np.array([0.9, 0.6, 0.3])).round(2).tolist()
-    [0.6, 0.3, 0.2, 0.1]
-    """
-    return new_random_pairing(players, one, other, chances).games
-
-
 def random_chances_of_all(rates: Floats, one: Places, other: Places) -> Floats:
     """Return each player's chance of a game if all are paired at random but the couples given.
 
@@ -361,4 +333,4 @@ def _random_chances(running: RunningPolicy, meetings: Meetings) -> Floats:
         graph = _graph_of(meetings, running.capacity, *np.triu_indices(len(order), 1))
     chances = estimates.play_probabilities(running, graph.low, graph.high)
     assert chances is not None  # couples of the matching have them
-    return random_chances(len(order), place[graph.low], place[graph.high], chances)
+    return new_random_pairing(len(order), place[graph.low], place[graph.high], chances).games

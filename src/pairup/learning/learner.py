@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pairup.checks import check_choice, checked_list, is_number
 from pairup.errors import MatchingError, ObservationError, PlayerError, PolicyError
 from pairup.learning import estimates, serialization
-from pairup.learning.estimates import Estimate, Rate
+from pairup.learning.estimates import CoupleEstimate, PlayerEstimate
 from pairup.learning.exclusions import couple_the_rest, replace_forbidden
 from pairup.learning.fairness import (
     Fairness,
@@ -460,7 +460,7 @@ class Learner:
         >>> learner.players, learner.kept
         (('ann', 'bob'), ('cyd',))
         >>> learner.estimates()
-        [Estimate(couple=('ann', 'bob'), proposed=2, played=1)]
+        [CoupleEstimate(couple=('ann', 'bob'), proposed=2, played=1)]
         """
         check_choice("unknown", unknown, ("refuse", "join", "keep"), PlayerError)
         history = read_history(couples, played, accepted)
@@ -608,7 +608,7 @@ class Learner:
         >>> learner.observe(learner.propose(), [True])
         >>> learner.rename({"ann": 17})
         >>> learner.players, learner.estimates()
-        ((17, 'bob'), [Estimate(couple=(17, 'bob'), proposed=1, played=1)])
+        ((17, 'bob'), [CoupleEstimate(couple=(17, 'bob'), proposed=1, played=1)])
         """
         self._roster.rename(names)
         self.wanted = None  # it has the names of before, of players who are gone too
@@ -630,7 +630,7 @@ class Learner:
             )
         self._running.fade(float(half_lives))
 
-    def estimates(self, limit: int | None = None) -> list[Estimate]:
+    def estimates(self, limit: int | None = None) -> list[CoupleEstimate]:
         """List what is known of each couple with a known outcome, the best rate first.
 
         Parameters
@@ -685,7 +685,7 @@ class Learner:
                 np.add.at(found[1], side, counts.games)
         return found[0, slots], found[1, slots]
 
-    def rates(self, players: Iterable[Hashable] | None = None) -> list[Rate]:
+    def rates(self, players: Iterable[Hashable] | None = None) -> list[PlayerEstimate]:
         """List each player's estimated rate, the best first; empty if only couples have one.
 
         Parameters
@@ -730,12 +730,15 @@ class Learner:
         """
         return self._running.player_rates(self._known_slots(players))
 
-    def chance_array(
+    def play_probabilities(
         self,
         couples: Rows | Iterable[Iterable[Hashable]],
         players: Iterable[Hashable] | None = None,
     ) -> NDArray[np.float64] | None:
-        """Estimate how likely each couple is to play, as `play_probabilities`, in an array.
+        """Estimate how likely each couple is to play.
+
+        The product of its players' rates if the policy estimates those. Otherwise, from p proposals
+        of which g were played, (g + 1) / (p + 2), the mean under a uniform prior.
 
         Parameters
         ----------
@@ -745,13 +748,20 @@ class Learner:
         players
             Players who are present or kept; all who are present by default.
 
+        Returns
+        -------
+        array or None
+            A probability for each couple; None if the policy counts nothing.
+
         Examples
         --------
-        >>> from pairup import RankOneThompson
-        >>> learner = RankOneThompson().learner(["ann", "bob", "cyd"])
+        >>> from pairup import Unimodal
+        >>> learner = Unimodal().learner(["ann", "bob", "cyd"])
         >>> learner.observe(learner.propose(["ann", "bob"]), [True])
-        >>> bool(np.diff(learner.chance_array(np.array([[0, 1], [2, 0]])))[0] < 0)
-        True
+        >>> learner.play_probabilities([("bob", "ann"), ("ann", "cyd")]).round(2)
+        array([0.67, 0.5 ])
+        >>> learner.play_probabilities(np.array([[0, 1], [2, 0]])).round(2)
+        array([0.67, 0.5 ])
         """
         rows = as_rows(couples)
         if rows is None:
@@ -798,25 +808,6 @@ class Learner:
         meetings = self._meetings(available, apart, allowed, None)
         couples = self._roster.couples("a matching", matching)
         return matched_shares(self._running, meetings, couples)
-
-    def play_probabilities(self, couples: Iterable[Iterable[Hashable]]) -> list[float | None]:
-        """Estimate how likely each couple is to play.
-
-        The product of its players' rates if the policy estimates those. Otherwise, from p proposals
-        of which g were played, (g + 1) / (p + 2), the mean under a uniform prior; None if the
-        policy counts nothing.
-
-        Examples
-        --------
-        >>> from pairup import Unimodal
-        >>> learner = Unimodal().learner(["ann", "bob", "cyd"])
-        >>> learner.observe(learner.propose(["ann", "bob"]), [True])
-        >>> learner.play_probabilities([("bob", "ann"), ("ann", "cyd")])
-        [0.6666666666666666, 0.5]
-        """
-        slots = self._roster.couples("couples", couples)
-        estimated = estimates.play_probabilities(self._running, slots[:, 0], slots[:, 1])
-        return [None] * len(slots) if estimated is None else estimated.tolist()
 
     def with_policy(self, policy: Policy, seed: int = 0) -> Learner:
         """Go on under another policy, which is told how often each couple was proposed and played.

@@ -20,11 +20,10 @@ def learner_html(learner: Learner, counts: str) -> str:
 
 
 def _leader(learner: Learner, leader: Matching, caption: str) -> str:
-    likely = learner.play_probabilities(leader[:_SHOWN])
-    rows = [
-        (*couple, "" if chance is None else f"{chance:.1%}")
-        for couple, chance in zip(leader, likely, strict=False)
-    ]
+    shown = leader[:_SHOWN]
+    likely = learner.play_probabilities(shown)
+    chances = [""] * len(shown) if likely is None else [f"{chance:.1%}" for chance in likely]
+    rows = [(*couple, chance) for couple, chance in zip(shown, chances, strict=True)]
     if len(leader) > _SHOWN:
         rows.append(("...", f"{len(leader) - _SHOWN} more couples", ""))
     caption += "\nThe matching that looks best now:"

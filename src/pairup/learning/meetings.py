@@ -12,7 +12,7 @@ from pairup.checks import is_number
 from pairup.errors import MatchingError
 from pairup.learning.roster import Couples, Roster, Slots
 from pairup.matching import Couple
-from pairup.problem.meeting_graph import MAX_WORTH, MeetingGraph, is_rows
+from pairup.problem.meeting_graph import MAX_WORTH, MeetingGraph, find_sorted, is_rows
 
 Rows: TypeAlias = (
     NDArray[np.integer[Any]] | tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]
@@ -117,7 +117,7 @@ def _with_worth_of_names(
     numbers = couples[:, 0] * size + couples[:, 1]
     known, last = np.unique(numbers[::-1], return_index=True)  # of a couple given twice the last
     low, high = np.sort(order[np.stack([graph.low, graph.high])], axis=0)
-    place, found = _find(low * size + high, known)
+    place, found = find_sorted(low * size + high, known)
     given = np.ones(len(graph.low))
     given[found] = values[::-1][last][place[found]]
     return graph.times(given)
@@ -128,17 +128,7 @@ def are_among(low: Slots, high: Slots, couples: Couples, size: int) -> NDArray[n
     if not len(couples):
         return np.zeros(len(low), np.bool_)
     known = np.unique(couples[:, 0] * size + couples[:, 1])
-    return _find(np.minimum(low, high) * size + np.maximum(low, high), known)[1]
-
-
-def _find(
-    wanted: NDArray[np.int64], known: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the place of each number in `known`, ascending, and whether it is there."""
-    if not len(known):
-        return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), np.bool_)
-    place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-    return place, known[place] == wanted
+    return find_sorted(np.minimum(low, high) * size + np.maximum(low, high), known)[1]
 
 
 def _checked(couple: Any, worth: object) -> float:

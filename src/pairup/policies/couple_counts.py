@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from pairup.compiled.steps import observe_step
 from pairup.compiled.third_party import for_state
+from pairup.problem.meeting_graph import find_sorted
 from pairup.saved_arrays import Arrays, numbers, require
 
 Integers = NDArray[np.int64]
@@ -50,11 +51,9 @@ class CoupleCounts(NamedTuple):
         low, high = np.broadcast_arrays(np.minimum(one, other), np.maximum(one, other))
         width = 1 + max(self.high.max(initial=0), high.max(initial=0))
         known, wanted = self.low * width + self.high, low * width + high
-        if not len(known):
-            return np.zeros(wanted.shape, np.int64), np.zeros(wanted.shape, np.int64)
-        place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-        met = known[place] == wanted
-        return np.where(met, self.tries[place], 0), np.where(met, self.games[place], 0)
+        places, met = find_sorted(wanted, known)
+        places = np.where(met, places, len(known))
+        return np.append(self.tries, 0)[places], np.append(self.games, 0)[places]
 
 
 def pick_counts(tries: Integers, games: Integers) -> CoupleCounts:

@@ -82,10 +82,7 @@ class MeetingGraph:
         """Return the worth of a game of each given couple; refuse couples that may not meet."""
         low, high = couples.min(axis=1), couples.max(axis=1)
         numbers = self.low * self.players + self.high  # ascending
-        wanted = low * self.players + high
-        places = np.searchsorted(numbers, wanted)
-        found = places < len(numbers)
-        found[found] = numbers[places[found]] == wanted[found]
+        places, found = find_sorted(low * self.players + high, numbers)
         for i, j in couples[~found]:
             raise MatchingError(f"players {i} and {j} may not meet: leave the couple out")
         return self.worth[places]
@@ -263,6 +260,16 @@ def _checked_couples(
         couples.add((min(one, other), max(one, other)))
     table = np.array(sorted(couples), np.int64).reshape(-1, 2)
     return table[:, 0].copy(), table[:, 1].copy()
+
+
+def find_sorted(
+    wanted: NDArray[np.int64], known: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the place of each number in `known`, which ascends, and whether it is there."""
+    if not len(known):
+        return np.zeros(wanted.shape, np.int64), np.zeros(wanted.shape, np.bool_)
+    places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    return places, known[places] == wanted
 
 
 def is_rows(allowed: object) -> TypeGuard[NDArray[np.integer[Any]]]:

@@ -27,7 +27,18 @@ class RandomPairing(NamedTuple):
 
 
 def new_random_pairing(players, low, high, chances):
-    """Pair players at random; the couples (low[k], high[k]) of them may meet."""
+    """Pair players at random; the couples (low[k], high[k]) of them may meet.
+
+    `chances` are how likely these couples are to play.
+
+    Examples
+    --------
+    Three guests may meet one host only:
+
+    >>> one, other = np.array([0, 0, 0]), np.array([1, 2, 3])
+    >>> new_random_pairing(4, one, other, np.array([0.9, 0.6, 0.3])).games.round(2).tolist()
+    [0.6, 0.3, 0.2, 0.1]
+    """
     pairing = new_state(RandomPairing, {"players": players}, free=np.ones(players))
     can_meet = np.zeros(players, np.bool_)
     can_meet[low] = can_meet[high] = True  # others, however many, do not matter

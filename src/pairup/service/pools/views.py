@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from pairup.learning.estimates import Estimate
+from pairup.learning.estimates import CoupleEstimate
 from pairup.service.domain.counters import Counters, Z, compare, latest_games, wilson_interval
 from pairup.service.domain.estimates import (
     RateEstimate,
@@ -125,7 +125,7 @@ def _rate(of: Pool, estimate: RateEstimate) -> dict[str, Any]:
     return {"player": name, "rate": estimate.rate, "low": low, "high": high}
 
 
-def _couple(of: Pool, estimate: Estimate) -> dict[str, Any]:
+def _couple(of: Pool, estimate: CoupleEstimate) -> dict[str, Any]:
     names: list[Any] = [of.names[number] for number in estimate.couple]
     return {"players": names, "proposed": estimate.proposed, "played": estimate.played}
 

@@ -18,8 +18,8 @@ import numba
 import numpy as np
 
 from pairup.compiled import kernel_cache
+from pairup.compiled.matchings.random_pairing import new_random_pairing
 from pairup.learning import Learner
-from pairup.learning.fairness import random_chances
 from pairup.policies import Policy
 from pairup.policies.contract import StartContext
 from pairup.service.domain.matchmaking.rules import max_option
@@ -118,7 +118,7 @@ def _meet(learner: Learner) -> None:
         learner.suggest(players, debts=debts)
         learner.suggest(players, allowed=couples, worth=worth, debts=debts)
     learner.leader_among(players, allowed=couples, worth=worth)
-    random_chances(len(players), one, one + 1, worth)
+    new_random_pairing(len(players), one, one + 1, worth)
 
 
 def _play(learner: Learner) -> None:

@@ -98,11 +98,12 @@ def ask_policy(
 
 
 def _games(
-    couples: Iterable[Sequence[Any]], chances: Iterable[float | None], explores: Iterable[bool]
+    couples: Sequence[Sequence[Any]], chances: Floats | None, explores: Iterable[bool]
 ) -> list[ProposedGame]:
+    known = [None] * len(couples) if chances is None else chances.tolist()
     return [
         {"players": list(couple), "chance": rounded(chance), "explores": explored}
-        for couple, chance, explored in zip(couples, chances, explores, strict=True)
+        for couple, chance, explored in zip(couples, known, explores, strict=True)
     ]
 
 
@@ -159,9 +160,8 @@ class Matchmaker:
         numbers = self._numbers(chosen)
         explores = np.ones(len(chosen), np.bool_) if leader is None else ~np.isin(numbers, leader)
         explores[: asked.start] = explores[asked.stop :] = False  # they were not its choice
-        chances = self._learner.chance_array(chosen, self._players)
+        chances = self._learner.play_probabilities(chosen, self._players)
         alone = waiting[~self._has_partner[waiting]] if self._on_graph else waiting[:0]
-        known = [None] * len(chosen) if chances is None else chances.tolist()
         ruled: Ruled = {
             "worth": [round(worth, DECIMALS) for worth in self._worth_of(chosen).tolist()],
             "unmatched": self._unmatched(waiting, alone),
@@ -169,7 +169,7 @@ class Matchmaker:
             "shares": self._shares(chosen, waiting, chances),
         }
         return Choice(
-            _games(self._named(chosen), known, explores.tolist()),
+            _games(self._named(chosen), chances, explores.tolist()),
             waiting=[self._players[x] for x in waiting],
             forecast=self._forecast(leader, chosen),
             ruled=ruled,
@@ -305,7 +305,7 @@ class Matchmaker:
         worth = self._worth_of(couples)
         if self._debts is not None and len(worth):
             worth = worth + worth.mean() * (self._added[low] + self._added[high])
-        chances = self._learner.chance_array(couples, self._players)
+        chances = self._learner.play_probabilities(couples, self._players)
         return worth if chances is None else worth * chances
 
     def _best(self, low: Places, high: Places, values: Floats) -> Places:
@@ -413,7 +413,7 @@ class Matchmaker:
     def _random(self) -> tuple[Places, Places, Floats, Any] | None:
         """Return couples that stand for all who may meet, and what random pairing gives."""
         low, high = self._couples.met_at_random()
-        chances = self._learner.chance_array(np.stack([low, high], axis=1), self._players)
+        chances = self._learner.play_probabilities(np.stack([low, high], axis=1), self._players)
         if chances is None:
             return None
         return low, high, chances, new_random_pairing(self._count, low, high, chances)
