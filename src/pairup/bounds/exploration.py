@@ -13,10 +13,9 @@ from itertools import combinations
 import numpy as np
 
 from pairup.bounds.confusing_rates import ConfusingRates
-from pairup.bounds.places import Places
+from pairup.bounds.places import Places, best_matching_of_sides
 from pairup.matching import Couple, Matching
 from pairup.problem.rates import Floats
-from pairup.weighted_matching import best_matching
 
 _TOLERANCE = 1e-10
 _ACCURACY = 1e-2  # relative, of the information: what is then missing, the next plan completes
@@ -109,7 +108,7 @@ class ExplorationProgram:
         worth += worth.T
         factor = max(1.0, float((np.array(self.shares) @ (prices @ self.cuts)).max()))
         while True:
-            couples = self._best(worth - factor * self.losses)
+            couples = best_matching_of_sides(worth - factor * self.losses, self.places.columns)
             cross = [couple for couple in couples if self.number[couple] >= 0]
             moved = {place // 2 for couple in cross for place in couple}
             lost = sum(self.losses[couple] for couple in cross)
@@ -122,16 +121,6 @@ class ExplorationProgram:
             self._add(cross, regret)
             factor = ratio
         return float(prices.sum() / factor)
-
-    def _best(self, weights: Floats) -> list[Couple]:
-        """Return the couples of the matching of greatest weight, by places in ascending order."""
-        if not self.places.two_sided:
-            return list(best_matching(weights))
-        from scipy.optimize import linear_sum_assignment
-
-        even, odd = linear_sum_assignment(weights[::2, 1::2], maximize=True)
-        pairs = zip(2 * even, 2 * odd + 1, strict=True)
-        return [(int(min(pair)), int(max(pair))) for pair in pairs]
 
     def matching(self, index: int) -> Matching:
         """Return a known matching of players, not of places."""

@@ -15,7 +15,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from pairup.matching import Matching
 from pairup.problem.rates import Floats
+from pairup.weighted_matching import best_matching
 
 Indices = NDArray[np.intp]
 Flags = NDArray[np.bool_]
@@ -78,6 +80,11 @@ class Places:
     def is_phantom(self) -> Flags:
         """Whether each place is a phantom's."""
         return self.players >= self.real
+
+    @property
+    def columns(self) -> Flags | None:
+        """Whether each place is one of the smaller side; None on one side."""
+        return np.arange(len(self.players)) % 2 == 1 if self.two_sided else None
 
     @cached_property
     def is_open(self) -> Flags:
@@ -143,3 +150,29 @@ class Places:
         meets = (others // 2 != place // 2) & self.may_meet(others, np.full_like(others, place))
         positive = self.rates[meets & (self.rates > 0)]
         return float(np.log(positive.min(initial=1.0))) if self.rates[place] > 0 else 0.0
+
+
+def best_matching_of_sides(weights: Floats, columns: Flags | None) -> Matching:
+    """Find the matching of greatest weight of rows with columns; of all players if that is None.
+
+    Parameters
+    ----------
+    weights
+        As for `best_matching`, all of them finite.
+    columns
+        Which players are columns; the others are rows.
+
+    Examples
+    --------
+    >>> weights = np.array([[0, 5, 1], [5, 0, 2], [1, 2, 0]])
+    >>> best_matching_of_sides(weights, np.array([False, False, True]))
+    Matching(1-2; waiting 0)
+    """
+    if columns is None:
+        return best_matching(weights)
+    from scipy.optimize import linear_sum_assignment  # a third of a second, which few users need
+
+    rows, places = np.flatnonzero(~columns), np.flatnonzero(columns)
+    first, second = linear_sum_assignment(weights[np.ix_(rows, places)], maximize=True)
+    couples = np.sort([rows[first], places[second]], axis=0).T
+    return Matching(couples.tolist(), np.setdiff1d(np.arange(len(columns)), couples).tolist())

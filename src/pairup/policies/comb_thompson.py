@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from pairup.compiled.couples.rows import set_members, write_mates
-from pairup.compiled.couples.statistics import CoupleStatistics, record
+from pairup.compiled.couples.statistics import CoupleStatistics, count_outcomes
 from pairup.compiled.distributions import fill_beta, fill_normal, normal
 from pairup.compiled.kernels import kernel, outlined, slot
 from pairup.compiled.logarithm import log
@@ -141,11 +141,6 @@ def _propose(state, couples):
     return OK
 
 
-def _observe(state, couples, played):
-    for c in range(len(played)):
-        record(state.stats, slot(couples[c, 0]), slot(couples[c, 1]), played[c])
-
-
 def _propose_on_graph(state, matcher, couples):
     _draw_weights_on_graph(state, matcher, len(couples))
     state.counters[ROUND] += 1
@@ -158,7 +153,7 @@ provide(
     CombThompsonState,
     set_available=set_members,
     propose=_propose,
-    observe=_observe,
+    observe=count_outcomes,
     propose_on_graph=_propose_on_graph,
 )
 

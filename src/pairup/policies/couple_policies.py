@@ -130,7 +130,7 @@ class ExactMatchingPolicy(CouplePolicy):
 
 def couples_of(leader: Leader) -> NDArray[np.int64]:
     """Return the leader's couples in their order, the phantom's included."""
-    return leader.order[: 2 * leader.couples[0]].astype(np.int64).reshape(-1, 2)
+    return leader.order[: 2 * leader.couple_count[0]].astype(np.int64).reshape(-1, 2)
 
 
 def couples_in_order(order: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -18,6 +18,7 @@ from pairup.compiled.couples import greedy_leader, leader_counts
 from pairup.compiled.couples.greedy_leader import Leader, beats, note_mean
 from pairup.compiled.couples.kl_index import exploration_level, kl, kl_index
 from pairup.compiled.couples.neighbours import cross_pair, write
+from pairup.compiled.couples.rows import packed
 from pairup.compiled.couples.statistics import CoupleStatistics, record
 from pairup.compiled.kernels import kernel, slot
 from pairup.compiled.randomness import below, word
@@ -201,7 +202,7 @@ def _propose(state, couples):
     led = arms.led[top]
     arms.led[top] = led + 1
     neighbour = -1
-    if led % (2 * state.front.couples[0] - 1) != 0:
+    if led % (2 * state.front.couple_count[0] - 1) != 0:
         neighbour = _most_promising(state, led + 1)
     if neighbour >= 0:
         arms.used[_enter(state, neighbour)] = 2 * counters[ROUND] + 1
@@ -228,7 +229,7 @@ provide(OsubState, set_available=_set_available, propose=_propose, observe=_obse
 @kernel
 def _random_neighbour(state):
     """When not all are available: now and then a neighbour of the greedy leader, at random."""
-    choices = 2 * state.greedy.couples[0] - 2
+    choices = 2 * state.greedy.couple_count[0] - 2
     if choices == 0 or state.counters[ROUND] % (choices + 1) != 0:
         return -1
     return below(word(state.keys[1], state.counters[ROUND]), choices)
@@ -239,7 +240,7 @@ def _pair_fingerprint(state, i, j):
     """What a couple adds to the fingerprint of a matching; the phantom's adds nothing."""
     if j == len(state.greedy.place) - 1:
         return _EMPTY
-    return word(_EMPTY, (np.int64(i) << 32) | np.int64(j))
+    return word(_EMPTY, packed(i, j))
 
 
 @kernel
@@ -251,13 +252,13 @@ def _arm_of(state, fingerprint):
 
 
 @kernel
-def _reward(state, arm, games, couples):
+def _reward(state, arm, games, couple_count):
     """Enter what a round brought to an arm, and see whether it is the best now."""
     arms, counters = state.arms, state.counters
     before = arms.mean[arm]
     arms.tries[arm] += 1
     arms.games[arm] += games
-    arms.mean[arm] = arms.games[arm] / (arms.tries[arm] * couples)
+    arms.mean[arm] = arms.games[arm] / (arms.tries[arm] * couple_count)
     if counters[TOP] == arm:
         if arms.mean[arm] < before:
             counters[TOP] = UNKNOWN
@@ -278,10 +279,10 @@ def _is_better(state, arm, rival):
 def sort_leader(state):
     """Put the leader's couples in the order of their means into `front`."""
     front, counters, greedy = state.front, state.counters, state.greedy.order
-    front.couples[0] = (counters[PRESENT] + 1) // 2
+    front.couple_count[0] = (counters[PRESENT] + 1) // 2
     if counters[ARMS] == 0:
         greedy_leader.update(state.greedy, state.stats, state.keys[0])
-        for k in range(front.couples[0]):
+        for k in range(front.couple_count[0]):
             _insert(state, k, greedy[2 * k], greedy[2 * k + 1])
         return
     if counters[TOP] == UNKNOWN:
@@ -290,7 +291,7 @@ def sort_leader(state):
             if _is_better(state, arm, counters[TOP]):
                 counters[TOP] = arm
     order = state.arms.order[counters[TOP]]
-    for k in range(front.couples[0]):
+    for k in range(front.couple_count[0]):
         _insert(state, k, np.int64(order[2 * k]), np.int64(order[2 * k + 1]))
 
 
@@ -315,7 +316,7 @@ def _most_promising(state, clock):
     level, luck = exploration_level(clock), word(state.keys[1], state.counters[ROUND])
     top = state.counters[TOP]
     best, best_neighbour = _index(state, top, level, 0.0), -1
-    for neighbour in range(2 * state.front.couples[0] - 2):
+    for neighbour in range(2 * state.front.couple_count[0] - 2):
         fingerprint = _neighbour_fingerprint(state, state.arms.fingerprint[top], neighbour)
         value = _index(state, _arm_of(state, fingerprint), level, best)
         tied = value == best and best_neighbour >= 0
@@ -372,7 +373,7 @@ def _enter(state, neighbour):
         arms.fingerprint[arm], arms.mean[arm] = fingerprint, UNTRIED
         arms.tries[arm] = arms.games[arm] = arms.led[arm] = 0
         order, front = arms.order[arm], state.front
-        for x in range(2 * front.couples[0]):
+        for x in range(2 * front.couple_count[0]):
             order[x] = front.order[x]
         if neighbour >= 0:
             k, swap = neighbour >> 1, neighbour & 1
@@ -402,7 +403,7 @@ def _new_number(state):
 def enter_all(state):
     """Enter the arms that `order`, `tries` and `games` hold; whether no two are the same."""
     arms, counters = state.arms, state.counters
-    couples = counters[PRESENT] // 2
+    couple_count = counters[PRESENT] // 2
     leader_counts.clear(arms.table)
     counters[TOP] = UNKNOWN
     for arm in range(counters[ARMS]):
@@ -411,5 +412,5 @@ def enter_all(state):
             return False
         arms.table.counts[leader_counts.find(arms.table, arms.fingerprint[arm] | _LAST_BIT)] = arm
         tries = arms.tries[arm]
-        arms.mean[arm] = arms.games[arm] / (tries * couples) if tries > 0 else UNTRIED
+        arms.mean[arm] = arms.games[arm] / (tries * couple_count) if tries > 0 else UNTRIED
     return True

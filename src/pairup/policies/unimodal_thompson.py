@@ -132,7 +132,7 @@ def _best_neighbour(state):
     _draw_all(state)
     players = state.counters[BY_PLAYERS] != 0
     best, best_neighbour = 0.0, -1
-    for k in range(state.leader.couples[0] - 1):
+    for k in range(state.leader.couple_count[0] - 1):
         draw = state.draw[5 * k :]
         for swap in range(2):
             new, other = draw[1 + swap], draw[4 - swap]
@@ -145,7 +145,7 @@ def _best_neighbour(state):
 @kernel
 def _draw_all(state):
     """Draw the rates of all couples in sight; the phantom's is known."""
-    leader, last = state.leader, state.leader.couples[0] - 1
+    leader, last = state.leader, state.leader.couple_count[0] - 1
     for k in range(last + 1):
         _prepare(state, 5 * k, leader.order[2 * k], leader.order[2 * k + 1])
         if k < last:

@@ -80,3 +80,7 @@ def test_nobody_is_assigned_where_a_side_is_empty():
     work = new_assignment(3, 2)
     assert assigned(work, np.zeros((3, 0))) == []
     assert work.seeker.tolist() == [NOBODY] * 3
+
+
+def test_of_equally_near_offers_the_first_is_taken():
+    assert assigned(new_assignment(3, 5), np.ones((3, 5))) == [(0, 0), (1, 1), (2, 2)]

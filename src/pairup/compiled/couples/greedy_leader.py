@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pairup.compiled.couples.rows import packed
 from pairup.compiled.couples.statistics import record
 from pairup.compiled.kernels import kernel, outlined, slot
 from pairup.compiled.randomness import word
@@ -29,7 +30,7 @@ class Leader(NamedTuple):
     """The leader of the players available, and the bounds that tell when it falls.
 
     Couple k is (order[2k], order[2k + 1]), ascending; place[i] is where player i stands in `order`
-    (-1: not available). The best pair that couple k blocks is `blocked[k]`, as `_packed` writes it.
+    (-1: not available). The best pair that couple k blocks is `blocked[k]`, as `packed` writes it.
     """
 
     order: np.ndarray = Integers("slots + 1", dtype=np.uint32)
@@ -37,7 +38,7 @@ class Leader(NamedTuple):
     mean: np.ndarray = Reals(_COUPLES)
     bound: np.ndarray = Reals(_COUPLES)
     blocked: np.ndarray = Integers(_COUPLES, _STALE)
-    couples: np.ndarray = Integers(1)
+    couple_count: np.ndarray = Integers(1)
 
 
 def new_leader(slots):
@@ -56,13 +57,7 @@ def learn(state, couples, played):
 @kernel
 def priority(key, i, j):
     """The rank of a pair among pairs of equal mean."""
-    return word(key, _packed(min(i, j), max(i, j)))
-
-
-@kernel
-def _packed(i, j):
-    """A pair (i, j), i < j, as one number."""
-    return (np.int64(i) << 32) | np.int64(j)
+    return word(key, packed(min(i, j), max(i, j)))
 
 
 @kernel
@@ -83,8 +78,8 @@ def set_players(leader, stats, players):
     """Couple `players`, and the phantom if they are odd, in any order: an update must follow."""
     count, phantom = len(players), len(leader.place) - 1
     leader.place[:] = -1
-    leader.couples[0] = (count + 1) // 2
-    for k in range(leader.couples[0]):
+    leader.couple_count[0] = (count + 1) // 2
+    for k in range(leader.couple_count[0]):
         i = players[2 * k]
         j = players[2 * k + 1] if 2 * k + 1 < count else phantom
         _put(leader, stats, k, i, j)
@@ -106,7 +101,7 @@ def update(leader, stats, key):
     The first is beyond the last when none did.
     """
     k = _first_fallen(leader, stats, key, 0)
-    if k >= leader.couples[0]:
+    if k >= leader.couple_count[0]:
         return k, np.int64(-1)
     return _repair(leader, stats, key, k)
 
@@ -115,7 +110,7 @@ def update(leader, stats, key):
 def _repair(leader, stats, key, k):
     """As `update`, where couple `k` is the first that fell."""
     low, high = k, np.int64(-1)
-    while k < leader.couples[0]:
+    while k < leader.couple_count[0]:
         high = max(high, _promote(leader, stats, key, k))
         k = _first_fallen(leader, stats, key, k + 1)
     return low, high
@@ -128,7 +123,7 @@ def _first_fallen(leader, stats, key, start):
     It walks from the back, with the best pair of the players behind: couple `top` itself, or the
     pair that couple -1 - `top` blocks.
     """
-    fallen = leader.couples[0]
+    fallen = leader.couple_count[0]
     best, top = leader.mean[fallen - 1], fallen - 1
     for k in range(fallen - 2, start - 1, -1):
         mean = leader.mean[k]
@@ -172,7 +167,7 @@ def _holds(leader, stats, key, k):
 @kernel
 def _find_blocked(leader, stats, key, k):
     """Find the best pair that couple `k` blocks."""
-    order, end = leader.order, 2 * leader.couples[0]
+    order, end = leader.order, 2 * leader.couple_count[0]
     i, j = order[2 * k], order[2 * k + 1]
     bound, blocked = -np.inf, np.int64(_STALE)
     x = 2 * k + 2
@@ -184,7 +179,7 @@ def _find_blocked(leader, stats, key, k):
         for player in (i, j):
             other = order[x]
             if stats.mean[player, other] == bound:
-                pair = _packed(min(player, other), max(player, other))
+                pair = packed(min(player, other), max(player, other))
                 if blocked == _STALE or word(key, pair) > word(key, blocked):
                     blocked = pair
     leader.bound[k], leader.blocked[k] = bound, blocked
@@ -205,7 +200,7 @@ def note_mean(leader, key, i, j, mean):
 @kernel
 def note_blocked(leader, key, k, i, j, mean):
     """Pair (i, j), i < j, which couple `k` blocks, has a new mean or is newly blocked."""
-    pair = _packed(i, j)
+    pair = packed(i, j)
     if mean > leader.bound[k]:
         leader.bound[k], leader.blocked[k] = mean, pair
     elif leader.blocked[k] == pair:
@@ -220,7 +215,7 @@ def note_blocked(leader, key, k, i, j, mean):
 def _promote(leader, stats, key, k):
     """Put the best pair of the players from couple `k` on there; returns the last that changed."""
     mean, i, j, best = leader.mean[k], leader.order[2 * k], leader.order[2 * k + 1], k
-    for c in range(k, leader.couples[0]):
+    for c in range(k, leader.couple_count[0]):
         rival_i, rival_j = leader.order[2 * c], leader.order[2 * c + 1]
         if c > k and beats(key, leader.mean[c], rival_i, rival_j, mean, i, j):
             mean, i, j, best = leader.mean[c], rival_i, rival_j, c

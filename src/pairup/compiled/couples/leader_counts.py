@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pairup.compiled.couples.rows import packed
 from pairup.compiled.kernels import kernel
 from pairup.compiled.randomness import word
 from pairup.compiled.state_fields import AVAILABLE, OWN, PRESENT, ROUND, Integers, Keys, new_state
@@ -50,11 +51,11 @@ def grown(table):
 
 
 @kernel
-def fingerprint(order, couples):
+def fingerprint(order, couple_count):
     """A 64-bit hash of an ordered matching: two different ones share it once in 2**64."""
-    key = np.uint64(couples)
-    for k in range(couples):
-        key = word(key, (np.int64(order[2 * k]) << 32) | np.int64(order[2 * k + 1]))
+    key = np.uint64(couple_count)
+    for k in range(couple_count):
+        key = word(key, packed(order[2 * k], order[2 * k + 1]))
     return key | np.uint64(1)  # never the mark of an empty cell
 
 
@@ -113,7 +114,7 @@ def times_led(state):
     counters = state.counters
     if counters[AVAILABLE] == counters[PRESENT]:
         if counters[CELL] == NO_CELL:
-            order, couples = state.leader.order, state.leader.couples[0]
+            order, couples = state.leader.order, state.leader.couple_count[0]
             # No cell again when it is full.
             counters[CELL] = find(state.counts, fingerprint(order, couples))
             if counters[CELL] == NO_CELL:
@@ -131,7 +132,7 @@ def times_led(state):
 @kernel
 def is_own_turn(state, led):
     """Whether the leader itself is played: the first time and every (2L - 1)-th time it leads."""
-    return led % (2 * state.leader.couples[0] - 1) == 0
+    return led % (2 * state.leader.couple_count[0] - 1) == 0
 
 
 @kernel

@@ -91,7 +91,7 @@ def wins(state, value, neighbour, best, best_neighbour):
 def write(leader, neighbour, couples):
     """Write a neighbour of the leader into `couples`, less the phantom's couple."""
     order = leader.order
-    rows = min(leader.couples[0], len(couples))
+    rows = min(leader.couple_count[0], len(couples))
     for k in range(rows):
         couples[k, 0], couples[k, 1] = order[2 * k], order[2 * k + 1]
     if neighbour >= 0:

@@ -1,8 +1,12 @@
 """Couples as they are written, rows (i, j) with i < j, and the players of whom they are made."""
 
+import numpy as np
+
 from pairup.compiled.kernels import kernel
-from pairup.compiled.randomness import shuffle
-from pairup.compiled.state_fields import MEMBERS
+from pairup.compiled.randomness import MANTISSA, mantissa, shuffle, word
+from pairup.compiled.state_fields import AVAILABLE, MEMBERS
+
+_LUCK = 2.0**-30 / MANTISSA
 
 
 @kernel
@@ -27,6 +31,26 @@ def fill_members(members, players, phantom):
 def set_members(state, players):
     """The step `set_available` of states whose first MEMBERS `players` are to be matched."""
     state.counters[MEMBERS] = fill_members(state.players, players, len(state.stats.tries) - 1)
+
+
+@kernel
+def set_players(state, players):
+    """The step `set_available` of states whose first AVAILABLE `players` are available."""
+    state.counters[AVAILABLE] = len(players)
+    for x in range(len(players)):
+        state.players[x] = players[x]
+
+
+@kernel
+def packed(i, j):
+    """A pair (i, j) as one number."""
+    return (np.int64(i) << 32) | np.int64(j)
+
+
+@kernel
+def luck(key, i, j):
+    """A random number in [0, 2**-30) of the pair (i, j), which tells equals apart."""
+    return np.float64(mantissa(word(key, packed(i, j)))) * _LUCK
 
 
 @kernel

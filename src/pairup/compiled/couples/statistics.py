@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairup.compiled.kernels import kernel
+from pairup.compiled.kernels import kernel, slot
 from pairup.compiled.state_fields import Integers, Reals, new_state
 
 PHANTOM_MEAN = -1.0  # below every real mean: a greedy leader couples the phantom last
@@ -37,3 +37,9 @@ def record(stats, i, j, played):
     stats.games[i, j] = games
     stats.tries[i, j] = tries  # the last, so that a caller who reads it next has it at hand
     return mean
+
+
+def count_outcomes(state, couples, played):
+    """The step `observe` of states with `stats`, which is all that they learn."""
+    for c in range(len(played)):
+        record(state.stats, slot(couples[c, 0]), slot(couples[c, 1]), played[c])

@@ -21,7 +21,7 @@ import numpy as np
 
 from pairup.compiled.kernels import kernel
 from pairup.compiled.matchings.blossoms import NOBODY as NOBODY
-from pairup.compiled.state_fields import Integers, Reals, new_state
+from pairup.compiled.state_fields import Flags, Integers, Reals, new_state
 
 
 class Assignment(NamedTuple):
@@ -37,7 +37,7 @@ class Assignment(NamedTuple):
     seeker: np.ndarray = Integers("many")  # who has each offer, or NOBODY
     distance: np.ndarray = Reals("many")  # to each offer, along the cheapest path found
     taken_from: np.ndarray = Integers("many")  # the seeker before the offer on that path
-    left: np.ndarray = Integers("many")  # offers whose distance is not final
+    reached: np.ndarray = Flags("many")  # offers whose distance is final
 
 
 def new_assignment(rows, columns):
@@ -47,7 +47,10 @@ def new_assignment(rows, columns):
 
 @kernel
 def assign_seekers(work, few, many):
-    """Assign an offer to each seeker, by `work.weight`, in `work.offer` and `work.seeker`."""
+    """Assign an offer to each seeker, by `work.weight`, in `work.offer` and `work.seeker`.
+
+    Seekers come one after the other, and of offers that are equally near the first is taken.
+    """
     for j in range(many):
         work.offer_price[j] = 0.0
         work.seeker[j] = NOBODY
@@ -59,51 +62,45 @@ def assign_seekers(work, few, many):
 def _assign_one(work, first, many):
     """Find the cheapest path from a seeker to an offer that nobody has, and take it."""
     seeker, distance = work.seeker, work.distance
+    greatest = -np.inf
     for j in range(many):
-        distance[j] = np.inf
-        work.left[j] = j
-    work.seeker_price[first] = 0.0
-    i, so_far, count = first, 0.0, many
+        distance[j], work.reached[j] = np.inf, False
+        greatest = max(greatest, work.weight[first, j] - work.offer_price[j])
+    work.seeker_price[first] = greatest
+    i, so_far = first, 0.0
     while True:
-        place = _nearest(work, i, so_far, count)
-        j = work.left[place]
-        so_far = distance[j]
-        count -= 1
-        work.left[place], work.left[count] = work.left[count], j
-        if seeker[j] == NOBODY:
+        j = _nearest(work, i, so_far, many)
+        work.reached[j] = True
+        i, so_far = seeker[j], distance[j]
+        if i == NOBODY:
             break
-        i = seeker[j]
-    _raise_prices(work, first, so_far, count, many)
-    while True:
+    _raise_prices(work, first, so_far, many)
+    while i != first:
         i = work.taken_from[j]
         seeker[j], work.offer[i], j = i, j, work.offer[i]
-        if i == first:
-            return
 
 
 @kernel
-def _nearest(work, i, so_far, count):
-    """Look at the offers left from seeker i on; returns the place of the nearest."""
-    weight, left, distance = work.weight[i], work.left, work.distance
-    base, nearest, place = so_far + work.seeker_price[i], np.inf, 0
-    for x in range(count):
-        j = left[x]
-        through = base + work.offer_price[j] - weight[j]
+def _nearest(work, i, so_far, many):
+    """Look at the offers that are not reached from seeker i on; returns the nearest."""
+    weight, distance, price, nearest = work.weight[i], work.distance, work.seeker_price[i], NOBODY
+    for j in range(many):
+        if work.reached[j]:
+            continue
+        through = so_far + (price + work.offer_price[j] - weight[j])
         if through < distance[j]:
-            distance[j] = through
-            work.taken_from[j] = i
-        if distance[j] < nearest or (distance[j] == nearest and work.seeker[j] == NOBODY):
-            nearest, place = distance[j], x
-    return place
+            distance[j], work.taken_from[j] = through, i
+        if nearest == NOBODY or distance[j] < distance[nearest]:
+            nearest = j
+    return nearest
 
 
 @kernel
-def _raise_prices(work, first, length, count, many):
+def _raise_prices(work, first, length, many):
     """Fit the prices to the path, so that each seeker that was reached may have its next offer."""
     work.seeker_price[first] -= length
-    for x in range(count, many):  # the offers that were reached
-        j = work.left[x]
-        gap = length - work.distance[j]
-        work.offer_price[j] += gap
-        if work.seeker[j] != NOBODY:
-            work.seeker_price[work.seeker[j]] -= gap
+    for j in range(many):
+        if work.reached[j] and work.seeker[j] != NOBODY:
+            raised = length - work.distance[j]
+            work.offer_price[j] += raised
+            work.seeker_price[work.seeker[j]] -= raised

@@ -61,7 +61,7 @@ def find_fork(work, node, other):
 
 
 @kernel
-def close_cycle(work, u, v, fork):
+def _close_cycle(work, u, v, fork):
     """Make a ring of the nodes from the fork down to that of `u`, and from that of `v` up again."""
     x = work.top[u]
     while x != fork:
@@ -85,6 +85,45 @@ def _link(work, child, following, source, target):
     """In the cycle of a blossom the edge from `source` to `target` joins a child to the next."""
     work.next_child[child], work.previous_child[following] = following, child
     work.link_from[child], work.link_to[child] = source, target
+
+
+@kernel
+def form_blossom(work, blossom, u, v, fork, clock):
+    """Make a blossom of the cycle that the edge from `u` to `v` closes; it joins the tree."""
+    _close_cycle(work, u, v, fork)
+    work.parent[blossom], work.base[blossom] = NOBODY, work.base[fork]
+    work.first_child[blossom] = fork
+    work.join[blossom], work.thickness[blossom] = clock, 0.0
+
+
+@kernel
+def free_children(work, blossom, clock):
+    """Take the children of an odd blossom that dissolves out of it and of the tree."""
+    first = work.first_child[blossom]
+    child = first
+    while True:
+        work.parent[child] = NOBODY
+        u = work.first_member[child]
+        while u != NOBODY:
+            work.top[u], work.side[u] = child, FREE
+            work.dual[u] += clock
+            u = next_of(work, child, u)
+        child = work.next_child[child]
+        if child == first:
+            break
+    work.first_child[blossom] = NOBODY
+
+
+@kernel
+def join_odd(work, node, source, target, clock):
+    """A free node joins the tree at an odd distance, by the edge from `source` to `target`."""
+    work.join[node] = clock
+    work.entry_from[node], work.entry_to[node] = source, target
+    u = work.first_member[node]
+    while u != NOBODY:
+        work.side[u] = ODD
+        work.dual[u] -= clock
+        u = next_of(work, node, u)
 
 
 @kernel

@@ -21,8 +21,10 @@ from pairup.compiled.matchings.blossoms import (
     ODD,
     append_members,
     augment,
-    close_cycle,
     find_fork,
+    form_blossom,
+    free_children,
+    join_odd,
     leads_forward,
     move_base,
     next_of,
@@ -119,13 +121,7 @@ def _find_meeting(work, vertices, node):
 @kernel
 def _make_odd(work, vertices, node, source, target):
     """A free node joins the tree at an odd distance, by the edge from `source` to `target`."""
-    work.join[node] = work.clock[0]
-    work.entry_from[node], work.entry_to[node] = source, target
-    u = work.first_member[node]
-    while u != NOBODY:
-        work.side[u] = ODD
-        work.dual[u] -= work.clock[0]
-        u = next_of(work, node, u)
+    join_odd(work, node, source, target, work.clock[0])
     if node >= vertices:
         work.due[work.base[node]] = work.clock[0] + 0.5 * work.thickness[node]
 
@@ -138,10 +134,7 @@ def _shrink(work, vertices, node):
         blossom += 1
     v = work.meet_at[node]
     fork = find_fork(work, node, work.top[v])
-    close_cycle(work, work.near_from[node, v], v, fork)
-    work.parent[blossom], work.base[blossom] = NOBODY, work.base[fork]
-    work.first_child[blossom] = fork
-    work.join[blossom], work.thickness[blossom] = work.clock[0], 0.0
+    form_blossom(work, blossom, work.near_from[node, v], v, fork, work.clock[0])
     work.near[blossom, :vertices] = np.inf
     child, tail = fork, NOBODY
     while True:
@@ -181,18 +174,8 @@ def _expand(work, vertices, blossom):
     """An odd blossom dissolves: its children on the even way to its base stay in the tree."""
     source, target = work.entry_from[blossom], work.entry_to[blossom]
     base = work.first_child[blossom]
-    child = base
-    while True:  # all leave the blossom and the tree
-        work.parent[child] = NOBODY
-        u = work.first_member[child]
-        while u != NOBODY:
-            work.top[u], work.side[u], work.due[u] = child, FREE, np.inf
-            work.dual[u] += work.clock[0]
-            u = next_of(work, child, u)
-        child = work.next_child[child]
-        if child == base:
-            break
-    work.first_child[blossom] = NOBODY
+    work.due[work.base[blossom]] = np.inf
+    free_children(work, blossom, work.clock[0])
     x = work.top[target]
     forward = leads_forward(work, x, base)
     _make_odd(work, vertices, x, source, target)

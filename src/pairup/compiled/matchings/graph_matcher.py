@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairup.compiled.couples.rows import mark_available
+from pairup.compiled.couples.rows import luck, mark_available
 from pairup.compiled.kernels import kernel, outlined
 from pairup.compiled.matchings.assignment import Assignment, assign_seekers, new_assignment
 from pairup.compiled.matchings.sparse_matching import NOBODY as NOBODY
@@ -26,10 +26,8 @@ from pairup.compiled.matchings.sparse_matching import (
     new_sparse_workspace,
     solve_graph,
 )
-from pairup.compiled.randomness import MANTISSA, mantissa, shuffle, word
+from pairup.compiled.randomness import shuffle
 from pairup.compiled.steps import observe, propose_on_graph, provide, set_available_on_graph
-
-_LUCK = 2.0**-30 / MANTISSA
 
 
 class GraphMatcher(NamedTuple):
@@ -80,8 +78,7 @@ def new_graph_matcher(graph, worth, columns=None):
 def _fill_luck(matcher):
     """Draw a number in [0, 2**-30) for each couple, from the slots of its players."""
     for k in range(len(matcher.luck)):
-        pair = (matcher.graph.low[k] << 32) | matcher.graph.high[k]
-        matcher.luck[k] = np.float64(mantissa(word(np.uint64(0), pair))) * _LUCK
+        matcher.luck[k] = luck(np.uint64(0), matcher.graph.low[k], matcher.graph.high[k])
 
 
 class GraphState(NamedTuple):

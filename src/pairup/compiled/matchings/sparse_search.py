@@ -30,8 +30,10 @@ from pairup.compiled.matchings.blossoms import (
     ODD,
     append_members,
     augment,
-    close_cycle,
     find_fork,
+    form_blossom,
+    free_children,
+    join_odd,
     leads_forward,
     move_base,
     next_of,
@@ -177,6 +179,15 @@ def _touch(work, v):
 
 
 @kernel
+def _touch_all(work, node):
+    """Remember all players of a node."""
+    u = work.first_member[node]
+    while u != NOBODY:
+        _touch(work, u)
+        u = next_of(work, node, u)
+
+
+@kernel
 def _look_around(work, u):
     """Enter the edges of player `u`, now even."""
     dual = work.dual[u]
@@ -199,9 +210,9 @@ def _look_around(work, u):
 def _make_even(work, node):
     """A free node joins the tree at an even distance."""
     work.join[node] = work.reals[CLOCK]
+    _touch_all(work, node)
     u = work.first_member[node]
     while u != NOBODY:
-        _touch(work, u)
         work.side[u] = EVEN
         work.dual[u] += work.reals[CLOCK]
         u = next_of(work, node, u)
@@ -214,14 +225,8 @@ def _make_even(work, node):
 @kernel
 def _make_odd(work, node, source, target):
     """A free node joins the tree at an odd distance, by the edge from `source` to `target`."""
-    work.join[node] = work.reals[CLOCK]
-    work.entry_from[node], work.entry_to[node] = source, target
-    u = work.first_member[node]
-    while u != NOBODY:
-        _touch(work, u)
-        work.side[u] = ODD
-        work.dual[u] -= work.reals[CLOCK]
-        u = next_of(work, node, u)
+    _touch_all(work, node)
+    join_odd(work, node, source, target, work.reals[CLOCK])
     if work.first_child[node] != NOBODY:
         _enter_event(work, _end_of_thickness(work, node), node, DISSOLVES)
 
@@ -238,10 +243,7 @@ def _shrink(work, u, v):
     fork = find_fork(work, work.top[u], work.top[v])
     work.counters[SPARE] -= 1
     blossom = work.spare[work.counters[SPARE]]
-    close_cycle(work, u, v, fork)
-    work.parent[blossom], work.base[blossom] = NOBODY, work.base[fork]
-    work.first_child[blossom] = fork
-    work.join[blossom], work.thickness[blossom] = work.reals[CLOCK], 0.0
+    form_blossom(work, blossom, u, v, fork, work.reals[CLOCK])
     _adopt_children(work, blossom)
 
 
@@ -278,7 +280,9 @@ def _expand(work, blossom):
     """An odd blossom dissolves: its children on the even way to its base stay in the tree."""
     source, target = work.entry_from[blossom], work.entry_to[blossom]
     base = work.first_child[blossom]
-    _free_children(work, blossom)
+    free_children(work, blossom, work.reals[CLOCK])
+    work.spare[work.counters[SPARE]] = blossom
+    work.counters[SPARE] += 1
     x = work.top[target]
     forward = leads_forward(work, x, base)
     _make_odd(work, x, source, target)
@@ -287,26 +291,6 @@ def _expand(work, blossom):
         _make_even(work, even)
         _make_odd(work, x, source, target)
     _await_freed(work, base)
-
-
-@kernel
-def _free_children(work, blossom):
-    """Take the children of a blossom that dissolves out of it and of the tree."""
-    first = work.first_child[blossom]
-    child = first
-    while True:
-        work.parent[child] = NOBODY
-        u = work.first_member[child]
-        while u != NOBODY:
-            work.top[u], work.side[u] = child, FREE
-            work.dual[u] += work.reals[CLOCK]
-            u = next_of(work, child, u)
-        child = work.next_child[child]
-        if child == first:
-            break
-    work.first_child[blossom] = NOBODY
-    work.spare[work.counters[SPARE]] = blossom
-    work.counters[SPARE] += 1
 
 
 @kernel

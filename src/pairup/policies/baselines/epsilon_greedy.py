@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from pairup.compiled.couples import greedy_leader
+from pairup.compiled.couples import greedy_leader, rows
 from pairup.compiled.couples.greedy_leader import Leader, learn
 from pairup.compiled.couples.neighbours import write
 from pairup.compiled.couples.rows import draw_matching
@@ -119,15 +119,13 @@ class EpsilonGreedyState(NamedTuple):
 
 
 def _set_available(state, players):
-    state.counters[AVAILABLE] = len(players)
-    for x in range(len(players)):
-        state.players[x] = players[x]
+    rows.set_players(state, players)
     greedy_leader.set_players(state.leader, state.stats, players)
 
 
 def _propose(state, couples):
     counters = state.counters
-    if _explores(state, 2 * state.leader.couples[0] - 1):
+    if _explores(state, 2 * state.leader.couple_count[0] - 1):
         players = state.players[: counters[AVAILABLE]]
         draw_matching(word(state.keys[2], counters[ROUND]), players, state.shuffled, couples)
     else:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from pairup.compiled.couples.rows import draw_matching
+from pairup.compiled.couples.rows import draw_matching, set_players
 from pairup.compiled.matchings.graph_matcher import draw_graph_matching
 from pairup.compiled.randomness import word
 from pairup.compiled.state_fields import AVAILABLE, OWN, ROUND, Integers, Keys, new_state
@@ -53,12 +53,6 @@ class UniformState(NamedTuple):
     key: np.ndarray = Keys(1)
 
 
-def _set_available(state, players):
-    state.counters[AVAILABLE] = len(players)
-    for x in range(len(players)):
-        state.players[x] = players[x]
-
-
 def _propose(state, couples):
     players = state.players[: state.counters[AVAILABLE]]
     draw_matching(word(state.key[0], state.counters[ROUND]), players, state.shuffled, couples)
@@ -74,7 +68,7 @@ def _propose_on_graph(state, matcher, couples):
 
 provide(
     UniformState,
-    set_available=_set_available,
+    set_available=set_players,
     propose=_propose,
     observe=learn_nothing,
     propose_on_graph=_propose_on_graph,

@@ -33,7 +33,7 @@ from pairup.compiled.state_fields import (
 
 # Places of counters.
 (
-    COUPLES,  # of the players available
+    COUPLE_COUNT,  # of the players available
     ENUMERATED,  # players up to whom all matchings are looked at
     BUDGETED,  # 1: what is not certified is searched couple by couple, see `budgeted`
     OLS,  # the confidence of OLS-UCB
@@ -80,7 +80,7 @@ def new_approximate_search(sizes, options):
 def set_players(search, players):
     """Match `players` from now on; what is known of others is dropped in the next search."""
     search.counters[MEMBERS] = fill_members(search.players, players, search.mates.shape[1] - 1)
-    search.counters[COUPLES] = count_couples(players)
+    search.counters[COUPLE_COUNT] = count_couples(players)
     search.counters[CHANGED] = 1
 
 
@@ -264,7 +264,7 @@ def _best_swap(search, terms, scale, sums):
 
 
 @kernel
-def bonus_scale(by_least_squares, couples, clock):
+def bonus_scale(by_least_squares, couple_count, clock):
     """How far ESCB trusts its means in proposal number `clock`: the factor s of sqrt(B).
 
     It is never 0, for we divide by it, and never falls. Plain ESCB has s^2 = f / 2 with f = log t,
@@ -279,5 +279,5 @@ def bonus_scale(by_least_squares, couples, clock):
     if by_least_squares == 0:
         return math.sqrt(0.5 * log(float(max(clock, 2))))
     level = log(float(max(clock, _FIRST_ROUND)))
-    level += (couples + 2) * log(level) + couples * _PER_COUPLE
+    level += (couple_count + 2) * log(level) + couple_count * _PER_COUPLE
     return math.sqrt(0.5 * (1.0 + _SLACK) * level)

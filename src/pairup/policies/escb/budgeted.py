@@ -66,9 +66,9 @@ RATIO = 1.1  # of the two ends at which a bisection stops
 
 
 @kernel
-def bonus_factor(couples):
+def bonus_factor(couple_count):
     """Return 1 / e for matchings of at most the given number of couples."""
-    root = math.sqrt(math.sqrt(RATIO * couples))
+    root = math.sqrt(math.sqrt(RATIO * couple_count))
     return 0.5 * (root + 1.0 / root)
 
 

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from pairup.compiled.couples import round_robin
 from pairup.compiled.couples.round_robin import UNSEEN, RoundRobin, note_seen, write_turn
-from pairup.compiled.couples.rows import write_mates
+from pairup.compiled.couples.rows import luck, write_mates
 from pairup.compiled.couples.statistics import CoupleStatistics, record
 from pairup.compiled.kernels import kernel, slot
-from pairup.compiled.randomness import MANTISSA, mantissa, word
 from pairup.compiled.state_fields import MEMBERS, OWN, ROUND, Integers, Keys, Reals, new_state
 from pairup.compiled.steps import OK, provide
 from pairup.policies.contract import StartContext
@@ -30,7 +29,7 @@ from pairup.policies.escb.approximation import (
     BUDGETED,
     CERTIFICATES,
     CERTIFIED,
-    COUPLES,
+    COUPLE_COUNT,
     ENUMERATED,
     FEWER,
     MORE,
@@ -49,7 +48,6 @@ from pairup.policies.registry import register
 from pairup.saved_arrays import Arrays, require
 
 _MAX_DUAL = 1e6  # more than any weight
-_LUCK = 2.0**-30 / MANTISSA
 
 
 @register
@@ -171,7 +169,9 @@ def _propose(state, couples):
     if not _explore(state, couples):
         search = state.search
         members = search.counters[MEMBERS]
-        scale = bonus_scale(search.counters[OLS], search.counters[COUPLES], state.counters[ROUND])
+        scale = bonus_scale(
+            search.counters[OLS], search.counters[COUPLE_COUNT], state.counters[ROUND]
+        )
         if members <= search.counters[ENUMERATED]:
             find_best(search, state.terms, scale)
         else:
@@ -219,10 +219,3 @@ def _learn(state, i, j, played):
     couple, mirrored = slot(i * slots + j), slot(j * slots + i)
     state.terms.value[couple] = state.terms.value[mirrored] = mean + luck(state.keys[1], i, j)
     state.terms.inverse[couple] = state.terms.inverse[mirrored] = 1.0 / tries
-
-
-@kernel
-def luck(key, i, j):
-    """What tells couples of equal means apart, in [0, 2**-30)."""
-    pair = (np.uint64(i) << np.uint64(32)) | np.uint64(j)
-    return np.float64(mantissa(word(key, pair))) * _LUCK

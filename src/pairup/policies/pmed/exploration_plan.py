@@ -22,10 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairup.bounds.exploration import MissingExploration
-from pairup.bounds.places import Places
+from pairup.bounds.places import Places, best_matching_of_sides
 from pairup.matching import Matching
 from pairup.problem.rates import Floats
-from pairup.weighted_matching import best_matching
 
 _AHEAD = 1.25  # rounds for which information is completed, as a multiple of those so far
 _TRUSTED = 2.0  # rounds after which a leader is looked at again, likewise
@@ -146,19 +145,7 @@ def _cover(
     while rare.any():
         # Of matchings with as many rare couples, the one that promises most games.
         weights = np.where(rare, float(len(rates)), 0.0) + np.outer(rates, rates)
-        matching = _best(weights, columns)
+        matching = best_matching_of_sides(weights, columns)
         for i, j in matching:
             rare[i, j] = rare[j, i] = False
         yield matching
-
-
-def _best(weights: Floats, columns: NDArray[np.bool_] | None) -> Matching:
-    if columns is None:
-        return best_matching(weights)
-    from scipy.optimize import linear_sum_assignment  # a third of a second, which few users need
-
-    rows, places = np.flatnonzero(~columns), np.flatnonzero(columns)
-    first, second = linear_sum_assignment(weights[np.ix_(rows, places)], maximize=True)
-    couples = [sorted((int(rows[i]), int(places[k]))) for i, k in zip(first, second, strict=True)]
-    coupled = {player for couple in couples for player in couple}
-    return Matching(couples, [each for each in range(len(columns)) if each not in coupled])

@@ -13,8 +13,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.compiled.couples.statistics import CoupleStatistics, record
-from pairup.compiled.kernels import kernel, slot
+from pairup.compiled.couples.rows import mark_available
+from pairup.compiled.couples.statistics import CoupleStatistics, count_outcomes
+from pairup.compiled.kernels import kernel
 from pairup.compiled.matchings.graph_matcher import write_nobody
 from pairup.compiled.state_fields import OWN, ROUND, Flags, Integers, Players, new_state
 from pairup.compiled.steps import OK, STALE, provide
@@ -29,7 +30,7 @@ from pairup.saved_arrays import Arrays, require
 # Places of counters.
 (
     CHANGED,  # the players available are not those of the plan
-    COUPLES,  # couples of a matching
+    COUPLE_COUNT,  # couples of a matching
     COUNT,  # matchings of the plan
     TURNS,  # rounds in which they are still to be played
     LAST_ROUND,  # for which the plan is made
@@ -107,11 +108,11 @@ class PMED(CouplePolicy):
         super().forget(state, slot, rate)
         for part in (state.planned_for, state.matchings, state.plays):
             part[:] = 0
-        state.counters[[COUNT, COUPLES, TURNS, LAST_ROUND]] = 0
+        state.counters[[COUNT, COUPLE_COUNT, TURNS, LAST_ROUND]] = 0
 
     def load(self, state: Any, arrays: Arrays) -> PMEDState:
         state = super().load(state, arrays)
-        count, couples, turns = state.counters[[COUNT, COUPLES, TURNS]]
+        count, couples, turns = state.counters[[COUNT, COUPLE_COUNT, TURNS]]
         players = np.flatnonzero(state.planned_for)
         require(np.all(players < len(state.available) - 1), "its plan is for unknown players")
         require(count <= len(state.plays), "its plan has too many matchings")
@@ -153,7 +154,7 @@ def _write_plan(state: PMEDState, plan: Plan, players: NDArray[np.int64]) -> Non
     state.plays[1 : 1 + len(explored)] = [times for _, times in explored]
     state.plays[0] = state.plays.sum()
     state.planned_for[:] = state.available
-    state.counters[[COUNT, COUPLES]] = 1 + len(explored), len(plan.leader)
+    state.counters[[COUNT, COUPLE_COUNT]] = 1 + len(explored), len(plan.leader)
     state.counters[[TURNS, LAST_ROUND]] = state.plays.sum(), plan.last_round
     state.counters[CHANGED] = False
 
@@ -171,14 +172,12 @@ class PMEDState(NamedTuple):
     # Rounds in which each is still to be played.
     plays: np.ndarray = Integers("slots + 1", saved=True)
     counters: np.ndarray = Integers(
-        _COUNTERS, saved=(COUNT, COUPLES, TURNS, LAST_ROUND), most=2**62
+        _COUNTERS, saved=(COUNT, COUPLE_COUNT, TURNS, LAST_ROUND), most=2**62
     )
 
 
 def _set_available(state, players):
-    state.available[:] = False
-    for i in players:
-        state.available[slot(i)] = True
+    mark_available(state, players)
     state.counters[CHANGED] = False
     for i in range(len(state.available)):
         state.counters[CHANGED] |= state.available[i] != state.planned_for[i]
@@ -189,20 +188,15 @@ def _propose(state, couples):
     if counters[CHANGED] or (counters[TURNS] == 0 and counters[ROUND] >= counters[LAST_ROUND]):
         return STALE
     choice = _most_wanted(state) if counters[TURNS] > 0 else 0
-    for c in range(counters[COUPLES]):
+    for c in range(counters[COUPLE_COUNT]):
         couples[c, 0] = state.matchings[choice, c, 0]
         couples[c, 1] = state.matchings[choice, c, 1]
-    write_nobody(couples, counters[COUPLES])
+    write_nobody(couples, counters[COUPLE_COUNT])
     counters[ROUND] += 1
     return OK
 
 
-def _observe(state, couples, played):
-    for c in range(len(played)):
-        record(state.stats, slot(couples[c, 0]), slot(couples[c, 1]), played[c])
-
-
-provide(PMEDState, set_available=_set_available, propose=_propose, observe=_observe)
+provide(PMEDState, set_available=_set_available, propose=_propose, observe=count_outcomes)
 
 
 @kernel

@@ -18,6 +18,7 @@ import numpy as np
 
 from pairup.compiled.couples.greedy_leader import beats
 from pairup.compiled.kernels import kernel, outlined
+from pairup.compiled.matchings.assignment import Assignment, assign_seekers
 from pairup.compiled.state_fields import Flags, Integers, Players, Reals
 
 _TOLERANCE = 1e-12  # smaller gains of another assignment may be rounding
@@ -31,8 +32,9 @@ class AssignedLeader(NamedTuple):
     couples, best first, are `ranked`.
     """
 
+    search: Assignment  # of the items, by their numbers, to the places
     order: np.ndarray = Integers("2 * slots")
-    couples: np.ndarray = Integers(1)  # how many there are: the number of positions
+    couple_count: np.ndarray = Integers(1)  # the number of positions
     items: np.ndarray = Integers("slots")  # those available, in random order
     item_count: np.ndarray = Integers(1)  # ... and how many they are
     positions: np.ndarray = Integers("slots")  # by place
@@ -48,24 +50,19 @@ class AssignedLeader(NamedTuple):
     mean: np.ndarray = Reals("slots")  # by place
     price: np.ndarray = Reals("slots")  # of items, by slot
     bound: np.ndarray = Reals("slots")  # by place: no other item has a greater mean less price
-    owner: np.ndarray = Integers("slots")  # workspace of the search: places by item
-    came_from: np.ndarray = Integers("slots")
-    distance: np.ndarray = Reals("slots")
-    reached: np.ndarray = Flags("slots")
-    profit: np.ndarray = Reals("slots")  # by place
 
 
 @outlined
 def assign(leader, mean):
     """Find the leader of the items and positions in `leader`, from what they held last."""
-    complete = True
-    leader.owner[: leader.item_count[0]] = _NOBODY
-    for k in range(leader.couples[0]):
+    complete, owner = True, leader.search.seeker
+    owner[: leader.item_count[0]] = _NOBODY
+    for k in range(leader.couple_count[0]):
         leader.ranked[k], holds = k, False
         for x in range(leader.item_count[0]):
             if leader.items[x] == leader.last_item[leader.positions[k]]:
-                holds = leader.owner[x] < 0
-                leader.owner[x] = k
+                holds = owner[x] < 0
+                owner[x] = k
         complete = complete and holds
     if not complete:
         _search(leader, mean)
@@ -92,7 +89,7 @@ def note_mean(leader, i, j, mean):
 @kernel
 def update(leader, mean):
     """Make the leader the best by the means again; returns whether it changed."""
-    for k in range(leader.couples[0]):
+    for k in range(leader.couple_count[0]):
         value = leader.mean[k] - leader.price[leader.item[k]] + _TOLERANCE
         if value < leader.bound[k]:  # which may be the bound of a mean that fell
             _find_bound(leader, mean, k)
@@ -104,7 +101,7 @@ def update(leader, mean):
 @kernel
 def rank_places(leader, key):
     """Put the places in the order of the means of their couples; a tie is drawn by `key`."""
-    for x in range(1, leader.couples[0]):
+    for x in range(1, leader.couple_count[0]):
         k = leader.ranked[x]
         while x > 0 and _ranks_before(leader, key, k, leader.ranked[x - 1]):
             leader.ranked[x] = leader.ranked[x - 1]
@@ -130,7 +127,7 @@ def _improve(leader, mean):
     _search(leader, mean)
     gain = 0.0
     for x in range(leader.item_count[0]):
-        k = leader.owner[x]
+        k = leader.search.seeker[x]
         if k >= 0:
             gain += mean[leader.items[x], leader.positions[k]] - leader.mean[k]
     changed = gain > _TOLERANCE
@@ -142,65 +139,20 @@ def _improve(leader, mean):
 
 @kernel
 def _search(leader, mean):
-    """Find the best assignment, as the `owner` of each item, and the least prices.
-
-    Positions come one after the other; each takes the item it likes best, or pushes others on.
-    """
-    leader.owner[: leader.item_count[0]] = _NOBODY
-    leader.price[:] = 0.0
-    for k in range(leader.couples[0]):
-        leader.profit[k] = -np.inf
-        for x in range(leader.item_count[0]):
-            i = leader.items[x]
-            value = mean[i, leader.positions[k]] - leader.price[i]
-            leader.profit[k] = max(leader.profit[k], value)
-        end = _find_path(leader, mean, k)
-        while end >= 0:  # hand the items on
-            before = leader.came_from[end]
-            leader.owner[end] = k if before < 0 else leader.owner[before]
-            end = before
-
-
-@kernel
-def _find_path(leader, mean, k):
-    """The cheapest way from place `k` to an item that is not owned, as the number of the item.
-
-    Costs are what positions give up; prices are raised to what the way has shown.
-    """
-    count, owner = leader.item_count[0], leader.owner
-    leader.distance[:count] = np.inf
-    leader.reached[:count] = False
-    place, at, so_far = k, _NOBODY, 0.0
-    while True:
-        nearest = _NOBODY
-        for x in range(count):
-            if leader.reached[x]:
-                continue
-            i = leader.items[x]
-            slack = leader.profit[place] + leader.price[i] - mean[i, leader.positions[place]]
-            if so_far + slack < leader.distance[x]:
-                leader.distance[x], leader.came_from[x] = so_far + slack, at
-            if nearest < 0 or leader.distance[x] < leader.distance[nearest]:
-                nearest = x
-        leader.reached[nearest] = True
-        so_far, at, place = leader.distance[nearest], nearest, owner[nearest]
-        if place < 0:
-            break
-    leader.profit[k] -= so_far
-    for x in range(count):
-        if leader.reached[x] and owner[x] >= 0:
-            raised = so_far - leader.distance[x]
-            leader.price[leader.items[x]] += raised
-            leader.profit[owner[x]] -= raised
-    return at
+    """Find the best assignment: the places seek an item each."""
+    count, items = leader.couple_count[0], leader.item_count[0]
+    for k in range(count):
+        for x in range(items):
+            leader.search.weight[k, x] = mean[leader.items[x], leader.positions[k]]
+    assign_seekers(leader.search, count, items)
 
 
 @kernel
 def _take(leader, mean):
-    """Make the assignment that was found, the `owner` of each item, the leader."""
+    """Make the assignment that was found the leader."""
     hidden = 0
     for x in range(leader.item_count[0]):
-        i, k = leader.items[x], leader.owner[x]
+        i, k = leader.items[x], leader.search.seeker[x]
         leader.place[i] = k
         if k < 0:
             leader.hidden[hidden] = i
@@ -219,55 +171,44 @@ def _find_prices(leader, mean):
     Position k likes its own item best if each other item, of position l, is dearer by at least
     what it is better there: price(l) >= price(k) + mean(item of l, k) - mean(item of k, k).
     """
-    couples, least, greatest = leader.couples[0], leader.profit, leader.distance
-    for k in range(couples):
+    count, search = leader.couple_count[0], leader.search
+    least, greatest = search.seeker_price, search.distance
+    for k in range(count):
         least[k] = 0.0
-    if not _raise_prices(leader, mean, least):
+    if not _fit_prices(leader, mean, least, True):
         return False
-    for k in range(couples):
+    for k in range(count):
         greatest[k] = least[k] + 1.0
-        for x in range(leader.item_count[0] - couples):
+        for x in range(leader.item_count[0] - count):
             saving = leader.mean[k] - mean[leader.hidden[x], leader.positions[k]]
             greatest[k] = min(greatest[k], saving)
         if greatest[k] < least[k] - _TOLERANCE:
             return False
-    _lower_prices(leader, mean, greatest)
+    _fit_prices(leader, mean, greatest, False)
     for x in range(leader.item_count[0]):
         leader.price[leader.items[x]] = 0.0
-    for k in range(couples):
+    for k in range(count):
         leader.price[leader.item[k]] = 0.5 * (least[k] + max(greatest[k], least[k]))
-    for k in range(couples):
+    for k in range(count):
         _find_bound(leader, mean, k)
     return True
 
 
 @kernel
-def _raise_prices(leader, mean, price):
-    """Raise prices until each position likes its item best; returns False if that never ends."""
-    for _ in range(leader.couples[0]):
+def _fit_prices(leader, mean, price, rises):
+    """Raise or lower prices until each position likes its item best; False if that never ends."""
+    for _ in range(leader.couple_count[0]):
         changed = False
-        for k in range(leader.couples[0]):
-            for other in range(leader.couples[0]):
+        for k in range(leader.couple_count[0]):
+            for other in range(leader.couple_count[0]):
                 better = mean[leader.item[other], leader.positions[k]] - leader.mean[k]
-                if price[k] + better > price[other] + _TOLERANCE:
+                if rises and price[k] + better > price[other] + _TOLERANCE:
                     price[other], changed = price[k] + better, True
+                elif not rises and price[other] - better < price[k] - _TOLERANCE:
+                    price[k], changed = price[other] - better, True
         if not changed:
             return True
     return False
-
-
-@kernel
-def _lower_prices(leader, mean, price):
-    """Lower prices until each position likes its item best; as many rounds as there may be."""
-    for _ in range(leader.couples[0]):
-        changed = False
-        for k in range(leader.couples[0]):
-            for other in range(leader.couples[0]):
-                better = mean[leader.item[other], leader.positions[k]] - leader.mean[k]
-                if price[other] - better < price[k] - _TOLERANCE:
-                    price[k], changed = price[other] - better, True
-        if not changed:
-            return
 
 
 @kernel

@@ -77,6 +77,8 @@ from pairup.policies.registry import register
     _COUNTERS,  # how many there are
 ) = range(TURN_PLACES, TURN_PLACES + 4)
 
+_BELOW, _EXACT, _ABOVE = range(3)  # where a number stands to an index: a bound, or the index itself
+
 
 @register
 @dataclass(frozen=True)
@@ -141,7 +143,9 @@ class GRAB(LeaderCountingPolicy):
         return ("horizon",) if self.clock == "horizon" and self.horizon is None else ()
 
     def sizes(self, context: StartContext) -> dict[str, int]:
-        return super().sizes(context) | {"kl": int(self.index == "kl")}
+        assert context.columns is not None  # check_sides() saw to it
+        few, many = sorted(np.bincount(context.columns, minlength=2).tolist())
+        return super().sizes(context) | {"few": few, "many": many, "kl": int(self.index == "kl")}
 
     def start(self, context: StartContext) -> GrabState:
         level = 0.0
@@ -155,7 +159,7 @@ class GRAB(LeaderCountingPolicy):
             level = math.log(max(horizon, 2))
             level = level if self.index == "kl" else math.sqrt(2 * level)
         options = {PERIOD: self.period or 0, KL: self.index == "kl", HORIZON: horizon}
-        assert context.columns is not None  # check_sides() saw to it
+        assert context.columns is not None
         return new_state(
             GrabState,
             self.sizes(context),
@@ -168,8 +172,8 @@ class GRAB(LeaderCountingPolicy):
     def leader(self, state: Any) -> NDArray[np.int64]:
         update_leader(state)
         rank_places(state.leader, state.keys[0])
-        couples: NDArray[np.int64] = state.leader.order[: 2 * state.leader.couples[0]]
-        return couples.reshape(-1, 2)[state.leader.ranked[: state.leader.couples[0]]]
+        couples: NDArray[np.int64] = state.leader.order[: 2 * state.leader.couple_count[0]]
+        return couples.reshape(-1, 2)[state.leader.ranked[: state.leader.couple_count[0]]]
 
 
 class GrabState(NamedTuple):
@@ -195,13 +199,13 @@ def _set_available(state, players):
         rows += state.is_row[i]
     items_are_rows = 2 * rows >= len(players)
     leader.place[:] = -1
-    leader.item_count[0] = leader.couples[0] = 0
+    leader.item_count[0] = leader.couple_count[0] = 0
     for i in players:
         leader.is_position[i] = state.is_row[i] != items_are_rows
         if leader.is_position[i]:
-            leader.positions[leader.couples[0]] = i
-            leader.place[i] = leader.couples[0]
-            leader.couples[0] += 1
+            leader.positions[leader.couple_count[0]] = i
+            leader.place[i] = leader.couple_count[0]
+            leader.couple_count[0] += 1
         else:
             leader.items[leader.item_count[0]] = i
             leader.item_count[0] += 1
@@ -221,8 +225,9 @@ def _propose(state, couples):
     neighbour = -1
     if led % period != 0:
         level = _level(state, led + 1)
-        for k in range(state.leader.couples[0]):
-            state.lower[k] = _lower(state, state.leader.item[k], state.leader.positions[k], level)
+        for k in range(state.leader.couple_count[0]):
+            item, position = state.leader.item[k], state.leader.positions[k]
+            state.lower[k] = _index(state, item, position, level, _BELOW)
         neighbour = best_neighbour(state, state.leader.item_count[0] - 1, level)
     _write(state.leader, neighbour, couples)
     return OK
@@ -253,13 +258,13 @@ def _level(state, clock):
 
 
 def _upper_gain(state, neighbour, level):
-    leader, last = state.leader, state.leader.couples[0] - 1
+    leader, last = state.leader, state.leader.couple_count[0] - 1
     if neighbour >= last:
         k, hidden = leader.ranked[last], leader.hidden[neighbour - last]
-        return _upper(state, hidden, leader.positions[k], level) - state.lower[k]
+        return _index(state, hidden, leader.positions[k], level, _ABOVE) - state.lower[k]
     k, other = leader.ranked[neighbour], leader.ranked[neighbour + 1]
-    swapped = _upper(state, leader.item[other], leader.positions[k], level)
-    swapped += _upper(state, leader.item[k], leader.positions[other], level)
+    swapped = _index(state, leader.item[other], leader.positions[k], level, _ABOVE)
+    swapped += _index(state, leader.item[k], leader.positions[other], level, _ABOVE)
     return swapped - (state.lower[k] + state.lower[other])
 
 
@@ -274,31 +279,18 @@ def _exact_gain(state, neighbour, level):
 @kernel
 def _gain(state, neighbour, level, exact):
     """How much more the neighbour gives, by exact indices, or at least, by bounds on them."""
-    leader, last = state.leader, state.leader.couples[0] - 1
+    leader, last = state.leader, state.leader.couple_count[0] - 1
+    lost, won = (_EXACT, _EXACT) if exact else (_ABOVE, _BELOW)
     k = leader.ranked[min(neighbour, last)]
-    given_up = _most(state, leader.item[k], leader.positions[k], level, exact)
+    given_up = _index(state, leader.item[k], leader.positions[k], level, lost)
     if neighbour >= last:
         hidden = leader.hidden[neighbour - last]
-        return _least(state, hidden, leader.positions[k], level, exact) - given_up
+        return _index(state, hidden, leader.positions[k], level, won) - given_up
     other = leader.ranked[neighbour + 1]
-    given_up += _most(state, leader.item[other], leader.positions[other], level, exact)
-    swapped = _least(state, leader.item[other], leader.positions[k], level, exact)
-    swapped += _least(state, leader.item[k], leader.positions[other], level, exact)
+    given_up += _index(state, leader.item[other], leader.positions[other], level, lost)
+    swapped = _index(state, leader.item[other], leader.positions[k], level, won)
+    swapped += _index(state, leader.item[k], leader.positions[other], level, won)
     return swapped - given_up
-
-
-@kernel
-def _most(state, item, position, level, exact):
-    if exact:
-        return _index(state, item, position, level)
-    return _upper(state, item, position, level)
-
-
-@kernel
-def _least(state, item, position, level, exact):
-    if exact:
-        return _index(state, item, position, level)
-    return _lower(state, item, position, level)
 
 
 def _takes_lead(state, value, neighbour, best, best_neighbour):
@@ -312,42 +304,28 @@ def _takes_lead(state, value, neighbour, best, best_neighbour):
 @kernel
 def _label(state, neighbour):
     """A number of the neighbour that does not depend on the order of hidden items."""
-    last = state.leader.couples[0] - 1
+    last = state.leader.couple_count[0] - 1
     return neighbour if neighbour < last else last + state.leader.hidden[neighbour - last]
 
 
 @kernel
-def _upper(state, item, position, level):
-    """A number that the index of a couple does not exceed."""
-    if state.counters[KL] == 0:
-        return _index(state, item, position, level)
-    i, j = min(item, position), max(item, position)
-    return upper_index(state.anchors[i, j], state.stats, i, j, level)
-
-
-@kernel
-def _lower(state, item, position, level):
-    """A number that the index of a couple does not fall below."""
-    if state.counters[KL] == 0:
-        return _index(state, item, position, level)
-    i, j = min(item, position), max(item, position)
-    return lower_index(state.anchors[i, j], state.stats, i, j, level)
-
-
-@kernel
-def _index(state, item, position, level):
-    """The index of a couple."""
+def _index(state, item, position, level, side):
+    """The index of a couple, or a number from which it differs on one side only."""
     i, j = min(item, position), max(item, position)
     tries = state.stats.tries[i, j]
     if state.counters[KL] == 0:
         return state.stats.mean[i, j] + level / math.sqrt(tries) if tries > 0 else np.inf
+    if side == _ABOVE:
+        return upper_index(state.anchors[i, j], state.stats, i, j, level)
+    if side == _BELOW:
+        return lower_index(state.anchors[i, j], state.stats, i, j, level)
     return solve_index(state.anchors[i, j], state.stats, i, j, level) if tries > 0 else 1.0
 
 
 @kernel
 def _write(leader, neighbour, couples):
     """Write a neighbour of the leader into `couples`, in the order of the leader's ranks."""
-    count, last = leader.couples[0], leader.couples[0] - 1
+    count, last = leader.couple_count[0], leader.couple_count[0] - 1
     for x in range(count):
         taken = x
         if 0 <= neighbour < last and (x == neighbour or x == neighbour + 1):

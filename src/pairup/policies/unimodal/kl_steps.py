@@ -118,7 +118,7 @@ def _by_players(state, level):
     """Criterion V2: exclude by bounds, then by one divergence, then solve."""
     leader = state.leader
     best, best_neighbour = 0.0, -1
-    for k in range(leader.couples[0] - 1):
+    for k in range(leader.couple_count[0] - 1):
         mean, rad = leader.mean[k], state.rad[k]
         upper = max(  # no cross pair has an index above this
             max(_tangent(state, k, 0, level), _tangent(state, k, 1, level)),
@@ -147,9 +147,9 @@ def _tangent(state, k, cross, level):
 
 def _by_matchings(state, level):
     """Criterion V1: how many more games the neighbour could give."""
-    for k in range(state.leader.couples[0]):
+    for k in range(state.leader.couple_count[0]):
         state.lower[k] = _leader_bound(state, k, level)
-    return best_neighbour(state, 2 * (state.leader.couples[0] - 1), level)
+    return best_neighbour(state, 2 * (state.leader.couple_count[0] - 1), level)
 
 
 def _upper_gain(state, neighbour, level):

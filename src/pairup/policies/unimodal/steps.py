@@ -33,7 +33,7 @@ def best_by_matchings(state, level):
 def set_available(state, players):
     """The step `set_available`."""
     set_players(state, players)
-    _load(state, 0, state.leader.couples[0] - 1)
+    _load(state, 0, state.leader.couple_count[0] - 1)
 
 
 def propose(state, couples):
@@ -71,7 +71,7 @@ def _load(state, first, last):
     leader = state.leader
     for k in range(first, last + 1):
         load_pair(state, k, COUPLE, leader.order[2 * k], leader.order[2 * k + 1])
-    for k in range(max(first - 1, 0), min(last + 1, leader.couples[0] - 1)):
+    for k in range(max(first - 1, 0), min(last + 1, leader.couple_count[0] - 1)):
         for cross in range(4):
             i, j = cross_pair(leader, k, cross)
             load_pair(state, k, cross, i, j)

@@ -78,7 +78,7 @@ def _cross_index(state, k, cross, x):
 def _by_players(state, x):
     """Criterion V2: how much better a cross pair could be than the better couple."""
     best, best_neighbour = 0.0, -1
-    for k in range(state.leader.couples[0] - 1):
+    for k in range(state.leader.couple_count[0] - 1):
         q = _couple_index(state, k, x)
         swap0 = max(_cross_index(state, k, 0, x), _cross_index(state, k, 3, x))
         swap1 = max(_cross_index(state, k, 1, x), _cross_index(state, k, 2, x))
@@ -93,7 +93,7 @@ def _by_players(state, x):
 def _by_matchings(state, x):
     """Criterion V1: how many more games the neighbour could give."""
     best, best_neighbour, tied = 0.0, np.int64(-1), np.int64(0)
-    for k in range(state.leader.couples[0] - 1):
+    for k in range(state.leader.couple_count[0] - 1):
         gain0, gain1 = _gains(state, k, x)
         gain = max(gain0, gain1)
         # Arithmetic, no branches: which neighbour is the best is hard to guess.
@@ -108,7 +108,7 @@ def _by_matchings(state, x):
 def _luckiest_by_matchings(state, x):
     """As `_by_matchings`, where several neighbours are the best."""
     best, best_neighbour = 0.0, -1
-    for k in range(state.leader.couples[0] - 1):
+    for k in range(state.leader.couple_count[0] - 1):
         gain0, gain1 = _gains(state, k, x)
         if wins(state, gain0, 2 * k, best, best_neighbour):
             best, best_neighbour = gain0, 2 * k
