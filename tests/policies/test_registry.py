@@ -68,7 +68,11 @@ def test_an_unknown_name_is_refused(name, says):
         ),
         ("explore_then_commit", {"cycles": 0}, "cycles of explore_then_commit must be an integer"),
         ("explore_then_commit", {"horizon": 1}, "at least 2, got 1: give the number of rounds"),
-        ("oracle", {"rates": (0.5, 1.5)}, r"rates of oracle must be numbers in \[0, 1\]"),
+        (
+            "oracle",
+            {"rates": (0.5, 1.5)},
+            r"oracle must lie in \[0, 1\], got 1.5 for player 1",
+        ),
         ("oracle", {"rates": (0.5, float("nan"))}, "rates of oracle"),
         ("oracle", {"rates": (0.5, "x")}, "rates of oracle"),
         ("oracle", {"rates": 0.5}, "rates of oracle"),

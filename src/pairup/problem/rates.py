@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairup.checks import checked_integer, checked_list, checked_symmetric
-from pairup.errors import ProblemError
+from pairup.errors import PairupError, ProblemError
 
 Floats = NDArray[np.float64]
 
@@ -18,15 +18,20 @@ Floats = NDArray[np.float64]
 BetaParameters = tuple[float, float]  # of the distribution of rates
 
 
-def checked_rates(rates: ArrayLike, what: str = "acceptance rates", minimum: int = 2) -> Floats:
+def checked_rates(
+    rates: ArrayLike,
+    what: str = "acceptance rates",
+    minimum: int = 2,
+    error: type[PairupError] = ProblemError,
+) -> Floats:
     """Return a read-only copy of rates, or refuse rates that are not numbers in [0, 1].
 
     Messages call them `what`; `minimum` is the least number of players.
     """
-    array = _as_numbers(rates, what)
+    array = _as_numbers(rates, what, error=error)
     if array.ndim != 1 or len(array) < minimum:
-        raise ProblemError(
-            f"{what} are one number for each of at least {minimum} player{'s' * (minimum > 1)}, "
+        raise error(
+            f"{what} are one number for each of at least {minimum} player{'s' * (minimum != 1)}, "
             f"got an array of shape {array.shape}: give a flat list such as [0.9, 0.8, 0.3]"
         )
     bad = np.flatnonzero(~((array >= 0) & (array <= 1)))  # NaN compares false, so it is bad
@@ -37,7 +42,7 @@ def checked_rates(rates: ArrayLike, what: str = "acceptance rates", minimum: int
             if math.isnan(value)
             else "give probabilities, not percentages or counts"
         )
-        raise ProblemError(f"{what} must lie in [0, 1], got {value} for player {player}: {way_out}")
+        raise error(f"{what} must lie in [0, 1], got {value} for player {player}: {way_out}")
     array += 0.0  # -0.0 becomes 0.0: equal problems must have equal bytes for their hash
     array.setflags(write=False)
     return array
@@ -83,24 +88,27 @@ def checked_starts(starts: Sequence[int], players: Sequence[int]) -> tuple[int, 
 
 
 def _as_numbers(
-    rates: ArrayLike, what: str = "acceptance rates", example: str = "a flat list of floats"
+    rates: ArrayLike,
+    what: str,
+    example: str = "a flat list of floats",
+    error: type[PairupError] = ProblemError,
 ) -> Floats:
     """Copy to float64, but refuse "0.5" and True, which NumPy would silently accept."""
     rule = f"{what} must be numbers"
     if isinstance(rates, list | tuple):
         for player, rate in enumerate(rates):
             if isinstance(rate, bool | np.bool_ | str | bytes | None):
-                raise ProblemError(
+                raise error(
                     f"{rule}, got {rate!r} for player {player}: convert it with float() first"
                 )
     try:
         array = np.asarray(rates)
     except ValueError:  # ragged
-        raise ProblemError(f"{rule}, got lists of several lengths: give {example}") from None
+        raise error(f"{rule}, got lists of several lengths: give {example}") from None
     if array.dtype.kind not in "fiu":
         text = repr(rates)
         shown = text if len(text) <= 60 else f"{text[:57]}..."
-        raise ProblemError(f"{rule}, got {shown}: give {example}")
+        raise error(f"{rule}, got {shown}: give {example}")
     return np.array(array, dtype=np.float64)
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -23,6 +22,7 @@ from pairup.errors import PolicyError
 from pairup.policies.contract import Policy, Slots, StartContext
 from pairup.policies.couple_policies import couples_in_order
 from pairup.policies.registry import register
+from pairup.problem.rates import checked_rates
 from pairup.saved_arrays import Arrays, numbers, require
 from pairup.weighted_matching import best_matching
 
@@ -57,7 +57,8 @@ class Oracle(Policy):
 
     def __post_init__(self) -> None:
         if self.rates is not None:
-            object.__setattr__(self, "rates", _checked_rates(self.rates))
+            rates = checked_rates(self.rates, "rates of oracle", 0, PolicyError)
+            object.__setattr__(self, "rates", tuple(rates.tolist()))
 
     def needs(self) -> tuple[str, ...]:
         return ("rates",) if self.rates is None else ()
@@ -123,19 +124,6 @@ def _by_slot(rates: Sequence[float] | NDArray[np.float64], capacity: int) -> NDA
     known = np.full(capacity, -1.0)
     known[: len(rates)] = rates[:capacity]
     return known
-
-
-def _checked_rates(rates: Iterable[float]) -> tuple[float, ...]:
-    try:
-        checked = tuple(float(rate) for rate in rates)
-    except (TypeError, ValueError):
-        checked = (math.nan,)
-    if not all(0 <= rate <= 1 for rate in checked):  # false for NaN as well
-        raise PolicyError(
-            f"rates of oracle must be numbers in [0, 1], one per player, got {rates!r}: "
-            "try (0.9, 0.8, 0.3)"
-        )
-    return checked
 
 
 class OracleState(NamedTuple):
