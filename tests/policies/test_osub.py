@@ -46,13 +46,7 @@ def test_nothing_is_forgotten_of_eight_players(n):
 @pytest.mark.parametrize("n", [7, 8])
 def test_equals_its_twin_when_the_available_players_change(n):
     duel = Duel(FAMILIES["random"](n), seed=n)
-    random = Random(n)
-    for _ in range(100):
-        available = random.sample(range(n), random.choice([2, 3, 4, 5, n - 2, n - 1, n, n, n]))
-        duel.compiled.set_available(available)
-        for _ in range(random.randint(1, 6)):
-            matching = duel.propose(available)
-            duel.observe(matching, duel.outcomes(matching))
+    duel.play_with_some_players(100, most_rounds=6)
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -71,8 +65,7 @@ def test_equals_its_twin_when_outcomes_come_late(whole):
 def test_equals_its_twin_with_room_for_more_players():
     duel = Duel(FAMILIES["random"](9), seed=4)
     for present in ([0, 2, 3, 5, 8], [1, 2, 3, 5, 6, 8]):
-        duel.compiled.set_present(present)
-        duel.twin.set_present(present)
+        duel.set_present(present)
         duel.play(100)
 
 

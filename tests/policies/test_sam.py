@@ -1,5 +1,4 @@
 from itertools import combinations
-from random import Random
 
 import pytest
 
@@ -83,24 +82,12 @@ def test_a_cycle_brings_every_pair_together_once(n):
 @pytest.mark.parametrize("family", SEPARATED)
 def test_equals_its_twin_when_the_available_players_change(family, n):
     duel = Duel(SEPARATED[family](n), 20, seed=n)
-    random = Random(n)
-    for _ in range(200):
-        available = random.sample(range(n), random.choice([2, 3, 5, n - 1, n, n, n]))
-        duel.compiled.set_available(available)
-        for _ in range(random.randint(1, 12)):
-            matching = duel.propose(available)
-            duel.observe(matching, duel.outcomes(matching))
+    duel.play_with_some_players(200, most_rounds=12)
     assert len(duel.twin.clusters) > 1
 
 
 @pytest.mark.parametrize("n", [6, 9])
 def test_equals_its_twin_when_outcomes_come_late_and_in_any_order(n):
     duel = Duel(SEPARATED["steps"](n), 50, seed=n)
-    random, due = Random(n), []
-    for _ in range(1000):
-        matching = duel.propose()
-        due += zip(matching, duel.outcomes(matching), strict=True)
-        random.shuffle(due)
-        known = [due.pop() for _ in range(min(len(due), random.randint(0, n)))]
-        duel.observe([couple for couple, _ in known], [played for _, played in known])
+    duel.play_late(1000)
     assert len(duel.twin.clusters) > 1

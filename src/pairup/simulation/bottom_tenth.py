@@ -49,8 +49,8 @@ def measure_bottom_tenth(
     playthrough, looks = Playthrough(problem, policy, rounds, seed, number), []
     for round in np.unique(np.linspace(rounds // 2 + 1, rounds, _LOOKS).astype(int)).tolist():
         playthrough.play_to(round)
-        now, random = playthrough.last_chances()
+        chances, random = playthrough.last_chances()
         bottom = np.argsort(random, kind="stable")[: max(len(random) // 10, 1)]
-        looks.append((now[bottom].mean(), random[bottom].mean()))
+        looks.append((chances[bottom].mean(), random[bottom].mean()))
     games, at_random = np.mean(looks, axis=0)
     return BottomTenth(float(games), float(at_random))

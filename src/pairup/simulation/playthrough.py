@@ -90,9 +90,9 @@ class Playthrough:
         """
         replication, couples = self._replications[self._piece], self.totals.couples
         couples = couples[: count_rows(couples)]
-        now = np.zeros(len(self.totals.accepted))
-        now[couples] = _play_probabilities(replication, *couples.T)[:, None]
-        return now, self._random_chances()
+        chances = np.zeros(len(self.totals.accepted))
+        chances[couples] = _play_probabilities(replication, *couples.T)[:, None]
+        return chances, self._random_chances()
 
     def _random_chances(self) -> NDArray[np.float64]:
         """Return how likely each player is to play under random pairing now."""

@@ -1,6 +1,5 @@
 import math
 from itertools import combinations
-from random import Random
 
 import numpy as np
 import pytest
@@ -62,25 +61,15 @@ def test_more_than_eight_players_are_searched_approximately(n, rounds):
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("n", [6, 7, 9])
 def test_equals_its_twin_when_the_available_players_change(n, search):
-    duel, random = Duel(FAMILIES["random"](n), n, search), Random(n)
-    for _ in range(60):
-        available = random.sample(range(n), random.choice([2, 3, 5, n - 1, n, n, n]))
-        duel.compiled.set_available(available)
-        for _ in range(random.randint(1, 6)):
-            matching = duel.propose(available)
-            duel.observe(matching, duel.outcomes(matching))
+    duel = Duel(FAMILIES["random"](n), n, search)
+    duel.play_with_some_players(60, most_rounds=6)
 
 
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("n", [5, 8])
 def test_equals_its_twin_when_outcomes_come_late_and_in_any_order(n, search):
-    duel, random, due = Duel(FAMILIES["tied"](n), n, search), Random(n), []
-    for _ in range(200):
-        matching = duel.propose()
-        due += zip(matching, duel.outcomes(matching), strict=True)
-        random.shuffle(due)
-        known = [due.pop() for _ in range(min(len(due), random.randint(0, n)))]
-        duel.observe([couple for couple, _ in known], [played for _, played in known])
+    duel = Duel(FAMILIES["tied"](n), n, search)
+    duel.play_late(200)
 
 
 def drawn_tries(kind, size, rng):

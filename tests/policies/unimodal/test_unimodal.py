@@ -1,5 +1,4 @@
 from itertools import product
-from random import Random
 
 import pytest
 
@@ -57,13 +56,7 @@ def test_equals_its_twin_through_the_growth_of_its_table():
 @pytest.mark.parametrize("n", [7, 8])
 def test_equals_its_twin_when_the_available_players_change(options, n):
     duel = Duel(options, FAMILIES["random"](n), seed=n)
-    random = Random(n)
-    for _ in range(100):
-        available = random.sample(range(n), random.choice([2, 3, 4, 5, n - 2, n - 1, n, n, n]))
-        duel.compiled.set_available(available)
-        for _ in range(random.randint(1, 4)):
-            matching = duel.propose(available)
-            duel.observe(matching, duel.outcomes(matching))
+    duel.play_with_some_players(100)
 
 
 def test_all_but_one_are_not_everyone():
@@ -79,13 +72,7 @@ def test_all_but_one_are_not_everyone():
 @every_option
 def test_equals_its_twin_when_outcomes_come_late_and_in_any_order(options):
     duel = Duel(options, FAMILIES["tied"](7), seed=2)
-    random, due = Random(7), []
-    for _ in range(300):
-        matching = duel.propose()
-        due += zip(matching, duel.outcomes(matching), strict=True)
-        random.shuffle(due)
-        known = [due.pop() for _ in range(min(len(due), random.randint(0, 6)))]
-        duel.observe([couple for couple, _ in known], [played for _, played in known])
+    duel.play_late(300)
 
 
 @every_option
@@ -93,8 +80,7 @@ def test_equals_its_twin_with_room_for_more_players(options):
     rates = FAMILIES["random"](9)
     duel = Duel(options, rates, seed=4)
     for present in ([0, 2, 3, 5, 8], [1, 2, 3, 5, 6, 8]):
-        duel.compiled.set_present(present)
-        duel.twin.set_present(present)
+        duel.set_present(present)
         duel.play(100)
 
 

@@ -44,12 +44,13 @@ class Duel:
             self.observe(matching, self.outcomes(matching))
         return self
 
-    def play_with_some_players(self, times):
+    def play_with_some_players(self, times, most_rounds=4):
         n, random = len(self.rates), Random(len(self.rates))
         for _ in range(times):
-            available = random.sample(range(n), random.choice([2, 3, 4, 5, n - 1, n, n]))
+            sizes = [2, 3, min(4, n), min(5, n), n - 2, n - 1, n, n, n]
+            available = random.sample(range(n), random.choice(sizes))
             self.compiled.set_available(available)
-            for _ in range(random.randint(1, 4)):
+            for _ in range(random.randint(1, most_rounds)):
                 matching = self.propose(available)
                 self.observe(matching, self.outcomes(matching))
 

@@ -379,17 +379,17 @@ def _play(
 ) -> Measurements:
     """Play a batch in launches."""
     regret, games = [], []
-    now, launch = 0, _FIRST_ROUNDS
+    played, launch = 0, _FIRST_ROUNDS
     for checkpoint in checkpoints:
-        while now < checkpoint:
+        while played < checkpoint:
             if stop is not None and stop.is_set():
                 raise SimulationError("the simulation was stopped before its last round")
-            began, until = time.monotonic(), min(now + launch, checkpoint)
+            began, until = time.monotonic(), min(played + launch, checkpoint)
             batch.play_to(until)
-            if until - now == launch:
+            if until - played == launch:
                 launch = _next_launch(launch, time.monotonic() - began)
-            now = until
-            show(now / rounds)
+            played = until
+            show(played / rounds)
         regret.append(batch.regret)
         games.append(batch.games)
     return np.stack(regret, axis=1), np.stack(games, axis=1)
