@@ -2,8 +2,8 @@
 
     python -m scripts.figures.service_learning import
 
-A pool plays until its reports fill a history of so many rows, which another pool imports. Then both
-play on with the same crowd.
+A pool plays until its reports fill a history of the given length, which another pool imports. Then
+both play on with the same crowd.
 """
 
 import csv

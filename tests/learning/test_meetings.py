@@ -1,4 +1,4 @@
-"""Who may meet whom, and what a game is worth, as a learner is told it."""
+"""Who may meet whom, and what a game is worth, as a learner takes it."""
 
 import math
 

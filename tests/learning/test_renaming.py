@@ -1,4 +1,4 @@
-"""Names of players do not matter: learners go on alike under any names."""
+"""Names of players do not matter: learners stay identical under any names."""
 
 import numpy as np
 import pytest

@@ -33,7 +33,7 @@ def test_both_kinds_of_policies_exist():
 
 
 def rules(graph, names=None):
-    """The graph as a learner is told it: by the names of its players."""
+    """The graph as a learner takes it: by the names of its players."""
     names = list(range(graph.players)) if names is None else names
     couples = [(names[i], names[j]) for i, j in zip(graph.low, graph.high, strict=True)]
     return {"allowed": couples, "worth": dict(zip(couples, graph.worth.tolist(), strict=True))}

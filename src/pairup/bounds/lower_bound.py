@@ -145,7 +145,7 @@ def lower(problem: Problem) -> LowerBound:
     """Compute the least regret that any policy good on every problem can have (Graves and Lai).
 
     It is asymptotic: at a given T a policy can lie below ``constant * ln(T)``, and one that is bad
-    on other problems (for example `Oracle`, which is told the rates) always can.
+    on other problems (for example `Oracle`, which knows the rates) always can.
 
     Parameters
     ----------

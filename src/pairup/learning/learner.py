@@ -186,7 +186,7 @@ class Learner:
     ) -> Matching:
         """Ask the policy for a matching that is not proposed yet; see `propose` and `record`.
 
-        No outcome of it is pending. The policy's random draws go on all the same.
+        No outcome of it is pending. The policy's random draws advance nevertheless.
 
         Parameters
         ----------
@@ -279,7 +279,7 @@ class Learner:
     def record(self, matching: Matching) -> None:
         """Note that a matching was proposed, whoever made it; its outcomes are pending.
 
-        A learner that is told of the proposals of another one, and observes what became of them,
+        A learner that records the proposals of another one, and observes what became of them,
         knows the same, although its policy was never asked; see `evidence`. With a floor the
         players are taken for those who could have met each other.
 
@@ -810,7 +810,7 @@ class Learner:
         return matched_shares(self._running, meetings, couples)
 
     def with_policy(self, policy: Policy, seed: int = 0) -> Learner:
-        """Go on under another policy, which is told how often each couple was proposed and played.
+        """Continue under another policy, which learns how often couples were proposed and played.
 
         Pending outcomes stay pending, and a floor with its debts stays. Answers are not passed on:
         they are not counted by couple.
@@ -847,7 +847,7 @@ class Learner:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Learner:
-        """Load a saved learner, which goes on as if it had never stopped.
+        """Load a saved learner, which continues as if it had never stopped.
 
         Raises
         ------
@@ -883,7 +883,7 @@ class Learner:
 
     @classmethod
     def from_evidence(cls, evidence: bytes, cache: bytes | None = None) -> Learner:
-        """Make a learner from its evidence: it knows the same, and goes on in its own way.
+        """Make a learner from its evidence: it knows the same, and continues in its own way.
 
         Parameters
         ----------
@@ -891,7 +891,7 @@ class Learner:
             What `evidence` returned.
         cache
             What `cache` returned at the same moment, under the same version of the policy: then
-            it goes on as if it had never stopped.
+            it continues as if it had never stopped.
 
         Raises
         ------

@@ -73,7 +73,7 @@ class RunningPolicy:
     def enter(self, slot: int) -> None:
         """Admit the player in a slot; an error leaves everything as it was.
 
-        The policy is told when its state is used next, once for all who came and went.
+        The policy learns of it when its state is used next, once for all who joined and left.
         """
         self.policy.check_players(self._count + 1)
         self.provide_for(slot)

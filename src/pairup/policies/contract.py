@@ -193,7 +193,7 @@ class Policy(ABC):
         return self.draws_at_random
 
     def couple_chance(self, players: int) -> float | None:
-        """Return how likely it proposes each couple of so many players, if all are as likely."""
+        """Return the probability of each couple of `players`, None unless all are equal."""
         return None
 
     def redrawn(self, state: Any, present: Slots, context: StartContext) -> Any:

@@ -31,7 +31,7 @@ ShowShare = Callable[[float], None]  # takes the share done, in [0, 1]
 class Playthrough:
     """Replication `number` of a policy on a problem, played as far as asked.
 
-    The arguments are those of `simulate`; `rounds` is the horizon that the policy is told. `totals`
+    The arguments are those of `simulate`; `rounds` is the policy's horizon. `totals`
     has the rounds and games played so far, and their regret, `state` what the policy knows.
 
     Examples

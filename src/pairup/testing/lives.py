@@ -1,7 +1,7 @@
 """Whole lives: random calls of everything a learner can be asked for, with saved copies on the way.
 
 Calls are data, so that several learners live the same life, and so that a failing life can be cut
-to the calls that matter. In one file because a life is of no use without its calls.
+to the calls that matter. In one file because a life consists of its calls.
 """
 
 from __future__ import annotations

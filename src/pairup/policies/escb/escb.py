@@ -67,7 +67,7 @@ class ESCB(CouplePolicy):
         every matching of at most 8 players; where there are more, or not all couples may meet, it
         is the approximate search too. "budgeted" is AESCB (Cuvelier, Combes and Gourdin, 2021),
         for any number of players, on every graph: where the bound leaves too much in doubt, it
-        goes on, in polynomial time, until the matching is provably near enough to the best for
+        continues, in polynomial time, until the matching is provably near enough to the best for
         the regret bound of ESCB to hold, up to a factor that depends on the number of players.
     confidence : {"log", "ols"}
         "log": f(t) = log(t), as usual in practice. "ols": the larger f(t) with which OLS-UCB has

@@ -5,7 +5,7 @@ mean and B that of worth squared over tries. As in `approximation`, sqrt(B) <= c
 every c > 0, so that the greatest A + s c B, plus s / (4 c), is a bound on the best index. The c at
 which it is least is found by steps: at a matching with the sum B it would be 1 / (2 sqrt(B)). Of
 all matchings seen on the way the one with the best index is taken. With `search="budgeted"` the
-search goes on in branches, one per couple, as `budgeted` describes and proves.
+search continues in branches, one per couple, as `budgeted` describes and proves.
 """
 
 import math

@@ -46,7 +46,7 @@ _LAUNCH_SECONDS = 0.5  # a launch cannot be interrupted
 
 @dataclass(frozen=True)
 class BatchStart(StartContext):
-    """What a policy is told before it starts a batch: a key for each replication.
+    """What a policy knows before it starts a batch: a key for each replication.
 
     Arrays that a policy makes of its keys have the replication as one more axis, the last.
     """
@@ -62,7 +62,7 @@ class BatchStart(StartContext):
 class Batch:
     """Replications `numbers` of a policy on a problem, played as far as asked.
 
-    The arguments are those of `simulate`; `rounds` is the horizon that the policy is told. The
+    The arguments are those of `simulate`; `rounds` is the policy's horizon. The
     numbers are those of `Playthrough`, bit for bit, wherever `memory` and its loop are.
     """
 
@@ -150,7 +150,7 @@ class Batch:
 
     @property
     def _are_alike(self) -> bool:
-        """Whether the states begin alike but for their keys, because they are told nothing."""
+        """Whether the states begin equal but for their keys: no rates, graph or sides."""
         told = self._policy.is_told_rates or self._policy.is_told_column_order
         return not told and self._problem.is_complete and self._problem.sides is None
 
@@ -168,7 +168,7 @@ class Batch:
         return state
 
     def _started_alone(self, number: int, key: np.uint64) -> Any:
-        """Start one replication with what it is told, on its graph or sides."""
+        """Start one replication with what its policy knows, on its graph or sides."""
         problem, seed = self._problem, self._seed
         replication = new_replication(problem.pieces[self._piece], seed, number)
         ground = replicated_ground(problem, seed, number)

@@ -121,7 +121,7 @@ class Device:
         self._streams.append(stream)
 
     def load(self, machine_code: bytes, name: str, shared_bytes: int) -> Any:
-        """Load a kernel whose blocks share so much memory, once."""
+        """Load a kernel, whose blocks share `shared_bytes` of memory, once."""
         with _loading:
             if machine_code not in self._functions:
                 module = _checked(self.driver.cuModuleLoadData(machine_code))

@@ -45,7 +45,7 @@ class Layout:
     """What a loop is generated for.
 
     `trees` are a policy's state, a `Replication` and `Totals`: NamedTuples, of NamedTuples and of
-    leaves. `names` are the sizes that the loop is told.
+    leaves. `names` are the sizes that the loop reads.
     """
 
     trees: tuple[Any, ...]

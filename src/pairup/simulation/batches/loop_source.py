@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from pairup.simulation.batches.layout import Layout, Leaf
 
-BEGIN = 0  # instead of a round to play to: who is available is told to the policy
+BEGIN = 0  # instead of a round to play to: the policy gets the players available
 _HEADER = 3  # entries of the table before the sizes: status, players, and their number
 
 
