@@ -151,3 +151,12 @@ def test_a_wider_interval_needs_more_games(found):
     doubtful = replace(found, pool=pool)
     assert doubtful.verdict == "not enough data"
     assert doubtful.games_needed == pytest.approx(4 * found.table.games, rel=0.01)
+
+
+def test_checks_raise_alarms_however_few_draws_a_long_history_has(monkeypatch):
+    from pairup.assessment import posterior
+
+    monkeypatch.setattr(posterior, "_MAX_WORK", 1)
+    found = pairup.assess(simulate_history(players=100, rounds=100, pattern=1.0, seed=4))
+    assert len(found.samples) == 60
+    assert "pattern" in [each.name for each in found.checks if each.alarm]

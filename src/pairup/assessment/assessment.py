@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +26,7 @@ from pairup.assessment.outlook import (
     interval_of,
     sample_pool,
 )
-from pairup.assessment.posterior import Draw, Evidence, draw_rates
+from pairup.assessment.posterior import Draw, PosteriorChain
 from pairup.errors import AssessmentError
 from pairup.intervals import wilson_ends
 
@@ -37,10 +37,6 @@ Verdict = Literal["worth it", "not worth it", "not enough data"]
 Progress = Callable[[str, float], None]  # what is being done, and its share
 
 WORTH = 0.02  # a gain, as a share of what random pairing gives, from which it is worth it
-_SWEEPS, _DRAWS = 1_000, 400
-_MAX_CHAIN = 2_000_000  # games of which the posterior is drawn
-_MAX_CHAIN_WORK = 300_000_000  # games times sweeps; a longer history has a shorter chain
-_MIN_SWEEPS = 120
 _MAX_CHURN = 0.2
 
 
@@ -205,16 +201,16 @@ def assess(
             "choose: give a longer one"
         )
     rng = np.random.default_rng(seed)
-    checker, population = FitChecker(table, rng), _PopulationSummary()
+    chain = PosteriorChain(table, rng)
+    checker, population = FitChecker(table, chain.kept, rng), _PopulationSummary()
     pools = [PoolSampler(size, rng) for size in (None, *POOL_SIZES)]
     samples = list[Draw]()
-    for number, draw in enumerate(draw_posterior(table, rng, progress)):
+    for draw in chain.draw(rng, lambda share: progress("rates", share)):
         population.add(draw)
         samples.append(sample_pool(draw, rng))
         for pool in pools:
             pool.add(draw)
-        if number % 2 == 0:  # half of the draws are enough for the checks
-            checker.add(draw.rates)
+        checker.add(draw.rates)
     share = float(table.played.mean())
     low, high = wilson_ends(share, table.games)
     everybody, *others = (each.finish() for each in pools)
@@ -234,34 +230,6 @@ def _falls(check: FitCheck) -> bool:
     """Return whether couples play less where the bins of a check are higher."""
     middle, beyond, _ = np.array(check.bins).T
     return bool(np.polyfit(middle, beyond, 1)[0] < 0)
-
-
-def draw_posterior(
-    table: GameTable,
-    rng: np.random.Generator,
-    progress: Progress = lambda what, share: None,
-    alike: bool = True,
-) -> Iterator[Draw]:
-    """Yield draws of the rates of all players of a table; `alike` is as in `draw_rates`."""
-    games, evidence = _evidence(table, rng)
-    sweeps = int(np.clip(_MAX_CHAIN_WORK // games, _MIN_SWEEPS, _SWEEPS))
-    kept = min(_DRAWS, sweeps // 2)
-    return draw_rates(evidence, rng, sweeps, kept, lambda x: progress("rates", x), alike)
-
-
-def _evidence(table: GameTable, rng: np.random.Generator) -> tuple[int, Evidence]:
-    """Count what is known of each player, from as many games as a chain can look at."""
-    rows = np.arange(table.games)
-    if table.games > _MAX_CHAIN:
-        rows = np.sort(rng.choice(table.games, _MAX_CHAIN, replace=False))
-    both = np.stack([table.one[rows], table.other[rows]], axis=1)
-    answers = table.answers[rows]
-    accepted, declined = (
-        np.bincount(both[answers == code], minlength=table.players).astype(np.float64)
-        for code in (1, 0)
-    )
-    untold = both[(answers < 0).all(axis=1)]
-    return len(rows), Evidence(accepted, declined, untold[:, 0], untold[:, 1])
 
 
 class _PopulationSummary:

@@ -7,6 +7,7 @@ check is conservative where the model holds: it raises a false alarm more rarely
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -23,6 +24,7 @@ Statistic = Callable[[Floats, Floats], float]  # of what games differ from their
 LEVEL = 0.05  # probability of any false alarm, over all checks together
 _ROUGH = 0.03  # a deviation in chances up to which products fit roughly
 _MAX_GAMES = 200_000  # that are looked at
+_SIMULATIONS = 200  # at least, so that a check can raise an alarm at its level
 _BINS = 10
 _THIRDS = 3
 _MIN_PLAYERS = 20  # to look for a pattern among players
@@ -64,12 +66,17 @@ class FitChecker:
     ----------
     table
         The history.
+    draws
+        Number of draws of the rates that follow. Of many, only some are looked at; with each of a
+        few, games are simulated several times.
     rng
         Source of random numbers, for the games that are simulated.
     """
 
-    def __init__(self, table: GameTable, rng: np.random.Generator) -> None:
-        self._rng = rng
+    def __init__(self, table: GameTable, draws: int, rng: np.random.Generator) -> None:
+        self._rng, self._given = rng, 0
+        self._every = max(draws // _SIMULATIONS, 1)
+        self._times = math.ceil(_SIMULATIONS * self._every / draws)
         rows = np.arange(table.games)
         if table.games > _MAX_GAMES:
             rows = np.sort(rng.choice(table.games, _MAX_GAMES, replace=False))
@@ -81,14 +88,18 @@ class FitChecker:
 
     def add(self, rates: Floats) -> None:
         """Compare the history with games that are simulated with these rates."""
+        self._given += 1
+        if (self._given - 1) % self._every:
+            return
         chances = rates[self._one] * rates[self._other]
         variances = chances * (1.0 - chances)
-        simulated = self._rng.random(len(chances)) < chances
         self._expected += chances
         self._count += 1
-        for check, seen in zip(self._checks, self._seen, strict=True):
-            real = check.statistic(self._played - chances, variances)
-            seen.append((real, check.statistic(simulated - chances, variances)))
+        real = [check.statistic(self._played - chances, variances) for check in self._checks]
+        for _ in range(self._times):
+            away = (self._rng.random(len(chances)) < chances) - chances
+            for check, seen, found in zip(self._checks, self._seen, real, strict=True):
+                seen.append((found, check.statistic(away, variances)))
 
     def finish(self) -> tuple[FitCheck, ...]:
         """Return what each check found."""

@@ -13,6 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pairup.assessment.game_table import GameTable
+
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 
@@ -21,6 +23,10 @@ _HYPER_STEPS = 3  # moves of the population in each sweep
 _WANTED_ACCEPTANCE = 0.4  # of these moves
 _MIN_CONCENTRATION, _MAX_CONCENTRATION = 0.2, 2_000.0
 _LEAST = 1e-9  # rates stay this far from 0 and 1
+_SWEEPS, _DRAWS = 1_000, 400
+_MIN_SWEEPS = 120
+_MAX_GAMES = 2_000_000  # that are looked at
+_MAX_WORK = 300_000_000  # games and players, times sweeps; a longer history has a shorter chain
 
 
 class Evidence(NamedTuple):
@@ -38,6 +44,45 @@ class Draw(NamedTuple):
     rates: Floats  # of each player
     mean: float  # of the population's Beta distribution
     concentration: float  # a + b of it
+
+
+class PosteriorChain:
+    """The chain that draws the rates of all players of a table.
+
+    Of a long history it looks at some of the games only, and it takes fewer steps.
+
+    Parameters
+    ----------
+    table
+        The history.
+    rng
+        Source of random numbers, for the choice of the games.
+    """
+
+    def __init__(self, table: GameTable, rng: np.random.Generator) -> None:
+        rows = np.arange(table.games)
+        if table.games > _MAX_GAMES:
+            rows = np.sort(rng.choice(table.games, _MAX_GAMES, replace=False))
+        both = np.stack([table.one[rows], table.other[rows]], axis=1)
+        answers = table.answers[rows]
+        accepted, declined = (
+            np.bincount(both[answers == code], minlength=table.players).astype(np.float64)
+            for code in (1, 0)
+        )
+        untold = both[(answers < 0).all(axis=1)]
+        self._evidence = Evidence(accepted, declined, untold[:, 0], untold[:, 1])
+        work = max(len(rows), table.players)
+        self._sweeps = int(np.clip(_MAX_WORK // work, _MIN_SWEEPS, _SWEEPS))
+        self.kept = min(_DRAWS, self._sweeps // 2)  # number of draws
+
+    def draw(
+        self,
+        rng: np.random.Generator,
+        progress: Callable[[float], None] = lambda share: None,
+        alike: bool = True,
+    ) -> Iterator[Draw]:
+        """Yield draws; `progress` and `alike` are as in `draw_rates`."""
+        return draw_rates(self._evidence, rng, self._sweeps, self.kept, progress, alike)
 
 
 def draw_rates(
@@ -128,7 +173,9 @@ class _Population:
     def move(self, accepted: Floats, declined: Floats, adapt: bool) -> None:
         """Move a few times, given everybody's answers."""
         # Players with the same answers count together: there are far fewer of them.
-        answers, counts = np.unique(np.stack([accepted, declined]), axis=1, return_counts=True)
+        most = accepted.max() + 1.0
+        codes, counts = np.unique(declined * most + accepted, return_counts=True)
+        answers = np.stack([codes % most, codes // most])
         here = _log_density(self._place, answers, counts, self._alike)
         for _ in range(_HYPER_STEPS):
             place = self._place + self._reach * self._rng.standard_normal(2)

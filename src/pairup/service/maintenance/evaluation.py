@@ -21,11 +21,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pairup.assessment.assessment import draw_posterior
 from pairup.assessment.fit_checks import FitChecker, describe_fit
 from pairup.assessment.game_table import GameTable
 from pairup.assessment.outlook import Interval, interval_of
-from pairup.assessment.posterior import Draw
+from pairup.assessment.posterior import Draw, PosteriorChain
 from pairup.errors import ServiceError
 from pairup.intervals import normal_quantile, wilson_ends
 from pairup.learning.feedback import CODES, complete
@@ -345,7 +344,7 @@ class Evaluator:
                 f"least {MIN_GAMES}"
             )
         sums = _Sums(self.rows, self.wanted, self._history, rng)
-        for draw in draw_posterior(sums.table, rng, progress, alike=False):
+        for draw in sums.chain.draw(rng, lambda share: progress("rates", share), alike=False):
             sums.add(draw)
         return sums.finish(self._changes, self._uncompared)
 
@@ -417,8 +416,9 @@ class _Sums:
         couples = np.array(list(wanted), np.int64).reshape(-1, 2)
         logged = np.array([(row.one, row.other) for row in rows], np.int64)
         players = np.unique(np.concatenate([history.players(), couples.ravel(), logged.ravel()]))
-        self.table = history.table(players)
-        self._checker, self._number = FitChecker(self.table, rng), 0
+        table = history.table(players)
+        self.chain, self._number = PosteriorChain(table, rng), 0
+        self._checker = FitChecker(table, self.chain.kept, rng)
         self._wanted = np.searchsorted(players, couples).T, np.array(list(wanted.values()))
         self._logged = np.searchsorted(players, logged).T
         self._known = np.array([row.played is not None for row in rows])
@@ -437,8 +437,7 @@ class _Sums:
         model = float(often @ (draw.rates[one] * draw.rates[other]))
         self._draws.append((model, float(chances.sum()), float(self._weight @ chances)))
         self._expected += chances
-        if self._number % 2 == 0:  # half of the draws are enough for the checks
-            self._checker.add(draw.rates)
+        self._checker.add(draw.rates)
         self._number += 1
 
     def finish(self, rules: Mapping[str, Any], uncompared: int) -> Evaluation:
