@@ -80,19 +80,60 @@ def test_rows_that_say_nothing_are_counted_by_reason(tmp_path):
         "the outcome and the answers contradict each other": 1,
         "nothing tells whether they played": 1,
     }
-    assert sorted(each.row for each in table.listed) == [2, 3, 4, 5, 6, 7, 9]
+    assert sorted(each.line for each in table.listed) == [3, 4, 5, 6, 7, 8, 10]
 
 
-def test_rows_are_named_by_file_and_the_first_of_each_reason(tmp_path):
+def test_rows_are_named_by_file_and_line_and_the_first_of_each_reason(tmp_path):
     files = [tmp_path / "one.csv", tmp_path / "two.csv"]
     files[0].write_text("player_a,player_b,played\n" + "ann,bob,1\n" * 3 + "ann,ann,1\n" * 4)
     files[1].write_text("player_a,player_b,played\nann,bob,0\n" + "bob,bob,1\n" * 3 + ",bob,1\n")
     table = read_games(files)
     assert table.skipped == {"both players are the same": 7, "player_a is missing": 1}
     one, two = map(str, files)
-    same = [(each.file, each.row) for each in table.listed if "same" in each.reason]
-    assert same == [(one, 4), (one, 5), (one, 6), (one, 7), (two, 2)]
-    assert (two, 5, "player_a is missing") in table.listed
+    same = [(each.file, each.line) for each in table.listed if "same" in each.reason]
+    assert same == [(one, 5), (one, 6), (one, 7), (one, 8), (two, 3)]
+    assert (two, 6, "player_a is missing") in table.listed
+
+
+def test_a_row_with_too_many_fields_or_odd_bytes_is_skipped_by_its_line(tmp_path):
+    path = tmp_path / "odd.csv"
+    path.write_bytes(
+        b"\xef\xbb\xbfplayer_a, player_b ,played\n\n\xe9,b,1\na,b,1,more\na,b,1\n\xe8,b,1\n"
+    )
+    table = read_games([path])
+    assert (table.games, table.players) == (1, 2)
+    assert [(each.line, each.reason) for each in table.listed] == [
+        (4, "it has more fields than the header"),
+        (2, "it is empty, or cannot be read"),
+        (3, "a player's name is not UTF-8"),
+        (6, "a player's name is not UTF-8"),
+    ]
+
+
+def test_repeated_games_are_named_by_file_and_line(tmp_path):
+    files = [tmp_path / "one.csv", tmp_path / "two.csv"]
+    header, game = "player_a,player_b,played,time\n", "ann,bob,1,2026-01-01T10:00:00\n"
+    files[0].write_text(f"{header}{game}ann,ann,1,\n{game}")
+    files[1].write_text(header + "cyd,bob,1,2026-01-01T10:00:00\n" + game)
+    table = read_games(files)
+    assert (table.games, table.rows) == (2, 5)
+    repeated = [(each.file, each.line) for each in table.listed if "another game" in each.reason]
+    assert repeated == [(str(files[0]), 4), (str(files[1]), 3)]
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_columns_of_every_format_are_mapped(tmp_path, suffix):
+    frame = pl.DataFrame({"home": ["a", "b"], "guest's": ["c", "c"], "ok": [True, False]})
+    path = tmp_path / f"history{suffix}"
+    WRITERS[suffix](frame, path)
+    table = read_games([path], {"player_a": "home", "player_b": "guest's", "played": "ok"})
+    assert (table.games, table.players, table.played.tolist()) == (2, 3, [True, False])
+
+
+@pytest.mark.parametrize("times", [[1767261600], [1767261600_000], ["2026-01-01T12:00:00+02:00"]])
+def test_times_are_seconds_milliseconds_or_words(times):
+    frame = pl.DataFrame({"player_a": ["a"], "player_b": ["b"], "played": [1], "time": times})
+    assert read_games(frame).hours.tolist() == [490_906.0]
 
 
 def test_games_of_the_same_players_at_the_same_time_count_once():
@@ -116,16 +157,24 @@ def test_games_of_the_same_players_at_the_same_time_count_once():
         ("header.csv", b"player_a,player_b,played\n", "not a single game in 0 rows"),
         ("other.csv", b"x,y\n1,2\n", "has no column 'player_a'.*this one has x, y"),
         ("half.csv", b"player_a,player_b,accepted_a\na,b,1\n", "has no column 'accepted_b'"),
-        ("bad.parquet", b"PAR1 this is not Parquet PAR1", "cannot be read after row 0"),
+        ("bad.parquet", b"PAR1 this is not Parquet PAR1", "cannot be read"),
         ("table.xlsx", b"x", "ends with .csv"),
-        ("odd.csv", b"player_a,player_b,played\n\xff\xfe,b,1\n\xff,\xff,1\n", None),
+        ("latin.csv", "player_a,player_b,played\ná,b,1\nà,b,1\na,b,1\n".encode("latin-1"), None),
         (
             "wide.csv",
             "player_a,player_b,played\na,b,1\n".encode("utf-16"),
             "UTF-16: save it as UTF-8",
         ),
         ("packed.csv", gzip.compress(b"player_a,player_b,played\na,b,1\n"), "is compressed"),
-        ("ragged.csv", b"player_a,player_b,played\na,b,1,x\na,c,1\n", "more fields"),
+        ("ragged.csv", b"player_a,player_b,played\na,b,1,x\na,c,1\n", None),
+        ("mac.csv", b"player_a,player_b,played\ra,b,1\r", "end with a carriage return only"),
+        ("twice.csv", b"player_a,player_a,played\na,b,1\n", "has 2 columns 'player_a': keep one"),
+        (
+            "open.csv",
+            b'player_a,player_b,played\na,b,1\n"a,b,1\na,c,1\n',
+            "from line 3 on it is not CSV",
+        ),
+        ("control.jsonl", b'{"player_a":"\x01"}\n{"player_a":1,"player_b":2,"played":0}\n', None),
         ("short.csv", b"player_a,player_b,played\na,b\na,c,1\n", None),
         ("lines.jsonl", b'{"player_a":1,"player_b":2,"played":true}\n[1]\nnot json\n', None),
     ],

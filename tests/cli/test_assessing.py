@@ -32,7 +32,7 @@ def test_an_assessment_is_told_on_the_terminal_as_a_page_and_as_json(call, simul
     found = json.loads(call("assess", simulated, odd, "--json").stdout)
     assert found["history"]["games"] == 301
     assert found["history"]["listed"] == [
-        {"file": str(odd), "row": 2, "reason": "both players are the same"}
+        {"file": str(odd), "line": 2, "reason": "both players are the same"}
     ]
     told = done.stdout.replace("\n", " ")
     verdict = {"worth it": "Worth it", "not worth it": "Not worth it"}

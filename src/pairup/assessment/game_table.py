@@ -6,6 +6,7 @@ who it is.
 
 from __future__ import annotations
 
+import csv
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,6 +30,9 @@ _BATCH = 500_000  # rows that are read together
 _MAX_LISTED = 5  # skipped rows that are named, by reason
 _MAX_LINE = 16 << 20  # bytes
 _COMPRESSED = (b"\x1f\x8b", b"\x28\xb5", b"x\x01", b"x^", b"x\x9c", b"x\xda")  # gzip, zstd, zlib
+_LINE, _MORE = "\x00line", "\x00more"  # columns that no file has
+_NOT_UTF8 = "\ufffd"  # what a reader puts in place of other bytes
+_MAX_SECONDS = 1e11  # since 1970; more are milliseconds
 _YES, _NO, _BAD = ("true", "yes", "1", "1.0"), ("false", "no", "0", "0.0"), 9
 
 Progress = Callable[[int], None]  # number of rows read
@@ -38,7 +42,7 @@ class SkippedRow(NamedTuple):
     """A row that says nothing about its players, and why."""
 
     file: str
-    row: int  # of the file, counted from 1, without the header
+    line: int  # of a text, counted from 1 with the header; otherwise the row, counted from 1
     reason: str
 
 
@@ -114,17 +118,18 @@ def read_games(
     >>> table.games, table.players, table.skipped
     (1, 2, {'both players are the same': 1})
     """
-    reading = _Reading(progress)
-    for name, frame in _frames(sources):
-        reading.add(name, frame, _renamed(columns))
+    reading, named = _Reading(progress), _renamed(columns)
+    for name, frame in _frames(sources, named):
+        reading.add(name, frame, named)
     return reading.table()
 
 
 def _frames(
-    sources: Iterable[str | Path] | pl.DataFrame | pl.LazyFrame,
+    sources: Iterable[str | Path] | pl.DataFrame | pl.LazyFrame, columns: Mapping[str, str]
 ) -> Iterator[tuple[str, pl.LazyFrame]]:
+    """Yield frames with the number of each row, and perhaps what is too much in it."""
     if isinstance(sources, pl.DataFrame | pl.LazyFrame):
-        yield "the frame", sources.lazy()
+        yield "the frame", sources.lazy().with_row_index(_LINE, 1)
         return
     for source in sources:
         path = Path(source)
@@ -141,7 +146,7 @@ def _frames(
                 raise AssessmentError(f"{path} is empty: give a history with games")
             if reader is not _scan_parquet:
                 _check_text(path, begins)
-            frame = reader(path)
+            frame = reader(path, {each: columns.get(each, each) for each in COLUMNS})
         except OSError as error:
             raise AssessmentError(
                 f"{path} cannot be read, {error.strerror or error}: correct the name, or the "
@@ -156,9 +161,9 @@ def _check_text(path: Path, begins: bytes) -> None:
         raise AssessmentError(f"{path} is in UTF-16: save it as UTF-8")
     if begins in _COMPRESSED:
         raise AssessmentError(f"{path} is compressed: decompress it, or save it as Parquet")
-    lines = 0
+    lines = returns = 0
     with path.open("rb") as file:
-        while part := file.read(_MAX_LINE):
+        while lines <= MAX_ROWS and (part := file.read(_MAX_LINE)):
             more = part.count(b"\n")
             if not more and len(part) == _MAX_LINE:
                 raise AssessmentError(
@@ -166,33 +171,68 @@ def _check_text(path: Path, begins: bytes) -> None:
                     "table of games, or was damaged from there on"
                 )
             lines += more
+            returns += not lines and b"\r" in part
+    if returns and not lines:
+        raise AssessmentError(f"lines of {path} end with a carriage return only: save it again")
 
 
-def _scan_csv(path: Path) -> pl.LazyFrame:
-    return pl.scan_csv(path, infer_schema=False, encoding="utf8-lossy", glob=False)
+def _scan_csv(path: Path, columns: Mapping[str, str]) -> pl.LazyFrame:
+    """Read all rows as text, with a column for what is too much in a row."""
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        reader = csv.reader(file)
+        try:
+            header = [name.strip() for name in next(reader)]
+        except (csv.Error, StopIteration) as error:
+            raise AssessmentError(
+                f"{path} does not begin with names of columns: {error}"
+            ) from error
+    for name in columns.values():
+        if header.count(name) > 1:
+            raise AssessmentError(f"{path} has {header.count(name)} columns {name!r}: keep one")
+    fields = [str(place) for place in range(len(header))]
+    rows = pl.scan_csv(
+        path,
+        has_header=False,
+        skip_lines=reader.line_num,
+        schema=dict.fromkeys([*fields, _MORE], pl.String),
+        missing_columns="insert",
+        truncate_ragged_lines=True,
+        encoding="utf8-lossy",
+        glob=False,
+        row_index_name=_LINE,
+        row_index_offset=reader.line_num + 1,
+    )
+    named = dict[str, pl.Expr]()
+    for name, place in zip(header, fields, strict=True):
+        named.setdefault(name, pl.col(place))
+    return rows.select(_LINE, _MORE, **named)
 
 
-def _scan_lines(path: Path) -> pl.LazyFrame:
+def _scan_lines(path: Path, columns: Mapping[str, str]) -> pl.LazyFrame:
     """Take JSON lines apart as text, so that one bad line is one bad row."""
     lines = pl.scan_csv(
         path,
         has_header=False,
-        separator="\x01",
+        separator="\x01",  # which JSON has in no line
         quote_char=None,
-        schema={"line": pl.String},
+        schema={"line": pl.String, _MORE: pl.String},
+        missing_columns="insert",
         truncate_ragged_lines=True,
         encoding="utf8-lossy",
         glob=False,
+        row_index_name=_LINE,
+        row_index_offset=1,
     )
-    line = pl.col("line")
-    return lines.select(line.str.json_path_match(f"$.{name}").alias(name) for name in COLUMNS)
+    text = pl.col("line")
+    parts = {name: text.str.json_path_match(f'$["{name}"]') for name in columns.values()}
+    return lines.select(_LINE, **parts)
 
 
-def _scan_parquet(path: Path) -> pl.LazyFrame:
-    return pl.scan_parquet(path, glob=False)
+def _scan_parquet(path: Path, columns: Mapping[str, str]) -> pl.LazyFrame:
+    return pl.scan_parquet(path, glob=False, row_index_name=_LINE, row_index_offset=1)
 
 
-_READERS: dict[str, Callable[[Path], pl.LazyFrame]] = {
+_READERS: dict[str, Callable[[Path, Mapping[str, str]], pl.LazyFrame]] = {
     ".csv": _scan_csv,
     ".jsonl": _scan_lines,
     ".ndjson": _scan_lines,
@@ -213,28 +253,33 @@ class _Reading:
 
     def __init__(self, progress: Progress) -> None:
         self._progress, self._rows, self._truncated = progress, 0, False
-        self._file, self._before = "", 0  # what is read now, and rows of the files before
+        self._files = list[tuple[str, int]]()  # with the games of the files before
+        self._games = 0
         self._skipped: Counter[str] = Counter()
         self._listed: list[SkippedRow] = []
         self._parts: list[dict[str, NDArray[Any]]] = []
 
     def add(self, name: str, frame: pl.LazyFrame, columns: Mapping[str, str]) -> None:
         """Read a frame to its end, or to the greatest number of rows."""
-        self._file, self._before = name, self._rows
+        self._files.append((name, self._games))
         try:
             found = frame.collect_schema().names()
+            more = pl.col(_MORE) if _MORE in found else pl.lit(None, pl.String)
+            found = [each for each in found if each not in (_LINE, _MORE)]
             used = _checked_columns(name, found, columns)
-            wanted = frame.select(pl.col(actual).alias(each) for each, actual in used.items())
+            wanted = frame.select(
+                pl.col(_LINE), more.alias(_MORE), **{x: pl.col(y) for x, y in used.items()}
+            )
             typed = wanted.select(_expressions(list(used)))
             for batch in typed.collect_batches(chunk_size=_BATCH, maintain_order=True):
                 self._take(batch)
                 if self._truncated:
                     return
         except pl.exceptions.PolarsError as error:
-            said = str(error).partition("\n")[0]
+            where = _damage(Path(name)) if name.lower().endswith(".csv") else ""
+            said = where or str(error).partition("\n")[0]
             raise AssessmentError(
-                f"{name} cannot be read after row {self._rows - self._before:,} ({said}): correct "
-                "or save it again"
+                f"{name} cannot be read ({said}): correct or save it again"
             ) from error
 
     def _take(self, batch: pl.DataFrame) -> None:
@@ -246,6 +291,9 @@ class _Reading:
             np.where(codes == _BAD, -1, codes)[:, :2], np.where(codes == _BAD, -1, codes)[:, 2]
         )
         reasons = {
+            "it has more fields than the header": batch["more"].to_numpy(),
+            "it is empty, or cannot be read": batch["empty"].to_numpy(),
+            "a player's name is not UTF-8": batch["odd"].to_numpy(),
             "player_a is missing": batch["missing_a"].to_numpy(),
             "player_b is missing": batch["missing_b"].to_numpy(),
             "both players are the same": batch["player_a"].to_numpy()
@@ -254,21 +302,23 @@ class _Reading:
             "the outcome and the answers contradict each other": ~consistent,
             "nothing tells whether they played": known[:, 2] < 0,
         }
-        fine = np.ones(len(batch), np.bool_)
+        fine, lines = np.ones(len(batch), np.bool_), batch["line"].to_numpy()
         for reason, wrong in reasons.items():
-            self._skip(reason, np.flatnonzero(fine & wrong))
+            self._skip(reason, len(self._files) - 1, lines[fine & wrong])
             fine &= ~wrong
-        part = {each: batch[each].to_numpy()[fine] for each in (*PLAYERS, *_MEASURES)}
+        part = {each: batch[each].to_numpy()[fine] for each in ("line", *PLAYERS, *_MEASURES)}
         self._parts.append(part | {"known": known[fine]})
         self._rows += len(batch)
+        self._games += int(np.count_nonzero(fine))
         self._progress(self._rows)
 
-    def _skip(self, reason: str, places: NDArray[np.int64]) -> None:
-        if len(places):
-            first = self._rows - self._before + 1
+    def _skip(self, reason: str, file: int, lines: NDArray[Any]) -> None:
+        """Count rows of a file that are skipped, and list the first ones of each reason."""
+        if len(lines):
             room = max(_MAX_LISTED - self._skipped[reason], 0)
-            self._listed += [SkippedRow(self._file, first + int(x), reason) for x in places[:room]]
-            self._skipped[reason] += len(places)
+            name, _ = self._files[file]
+            self._listed += [SkippedRow(name, int(line), reason) for line in lines[:room]]
+            self._skipped[reason] += len(lines)
 
     def table(self) -> GameTable:
         """Return all games that were read, or refuse a history without any."""
@@ -277,20 +327,24 @@ class _Reading:
             for name in (self._parts[0] if self._parts else ())
         }
         if not self._parts or not len(joined["known"]):
-            why = "; ".join(f"{count:,} rows: {reason}" for reason, count in self._skipped.items())
+            why = "; ".join(f"{count:,} x {reason}" for reason, count in self._skipped.items())
             raise AssessmentError(
                 f"there is not a single game in {self._rows:,} rows{why and f' ({why})'}: give a "
                 "history with player_a, player_b, and played or both answers"
             )
         both = np.stack([joined.pop(name) for name in PLAYERS], axis=1)
         ascending = both[:, 0] < both[:, 1]
-        known = joined.pop("known")
+        known, lines = joined.pop("known"), joined.pop("line")
         joined["answers"] = np.where(ascending[:, None], known[:, :2], known[:, 1::-1])
         joined["played"] = known[:, 2] == 1
         both.sort(axis=1)
         fresh = _are_fresh(both, joined["hours"])
         if not fresh.all():
-            self._skipped["the players have another game at that time"] = int((~fresh).sum())
+            firsts = [games for _, games in self._files]
+            for file, (repeated, each) in enumerate(
+                zip(np.split(~fresh, firsts[1:]), np.split(lines, firsts[1:]), strict=True)
+            ):
+                self._skip("the players have another game at that time", file, each[repeated])
             both, joined = both[fresh], {name: each[fresh] for name, each in joined.items()}
         names, numbers = np.unique(both, return_inverse=True)
         one, other = numbers.reshape(both.shape).T
@@ -315,6 +369,19 @@ def _are_fresh(couples: NDArray[np.uint64], hours: NDArray[np.float64]) -> NDArr
     fresh = ~timed
     fresh[timed] = first.to_series().to_numpy()
     return fresh
+
+
+def _damage(path: Path) -> str:
+    """Describe the first line of a text at which fields in quotes go wrong; empty if none does."""
+    line = 0
+    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+        reader = csv.reader(file, strict=True)
+        try:
+            for _ in reader:
+                line = reader.line_num
+        except csv.Error as error:
+            return f"from line {line + 1:,} on it is not CSV, {error}"
+    return ""
 
 
 _MEASURES = ("distance", "hours", "same_region")
@@ -347,6 +414,14 @@ def _expressions(used: Sequence[str]) -> list[pl.Expr]:
     """Return what is computed of each row, as numbers."""
     texts = [pl.col(each).cast(pl.String).str.strip_chars() for each in PLAYERS]
     found = [text.hash(seed=0).alias(each) for text, each in zip(texts, PLAYERS, strict=True)]
+    odd = [text.str.contains(_NOT_UTF8, literal=True).fill_null(False) for text in texts]
+    said = [pl.col(each).is_not_null() for each in used]
+    found += [
+        pl.col(_LINE).alias("line"),
+        pl.col(_MORE).is_not_null().alias("more"),
+        (~pl.any_horizontal(said)).alias("empty"),
+        pl.any_horizontal(odd).alias("odd"),
+    ]
     for text, side in zip(texts, "ab", strict=True):
         found.append((text.is_null() | (text == "")).fill_null(True).alias(f"missing_{side}"))
     for each in SAID:
@@ -376,7 +451,8 @@ def _code(column: pl.Expr) -> pl.Expr:
 def _hours() -> pl.Expr:
     """Return the time in hours since 1970, of a date, a text or seconds; NaN if it is neither."""
     column = pl.col("time")
-    seconds = column.cast(pl.Float64, strict=False)
+    number = column.cast(pl.Float64, strict=False)
+    seconds = pl.when(number.abs() < _MAX_SECONDS).then(number).otherwise(number / 1_000.0)
     text = column.cast(pl.String)
     parsed = text.str.to_datetime(strict=False, time_zone="UTC").dt.epoch("s").cast(pl.Float64)
     return (pl.coalesce(parsed, seconds) / 3600.0).fill_null(float("nan"))

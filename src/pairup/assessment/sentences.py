@@ -102,7 +102,7 @@ def describe_skipped(found: Assessment) -> list[str]:
         rows: dict[str, list[str]] = {}
         for each in found.table.listed:
             if each.reason == reason:
-                rows.setdefault(each.file, []).append(f"{each.row:,}")
+                rows.setdefault(each.file, []).append(f"{each.line:,}")
         places = "; ".join(f"{file}: {', '.join(some)}" for file, some in rows.items())
         more = ", ..." if count > sum(map(len, rows.values())) else ""
         where = f" ({places}{more})" if rows else ""
