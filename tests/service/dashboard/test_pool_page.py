@@ -164,6 +164,15 @@ def test_the_rules_of_the_pool_are_shown(service, client, opened):
         assert each in told
 
 
+def test_a_pool_in_shadow_shows_what_it_would_have_gained(service, client, opened):
+    client.create_pool("watched", mode="shadow")
+    shown = opened().go(f"{service.url}/pools/watched")
+    assert "in shadow: it proposes nothing" in shown.text("#about")
+    client.observe("watched", [{"players": ["ann", "bob"], "outcome": "played"}])
+    shown.until("document.getElementById('shadow').innerText.includes('latest 1 games')")
+    assert sentences.shadow(client.stats("watched").shadow) in shown.text("#shadow")
+
+
 def test_open_games_of_earlier_matchings_are_listed_first(service, client, opened):
     client.create_pool("two", lifetime_s=3600)
     for player in "abcd":

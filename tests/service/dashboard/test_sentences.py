@@ -8,6 +8,7 @@ from pairup.service.api.schemas.insight import (
     GameCounts,
     HoldoutView,
     Interval,
+    ShadowView,
     StatsView,
 )
 from pairup.service.dashboard import sentences
@@ -112,3 +113,34 @@ def test_a_decided_holdout_says_which_arm_is_better(sign, said):
     since = "2026-01-01T00:00:00Z"
     held = {"since": since, "policy": arm, "control": arm, "mixed_games": 0, "gain": gain}
     assert said in sentences.holdout(HoldoutView(**held, more_games=0))
+
+
+def in_shadow(**changes):
+    """Return what was observed of another matchmaker, with its comparison changed."""
+    shares = {"observed": 0.5, "expected": 0.6, "random": 0.5, "best": 0.6}
+    played = {"estimate": 0.5, "low": 0.45, "high": 0.55}
+    gain = {"estimate": 0.1, "low": 0.05, "high": 0.15}
+    compared = {"games": 400, "played": played, "gain": gain, **shares, **changes}
+    counts = {"rounds": 10, "uncompared": 0, "games": 800, "played": 400}
+    return ShadowView(**counts, compared=compared)
+
+
+def test_a_pool_in_shadow_says_what_it_would_have_gained():
+    said = sentences.shadow(in_shadow())
+    assert said.startswith("50.0% of the latest 400 games observed were played.")
+    assert said.endswith("couples that play more often: +10.0 points, 95% interval +5.0 to +15.0.")
+    worse = {"estimate": -0.1, "low": -0.2, "high": 0.0}
+    assert "play less often: −10.0 points" in sentences.shadow(in_shadow(gain=worse))
+    early = in_shadow().model_copy(update={"compared": None})
+    assert sentences.shadow(early).startswith("Too early to say: of 800 games")
+
+
+def test_a_gain_in_shadow_is_doubted_where_its_estimates_miss_the_games_observed():
+    said = sentences.shadow(in_shadow(observed=0.6))
+    assert said.endswith("expect 60.0% of the games observed: do not trust the gain.")
+
+
+def test_a_pool_in_shadow_says_that_it_proposes_nothing():
+    assert sentences.meetings(Rules(mode="shadow")) == [
+        "The pool is in shadow: it proposes nothing, and learns the games observed."
+    ]

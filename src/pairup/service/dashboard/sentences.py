@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from pairup.service.api.schemas.insight import HoldoutView, StatsView
+from pairup.service.api.schemas.insight import HoldoutView, ShadowView, StatsView
 from pairup.service.domain.counters import MIN_GAMES
 from pairup.service.domain.matchmaking.constraints import Constraint
 from pairup.service.domain.matchmaking.matchmaker import ODD
@@ -114,6 +114,8 @@ def meetings(of: Rules) -> list[str]:
             f"{of.holdout:.0%} of the players, drawn again every day, are paired at random, to "
             "compare the others with them."
         )
+    if of.mode == "shadow":
+        said.append("The pool is in shadow: it proposes nothing, and learns the games observed.")
     return said
 
 
@@ -134,6 +136,26 @@ def holdout(of: HoldoutView) -> str:
     if of.more_games is None:
         return f"{shares}. How many more games would decide it cannot be said yet."
     return f"{shares}. About {of.more_games:,} more games decide it, if the difference stays."
+
+
+def shadow(of: ShadowView) -> str:
+    """Describe how another matchmaker's games compare with what the pool would have proposed."""
+    found = of.compared
+    if found is None:
+        return f"Too early to say: of {of.games:,} games that were observed, none can be compared."
+    gain, more = found.gain, "more" if found.gain.estimate >= 0 else "less"
+    text = (
+        f"{found.played.estimate:.1%} of the latest {found.games:,} games observed were played. Of "
+        f"the same players the pool would have made couples that play {more} often: "
+        f"{in_points(gain.estimate)} points, "
+        f"95% interval {in_points(gain.low)} to {in_points(gain.high)}."
+    )
+    if not found.played.low <= found.observed <= found.played.high:
+        text += (
+            f" Its estimates expect {found.observed:.1%} of the games observed: do not trust the "
+            "gain."
+        )
+    return text
 
 
 def _constraint(of: Constraint) -> str:
