@@ -138,6 +138,42 @@ def test_the_picture_shows_every_part(found):
     assert heights == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(
+    ("apart", "middles"),
+    [([0.0], [0.0]), ([0.0, 100.0], [0.0, 100.0]), ([0.0] * 20 + [1.0, 2.0], [0.0, 1.5])],
+)
+def test_bins_of_few_distances_are_never_empty(apart, middles):
+    frame = simulate_history(players=40, rounds=40, seed=1)
+    distance = np.resize(apart, len(frame))
+    rated = {"rating_a": np.zeros(len(frame)), "rating_b": distance}
+    found = pairup.assess(frame.with_columns(**{name: pl.Series(x) for name, x in rated.items()}))
+    (check,) = [each for each in found.checks if each.name == "rating distance"]
+    assert [middle for middle, *_ in check.bins] == middles
+
+
+def test_a_deviation_is_that_of_the_chances_however_small_they_are():
+    """Chances of about 1.2%: by a fifth instead of their variance it would be four times this."""
+    draw = np.random.default_rng(1)
+    frame = simulate_history(players=200, rounds=1_000, distribution=(2.0, 16.0), seed=1)
+    chance = np.where(frame["time"].dt.hour() < 12, 0.002, 0.022)
+    found = pairup.assess(frame.with_columns(played=pl.Series(draw.random(len(frame)) < chance)))
+    (hour,) = [each for each in found.checks if each.name == "hour"]
+    assert hour.alarm
+    assert hour.deviation == pytest.approx(0.01, rel=0.1)
+
+
+def test_checks_that_a_history_does_not_allow_are_named(found):
+    assert found.unchecked == ("same region",)
+    bare = simulate_history(players=10, rounds=60, seed=1)["player_a", "player_b", "played"]
+    assert pairup.assess(bare).unchecked == (
+        "pattern",
+        "rating distance",
+        "same region",
+        "hour",
+        "drift",
+    )
+
+
 def test_too_few_players_are_refused():
     frame = pl.DataFrame({"player_a": ["a"] * 9, "player_b": ["b"] * 9, "played": [True] * 9})
     with pytest.raises(AssessmentError, match="has 2 players"):

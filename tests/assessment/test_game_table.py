@@ -217,6 +217,24 @@ def test_a_missing_file_is_named(tmp_path, name):
         read_games([tmp_path / name])
 
 
+def test_a_history_of_two_sides_is_refused():
+    draw = np.random.default_rng(1)
+    sides = {f"player_{side}": [f"{side}{x}" for x in draw.integers(0, 30, 600)] for side in "ab"}
+    frame = pl.DataFrame(sides | {"played": [True] * 600})
+    with pytest.raises(AssessmentError, match=r"has two sides.*in a pool in shadow"):
+        read_games(frame)
+    swapped = pl.DataFrame({"player_a": ["b1"], "player_b": ["a1"], "played": [True]})
+    assert read_games(pl.concat([frame, swapped])).games == 601
+
+
+def test_how_often_players_are_seen_is_known():
+    frame = pl.DataFrame(
+        {"player_a": ["a"] * 9, "player_b": list("bcdefghij"), "played": [True] * 9}
+    )
+    often = read_games(frame).games_per_player
+    assert often == {"mean": 1.8, "median": 1.0, "p10": 1.0, "p90": pytest.approx(1.8)}
+
+
 def test_columns_are_mapped_or_refused():
     frame = pl.DataFrame({"home": ["a"], "guest": ["b"], "ok": [1]})
     names = {"player_a": "home", "player_b": "guest", "played": "ok"}

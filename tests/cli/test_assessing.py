@@ -39,6 +39,7 @@ def test_an_assessment_is_told_on_the_terminal_as_a_page_and_as_json(call, simul
     assert verdict.get(found["verdict"], "Not enough data") in told
     assert f"{found['history']['games']} games of 22 players" in told
     assert "1 row: both players are the same" in told
+    assert "Not checked, as the history does not tell enough: same region." in told
     assert json.dumps(found["rules"]) in done.stdout
     shown = page.read_text()
     assert shown.count("<img src") == 1

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from pairup.assessment.fit_checks import FitCheck, FitChecker, describe_fit
+from pairup.assessment.fit_checks import CHECKS, FitCheck, FitChecker, describe_fit
 from pairup.assessment.game_table import GameTable, read_games
 from pairup.assessment.outlook import (
     POOL_SIZES,
@@ -79,6 +79,12 @@ class Assessment:
         return describe_fit(self.checks)
 
     @property
+    def unchecked(self) -> tuple[str, ...]:
+        """The checks that the history does not allow."""
+        made = {each.name for each in self.checks}
+        return tuple(name for name in CHECKS if name not in made)
+
+    @property
     def verdict(self) -> Verdict:
         """Whether it is worth it."""
         wanted = WORTH * self.pool.random.estimate
@@ -107,7 +113,8 @@ class Assessment:
         }
         alarms = {each.name: each for each in self.checks if each.alarm}
         if "rating distance" in alarms and _falls(alarms["rating distance"]):
-            half = max(float(np.nanmedian(self.table.distance)), 1e-9)
+            apart = self.table.distance[self.table.distance > 0]
+            half = float(np.nanmedian(apart))
             rules["worth"] = [{"kind": "distance", "attribute": "rating", "half_at": half}]
         if "same region" in alarms and not _falls(alarms["same region"]):
             rules["constraints"] = [
@@ -128,7 +135,7 @@ class Assessment:
                 "rows": table.rows,
                 "games": table.games,
                 "players": table.players,
-                "games_per_player": 2.0 * table.games / table.players,
+                "games_per_player": table.games_per_player,
                 "answers_told": table.answers_told,
                 "skipped": dict(table.skipped),
                 "listed": [each._asdict() for each in table.listed],
@@ -138,6 +145,7 @@ class Assessment:
             "population": {name: asdict(each) for name, each in self.population.items()},
             "fit": self.fit,
             "checks": [asdict(each) | {"verdict": each.verdict} for each in self.checks],
+            "unchecked": list(self.unchecked),
             "pool": asdict(self.pool),
             "pools": [asdict(each) for each in self.pools],
             "floors": [asdict(each) for each in self.floors],
@@ -229,7 +237,7 @@ def assess(
 def _falls(check: FitCheck) -> bool:
     """Return whether couples play less where the bins of a check are higher."""
     middle, beyond, _ = np.array(check.bins).T
-    return bool(np.polyfit(middle, beyond, 1)[0] < 0)
+    return bool(np.cov(middle, beyond)[0, 1] < 0)
 
 
 class _PopulationSummary:

@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 Statistic = Callable[[Floats, Floats], float]  # of what games differ from their chances, variances
 
+CHECKS = ("couples", "pattern", "rating distance", "same region", "hour", "drift")
 LEVEL = 0.05  # probability of any false alarm, over all checks together
 _ROUGH = 0.03  # a deviation in chances up to which products fit roughly
 _MAX_GAMES = 200_000  # that are looked at
@@ -104,6 +105,7 @@ class FitChecker:
     def finish(self) -> tuple[FitCheck, ...]:
         """Return what each check found."""
         expected = self._expected / max(self._count, 1)
+        variance = float(np.mean(expected * (1.0 - expected)))
         found = []
         for check, pairs in zip(self._checks, self._seen, strict=True):
             real, simulated = np.array(pairs).T
@@ -115,7 +117,7 @@ class FitChecker:
                     name=check.name,
                     question=check.question,
                     p_value=float(p_value),
-                    deviation=float(np.sqrt(excess * check.scale)),
+                    deviation=float(np.sqrt(excess * check.scale * variance)),
                     alarm=bool(p_value <= LEVEL / len(self._checks)),
                     history=interval_of(real / unit),
                     model=interval_of(simulated / unit),
@@ -130,7 +132,7 @@ class _Check:
     name: str
     question: str
     statistic: Statistic
-    scale: float  # what an excess of the statistic is worth as a mean square of chances
+    scale: float  # an excess of the statistic as a mean square of chances, by their variance
     middles: Floats
     group: Places  # the bin of each game, -1 where it has none; empty if there are none
 
@@ -185,18 +187,20 @@ def _grouped(name: str, question: str, group: Places, middles: Floats | None = N
         return float(np.sum(total**2 / np.maximum(spread, 1e-9)))
 
     games = max(int(np.count_nonzero(known)), 1)
-    # A deviation d of all chances adds games * d**2 / variance, which is about a fifth.
+    # A deviation d of all chances adds games * d**2 / variance.
     return _Check(
-        name, question, statistic, 0.2 / games, np.zeros(0) if middles is None else middles, group
+        name, question, statistic, 1.0 / games, np.zeros(0) if middles is None else middles, group
     )
 
 
 def _binned(name: str, question: str, values: Floats) -> _Check:
     """Compare bins of a number that have about as many games each."""
     known = np.isfinite(values)
-    edges = np.unique(np.quantile(values[known], np.linspace(0, 1, _BINS + 1)[1:-1]))
-    group = np.where(known, np.searchsorted(edges, np.where(known, values, 0.0), "right"), -1)
-    middles = [float(np.median(values[group == each])) for each in range(len(edges) + 1)]
+    parts = np.linspace(0, 1, _BINS + 1)[1:]
+    # A bin ends with a value that games have, so that none is empty.
+    edges = np.unique(np.quantile(values[known], parts, method="inverted_cdf"))
+    group = np.where(known, np.searchsorted(edges, np.where(known, values, 0.0)), -1)
+    middles = [float(np.median(values[group == each])) for each in range(len(edges))]
     return _grouped(name, question, group, np.array(middles))
 
 
@@ -216,7 +220,7 @@ def _drifting(one: Places, other: Places, hours: Floats, players: int) -> _Check
         return float(np.sum(total[:groups] ** 2 / np.maximum(spread[:groups], 1e-9)))
 
     question = "Do players change over time?"
-    scale = 0.1 / max(int(np.count_nonzero(known)), 1)
+    scale = 0.5 / max(int(np.count_nonzero(known)), 1)  # a game counts for both players
     return _Check("drift", question, statistic, scale, np.zeros(0), np.zeros(0, np.int64))
 
 
@@ -239,7 +243,7 @@ def _patterned(one: Places, other: Places, couples: Places, players: int) -> _Ch
             # Twice, so that patterns of attraction and of repulsion count alike.
             vector = matrix @ (matrix @ vector)
             vector = vector / max(float(np.linalg.norm(vector)), 1e-300)
-        return float(np.linalg.norm(matrix @ vector) ** 2)
+        return float(np.linalg.norm(matrix @ vector) ** 2 / max(variances.mean(), 1e-9))
 
     question = "Is there a pattern among players, such as languages or circles of friends?"
     games = max(len(couples), 1)

@@ -26,6 +26,7 @@ SAID = ("accepted_a", "accepted_b", "played")
 OPTIONAL = ("time", "rating_a", "rating_b", "region_a", "region_b")
 COLUMNS = (*PLAYERS, *SAID, *OPTIONAL)
 MAX_ROWS = 50_000_000
+_SIDED_PLAYERS, _SIDED_GAMES = 20, 5  # each of so many players so often in the same column
 _BATCH = 500_000  # rows that are read together
 _MAX_LISTED = 5  # skipped rows that are named, by reason
 _MAX_LINE = 16 << 20  # bytes
@@ -67,6 +68,14 @@ class GameTable:
     def games(self) -> int:
         """Number of games."""
         return len(self.one)
+
+    @property
+    def games_per_player(self) -> dict[str, float]:
+        """How often players are seen: the mean, the median, and what a tenth is below and above."""
+        games = np.bincount(self.one, minlength=self.players)
+        games += np.bincount(self.other, minlength=self.players)
+        p10, median, p90 = np.quantile(games, [0.1, 0.5, 0.9]).tolist()
+        return {"mean": float(games.mean()), "median": median, "p10": p10, "p90": p90}
 
     @property
     def churn(self) -> float:
@@ -345,9 +354,11 @@ class _Reading:
                 zip(np.split(~fresh, firsts[1:]), np.split(lines, firsts[1:]), strict=True)
             ):
                 self._skip("the players have another game at that time", file, each[repeated])
-            both, joined = both[fresh], {name: each[fresh] for name, each in joined.items()}
+            both, ascending = both[fresh], ascending[fresh]
+            joined = {name: each[fresh] for name, each in joined.items()}
         names, numbers = np.unique(both, return_inverse=True)
         one, other = numbers.reshape(both.shape).T
+        _refuse_sides(np.where(ascending, one, other), np.where(ascending, other, one))
         return GameTable(
             players=len(names),
             one=one,
@@ -357,6 +368,19 @@ class _Reading:
             listed=tuple(self._listed),
             truncated=self._truncated,
             **joined,
+        )
+
+
+def _refuse_sides(player_a: NDArray[np.int64], player_b: NDArray[np.int64]) -> None:
+    """Refuse a history of two sides, whose random pairing is not that of everybody."""
+    games = [np.bincount(each) for each in (player_a, player_b)]
+    shared = min(map(len, games))
+    often = sum(int(np.count_nonzero(each >= _SIDED_GAMES)) for each in games)
+    if often >= _SIDED_PLAYERS and not (games[0][:shared] * games[1][:shared]).any():
+        raise AssessmentError(
+            "no player is both a player_a and a player_b of the history: it has two sides, such as "
+            "buyers and sellers, and an assessment is about players who may all meet. Watch them "
+            "in a pool in shadow instead, with a constraint of the kind different"
         )
 
 

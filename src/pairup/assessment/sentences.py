@@ -58,14 +58,30 @@ def describe_verdict(found: Assessment) -> str:
 
 def describe_history(found: Assessment) -> str:
     """Describe the history."""
-    table = found.table
-    text = (
-        f"{table.games:,} games of {table.players:,} players, {2 * table.games / table.players:.0f}"
-    )
-    text += f" per player; {percent(found.played.estimate)} were played"
+    table, often = found.table, found.table.games_per_player
+    text = f"{table.games:,} games of {table.players:,} players, {often['mean']:.0f} per player"
+    text += f" ({often['p10']:.0f} to {often['p90']:.0f} for four fifths of them)"
+    text += f"; {percent(found.played.estimate)} were played"
     if table.truncated:
         text += f". Only the first {table.rows:,} rows were read"
     return f"{text}."
+
+
+def describe_population(found: Assessment) -> str:
+    """Describe how often players accept, and how much that varies."""
+    mean, deviation = (found.population[name] for name in ("mean", "deviation"))
+    often, varies = (hundredths(each).replace("+", "") for each in (mean, deviation))
+    return (
+        f"Players accept {often} of 100 games on average, with a standard deviation between "
+        f"players of {varies}."
+    )
+
+
+def describe_unchecked(found: Assessment) -> str:
+    """Describe which checks the history does not allow; empty if it allows all."""
+    if not found.unchecked:
+        return ""
+    return f"Not checked, as the history does not tell enough: {', '.join(found.unchecked)}."
 
 
 def describe_tenths(found: Assessment) -> list[dict[str, str]]:
@@ -87,6 +103,8 @@ def describe_learning(found: Assessment) -> str:
     where = (
         f"a pool of {learning.players} players of whom {percent(learning.churn)} leave per round"
     )
+    if found.table.churn > learning.churn:
+        where += " (more did in the history)"
     after = f"more than {learning.simulated}" if learning.rounds is None else f"{learning.rounds}"
     text = (
         f"In {where}, our policy takes {after} rounds to learn what gives four fifths of the gain"

@@ -70,6 +70,7 @@ def _show(found: Assessment) -> None:
     show(sentences.describe_history(found), highlight=False)
     for line in sentences.describe_skipped(found):
         show(f"  {line}", highlight=False, markup=False)
+    show(sentences.describe_population(found), highlight=False)
     rows = [
         {
             "players": f"{pool.players:,}",
@@ -87,6 +88,8 @@ def _show(found: Assessment) -> None:
         for each in found.checks
     ]
     print_rows(checks, ("question", "answer", "p"), as_json=False)
+    if found.unchecked:
+        show(sentences.describe_unchecked(found), highlight=False)
     show(sentences.describe_learning(found), highlight=False)
     show("A pool to begin with, for POST /v1/pools:", highlight=False)
     show(json.dumps(found.rules), highlight=False, markup=False, soft_wrap=True)

@@ -121,21 +121,34 @@ def test_later_changes_of_the_log_do_not_change_what_is_evaluated():
     assert sides == [pytest.approx(6.0)] * 8  # each player once in each round
 
 
-def test_a_pool_in_shadow_is_evaluated_too():
-    pool = HeldPool(1, 0, 0.0, mode="shadow")
-    draw, players = np.random.default_rng(1), list(range(1, 13))
-    rates = dict(zip(players, draw.beta(2, 3, 12).tolist(), strict=True))
+def watch(pool, players, rounds, **rated):
+    """Let a pool in shadow observe players who are paired at random, with attributes or none."""
+    draw = np.random.default_rng(1)
+    pool.rates = dict(zip(players, draw.beta(2, 3, len(players)).tolist(), strict=True))
     pool.happen(events.Joined(players, "away"))
-    for _ in range(80):
+    pool.happen(events.Attributed(players[:10], [rated] * 10, []))
+    for number in range(rounds):
         pool.now += pool.step
-        couples = draw.permutation(players).reshape(-1, 2).tolist()
-        heard = [[bool(draw.random() < rates[each]) for each in couple] for couple in couples]
+        some = players if number % 2 else players[:10]
+        couples = draw.permutation(some).reshape(-1, 2).tolist()
+        heard = [[bool(draw.random() < pool.rates[each]) for each in both] for both in couples]
         pool.happen(events.Observed(couples, [all(each) for each in heard], heard, None))
-    pool.rates = rates
+    return pool
+
+
+def test_a_pool_in_shadow_is_evaluated_too():
+    pool = watch(HeldPool(1, 0, 0.0, mode="shadow"), list(range(1, 13)), 80)
     found, share, gain = evaluated(pool, DEFAULT)
     assert covers(found.model, share)
     assert covers(found.model_gain, gain)
-    assert found.games == 240
+    assert (found.games, found.uncompared) == (220, 0)
+
+
+def test_rounds_of_players_without_what_the_rules_need_are_not_compared():
+    near = {"kind": "distance", "attribute": "rating", "at_most": 100}
+    pool = HeldPool(1, 0, 0.0, mode="shadow", constraints=[near])
+    found, *_ = evaluated(watch(pool, list(range(1, 13)), 80, rating=1500.0), DEFAULT)
+    assert (found.games, found.uncompared) == (100, 20)
 
 
 def run(database, *arguments):

@@ -2,9 +2,13 @@
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
+import pairup
+from pairup.assessment import simulate_history
+from pairup.assessment.fit_checks import FitCheck
 from tests.support.service.journal import check_replayed
 from tests.support.service.pools import couples_of
 
@@ -526,3 +530,21 @@ def test_random_pairing_is_forecast_within_the_constraints(lone):
     last = lone.json("GET", "/v1/pools/chess/events?after=115&limit=1000")["events"]
     proposed = [each["body"] for each in last if each["kind"] == "proposed"][-1]
     assert proposed["random"] == pytest.approx(proposed["best"], abs=0.02)
+
+
+def test_the_rules_of_an_assessment_make_a_pool_that_proposes(lone):
+    found = pairup.assess(simulate_history(players=20, rounds=20))
+    told = lone.json("POST", "/v1/pools", 201, json=found.rules)
+    assert told["fairness"] == {"floor": 0.5}
+    falls, rises = ((0.0, 0.1, 0.01), (1.0, -0.1, 0.01)), ((0.0, -0.1, 0.01), (1.0, 0.1, 0.01))
+    causes = {"rating distance": falls, "same region": rises, "drift": ()}
+    checks = tuple(
+        FitCheck(name, "?", 0.001, 0.1, True, found.gain, found.gain, bins)
+        for name, bins in causes.items()
+    )
+    rules = replace(found, checks=checks).rules | {"name": "chess"}
+    assert rules.keys() >= {"worth", "constraints", "memory_s", "holdout"}
+    assert lone.json("POST", "/v1/pools", 201, json=rules)["holdout"] == 0.1
+    for player in ("ann", "bob"):
+        put(lone, player, rating=1500, region="eu")
+    assert couples_of(lone.propose()) == {("ann", "bob")}

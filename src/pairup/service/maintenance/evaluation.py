@@ -65,7 +65,7 @@ class Evaluation:
     games: int  # of the log that are compared, decided or not
     logged: Interval  # share of them that was played
     model: Interval
-    model_gain: Interval  # what the model gives less what was played
+    model_gain: Interval  # what the model gives less what it gives for the games of the log
     overlap: float  # share of the other rules' games that might have been proposed
     effective_games: float  # games that were proposed as well, by their weights
     doubly_robust: Interval | None
@@ -261,11 +261,21 @@ class Evaluator:
             self._history.add(couple, played, said, at)
         if not self._asks:
             return []
+        if not self._have_needs(chain.from_iterable(event.couples)):
+            self._uncompared += self._compares
+            return []
         wanted, shares = self._ask(at, event.couples, [], [], aside=False)
         for couple, played in zip(event.couples, event.played, strict=True):
             self._compare(couple, wanted, 1.0, played=played)
         self._rounds += 1
         return shares
+
+    def _have_needs(self, players: Iterable[int]) -> bool:
+        """Return whether players have what the rules need, which in shadow is not required."""
+        needs, type_of = self._pool.rules.needs, self._pool.players.attributes.type_of
+        return all(
+            type_of(player, each.attribute) in each.types for player in players for each in needs
+        )
 
     @property
     def _asks(self) -> bool:
