@@ -29,6 +29,13 @@ def test_the_gain_is_that_of_the_players_rates(found):
     assert found.fit == "fits"
 
 
+def test_rates_of_two_kinds_of_players_are_no_beta_distribution_but_covered():
+    history = simulate_history(players=100, rounds=120, rates=(0.2, 0.9), seed=1)
+    rates = np.random.default_rng(1).choice((0.2, 0.9), 100)
+    gain = pairup.assess(history).gain
+    assert gain.low < pair_best(rates) - pair_at_random(rates) < gain.high
+
+
 def test_players_who_are_all_alike_are_not_worth_it():
     alike = simulate_history(players=60, rounds=200, distribution=(7e4, 3e4), told=True, seed=2)
     found = pairup.assess(alike)

@@ -72,6 +72,8 @@ def test_what_cannot_be_assessed_is_refused(call, simulated, arguments, why):
         (("{folder}/games.csv", "--players", "7"), "the number of players is even"),
         (("{folder}/games.csv", "--distribution", "beta:5"), "a distribution is beta:A,B"),
         (("{folder}/games.csv", "--churn", "1"), "churn is a probability"),
+        (("{folder}/games.csv", "--rates", "0.5;0.6"), "rates are numbers with commas"),
+        (("{folder}/games.csv", "--rates", "0.5,1.5"), "rates lie between 0 and 1"),
         (("{folder}/games.csv", "--told", "--pattern", "1"), "products of rates"),
     ],
 )

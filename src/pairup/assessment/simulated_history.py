@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,7 @@ def simulate_history(  # noqa: PLR0913 - a parameter is an option
     rounds: int = 120,
     distribution: tuple[float, float] = (2.0, 3.0),
     *,
+    rates: Sequence[float] = (),
     churn: float = 0.0,
     rating_effect: float = 0.0,
     pattern: float = 0.0,
@@ -40,6 +41,8 @@ def simulate_history(  # noqa: PLR0913 - a parameter is an option
         Number of rounds, an hour apart, in which all of them are paired.
     distribution
         Parameters of the Beta distribution of the acceptance rates.
+    rates
+        Any other distribution: rates of which each player has one, all as likely.
     churn
         Probability that a player leaves in a round, and a new one comes.
     rating_effect
@@ -65,12 +68,19 @@ def simulate_history(  # noqa: PLR0913 - a parameter is an option
     ['player_a', 'player_b', 'played', 'time', 'rating_a', 'rating_b']
     """
     _check(players, rounds, distribution, churn, pairing)
+    if not all(0.0 < each < 1.0 for each in rates):
+        raise AssessmentError(f"rates lie between 0 and 1, got {list(rates)}: correct them")
     if told and (rating_effect or pattern):
         raise AssessmentError(
             "answers are told only where couples are products of rates: leave out the rating "
             "effect and the pattern, or the answers"
         )
-    crowd = _Crowd(players, distribution, pattern, np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+
+    def draw(count: int) -> np.ndarray:
+        return rng.choice(rates, count) if len(rates) else rng.beta(*distribution, count)
+
+    crowd = _Crowd(players, draw, pattern, rng)
     parts = []
     for round in range(rounds):
         one, other = crowd.pair(pairing)
@@ -102,11 +112,11 @@ class _Crowd:
     def __init__(
         self,
         players: int,
-        distribution: tuple[float, float],
+        draw: Callable[[int], np.ndarray],
         pattern: float,
         rng: np.random.Generator,
     ) -> None:
-        self._rng, self._distribution, self._pattern = rng, distribution, pattern
+        self._rng, self._draw, self._pattern = rng, draw, pattern
         self._known = 0
         self._rates, self._places, self._ratings, self._names = self._newcomers(players)
 
@@ -114,7 +124,7 @@ class _Crowd:
         rng = self._rng
         names = np.array([f"p{self._known + x}" for x in range(count)], dtype=object)
         self._known += count
-        rates = rng.beta(*self._distribution, count)
+        rates = self._draw(count)
         places = rng.normal(0.0, 1.0, count) * self._pattern
         return rates, places, rng.normal(1500.0, 200.0, count).round(), names
 

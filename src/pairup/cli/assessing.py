@@ -63,6 +63,15 @@ def _columns(text: str) -> dict[str, str]:
     return {name.strip(): actual.strip() for name, _, actual in pairs}
 
 
+def _rates(text: str) -> list[float]:
+    try:
+        return [float(each) for each in text.split(",")] if text else []
+    except ValueError:
+        raise AssessmentError(
+            f"rates are numbers with commas between them, got {text!r}: try 0.2,0.9"
+        ) from None
+
+
 def _show(found: Assessment) -> None:
     from pairup.assessment import sentences
 
@@ -115,6 +124,13 @@ def simulate_history(  # noqa: PLR0913 - a parameter is an option
     distribution: Annotated[
         str, typer.Option(help="Distribution of the acceptance rates.")
     ] = "beta:2,3",
+    rates: Annotated[
+        str,
+        typer.Option(
+            help="Rates of which each player has one, in place of a distribution: 0.2,0.9.",
+            show_default="none",
+        ),
+    ] = "",
     churn: Annotated[
         float, typer.Option(help="Probability that a player leaves in a round.")
     ] = 0.0,
@@ -144,6 +160,7 @@ def simulate_history(  # noqa: PLR0913 - a parameter is an option
         players,
         rounds,
         parse_distribution(distribution),
+        rates=_rates(rates),
         churn=churn,
         rating_effect=rating_effect,
         pattern=pattern,
