@@ -32,6 +32,7 @@ from pairup.service.domain import events
 from pairup.service.domain.events import SECOND, Moment, Recorded
 from pairup.service.domain.games import GameKey
 from pairup.service.domain.imports import PastGames
+from pairup.service.domain.matchmaking.attributes import type_of
 from pairup.service.domain.matchmaking.propensities import MAX_REDRAWS
 from pairup.service.domain.matchmaking.rules import Rules
 from pairup.service.domain.pool import Pool
@@ -272,9 +273,11 @@ class Evaluator:
 
     def _have_needs(self, players: Iterable[int]) -> bool:
         """Return whether players have what the rules need, which in shadow is not required."""
-        needs, type_of = self._pool.rules.needs, self._pool.players.attributes.type_of
+        needs, known = self._pool.rules.needs, self._pool.players.attributes.values
         return all(
-            type_of(player, each.attribute) in each.types for player in players for each in needs
+            type_of(known.get(player, {}).get(each.attribute)) in each.types
+            for player in players
+            for each in needs
         )
 
     @property
