@@ -50,18 +50,19 @@ def test_one_game_of_each_player_decides_nothing():
 
 
 @pytest.mark.parametrize(
-    ("options", "cause", "rules"),
+    ("options", "cause", "policy", "rules"),
     [
-        ({"pattern": 1.0}, "pattern", {"holdout"}),
-        ({"rating_effect": 1.0}, "rating distance", {"holdout", "worth"}),
-        ({"rating_effect": -1.0}, "rating distance", {"holdout"}),
+        ({"pattern": 1.0}, "pattern", "hierarchical_thompson", {"holdout"}),
+        ({"rating_effect": 1.0}, "rating distance", "rank_one_thompson", {"holdout", "worth"}),
+        ({"rating_effect": -1.0}, "rating distance", "hierarchical_thompson", {"holdout"}),
     ],
 )
-def test_couples_that_are_not_products_are_noticed(options, cause, rules):
+def test_couples_that_are_not_products_are_noticed(options, cause, policy, rules):
     found = pairup.assess(simulate_history(players=100, rounds=100, seed=4, **options))
     alarms = [each.name for each in found.checks if each.alarm]
     assert cause in alarms
     assert found.fit.startswith("does not fit, because of ")
+    assert found.rules["policy"] == policy
     assert found.rules.keys() & {"worth", "constraints", "memory_s", "holdout"} == rules
 
 

@@ -38,6 +38,7 @@ Progress = Callable[[str, float], None]  # what is being done, and its share
 
 WORTH = 0.02  # a gain, as a share of what random pairing gives, from which it is worth it
 _MAX_CHURN = 0.2
+_MAX_COUPLED = 1_000  # players, of whom couples may be learnt one by one
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,8 @@ class Assessment:
             "fairness": {"floor": 0.5},
         }
         alarms = {each.name: each for each in self.checks if each.alarm}
+        if alarms.keys() & {"couples", "pattern"} and self.table.players <= _MAX_COUPLED:
+            rules["policy"] = "hierarchical_thompson"  # which learns couple by couple what it must
         if "rating distance" in alarms and _falls(alarms["rating distance"]):
             apart = self.table.distance[self.table.distance > 0]
             half = float(np.nanmedian(apart))

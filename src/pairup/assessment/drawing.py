@@ -88,7 +88,7 @@ def _draw_tenths(axis: Any, found: Assessment) -> None:
         xlabel="tenth of the players",
         ylabel="games in 100 rounds beyond random",
     )
-    axis.legend(frameon=False, fontsize=8)
+    axis.legend(frameon=False, fontsize=8, loc="upper left")
 
 
 def _draw_floors(axis: Any, found: Assessment) -> None:

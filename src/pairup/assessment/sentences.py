@@ -47,7 +47,7 @@ def describe_verdict(found: Assessment) -> str:
     )
     gain += " of games that random pairing gives"
     if not found.fit.startswith("fits"):
-        gain += f", if couples are products of rates, which {found.fit}"
+        gain += f", by a model that {found.fit}"
     if found.verdict == "worth it":
         return f"Worth it. {gain}."
     if found.verdict == "not worth it":
@@ -60,7 +60,8 @@ def describe_history(found: Assessment) -> str:
     """Describe the history."""
     table, often = found.table, found.table.games_per_player
     text = f"{table.games:,} games of {table.players:,} players, {often['mean']:.0f} per player"
-    text += f" ({often['p10']:.0f} to {often['p90']:.0f} for four fifths of them)"
+    if often["p10"] < often["p90"]:
+        text += f" ({often['p10']:.0f} to {often['p90']:.0f} for four fifths of them)"
     text += f"; {percent(found.played.estimate)} were played"
     if table.truncated:
         text += f". Only the first {table.rows:,} rows were read"

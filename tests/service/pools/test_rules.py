@@ -537,13 +537,14 @@ def test_the_rules_of_an_assessment_make_a_pool_that_proposes(lone):
     told = lone.json("POST", "/v1/pools", 201, json=found.rules)
     assert told["fairness"] == {"floor": 0.5}
     falls, rises = ((0.0, 0.1, 0.01), (1.0, -0.1, 0.01)), ((0.0, -0.1, 0.01), (1.0, 0.1, 0.01))
-    causes = {"rating distance": falls, "same region": rises, "drift": ()}
+    causes = {"pattern": (), "rating distance": falls, "same region": rises, "drift": ()}
     checks = tuple(
         FitCheck(name, "?", 0.001, 0.1, True, found.gain, found.gain, bins)
         for name, bins in causes.items()
     )
     rules = replace(found, checks=checks).rules | {"name": "chess"}
     assert rules.keys() >= {"worth", "constraints", "memory_s", "holdout"}
+    assert rules["policy"] == "hierarchical_thompson"
     assert lone.json("POST", "/v1/pools", 201, json=rules)["holdout"] == 0.1
     for player in ("ann", "bob"):
         put(lone, player, rating=1500, region="eu")
