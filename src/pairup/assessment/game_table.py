@@ -64,6 +64,17 @@ class GameTable:
     listed: Sequence[SkippedRow] = ()  # the first of each reason
     truncated: bool = False  # whether there were more rows than are read
 
+    @classmethod
+    def of(cls, players: int, both: NDArray[np.int64], known: Codes, **others: Any) -> GameTable:
+        """Make a table of couples of players, who are in any order, as what is known of them is.
+
+        `known` has both answers and whether they played, all of which follow from each other.
+        """
+        ascending = both[:, :1] < both[:, 1:]
+        one, other = np.sort(both, axis=1).T
+        answers = np.where(ascending, known[:, :2], known[:, 1::-1])
+        return cls(players, one, other, answers, played=known[:, 2] == 1, **others)
+
     @property
     def games(self) -> int:
         """Number of games."""
@@ -342,27 +353,22 @@ class _Reading:
                 "history with player_a, player_b, and played or both answers"
             )
         both = np.stack([joined.pop(name) for name in PLAYERS], axis=1)
-        ascending = both[:, 0] < both[:, 1]
-        known, lines = joined.pop("known"), joined.pop("line")
-        joined["answers"] = np.where(ascending[:, None], known[:, :2], known[:, 1::-1])
-        joined["played"] = known[:, 2] == 1
-        both.sort(axis=1)
-        fresh = _are_fresh(both, joined["hours"])
-        if not fresh.all():
-            firsts = [games for _, games in self._files]
-            for file, (repeated, each) in enumerate(
-                zip(np.split(~fresh, firsts[1:]), np.split(lines, firsts[1:]), strict=True)
-            ):
-                self._skip("the players have another game at that time", file, each[repeated])
-            both, ascending = both[fresh], ascending[fresh]
-            joined = {name: each[fresh] for name, each in joined.items()}
         names, numbers = np.unique(both, return_inverse=True)
-        one, other = numbers.reshape(both.shape).T
-        _refuse_sides(np.where(ascending, one, other), np.where(ascending, other, one))
-        return GameTable(
-            players=len(names),
-            one=one,
-            other=other,
+        both = numbers.reshape(both.shape)
+        _refuse_sides(*both.T)
+        known, lines = joined.pop("known"), joined.pop("line")
+        fresh = _are_fresh(np.sort(both, axis=1), joined["hours"])
+        if not fresh.all():
+            firsts = [games for _, games in self._files[1:]]
+            parts = zip(np.split(~fresh, firsts), np.split(lines, firsts), strict=True)
+            for file, (repeated, each) in enumerate(parts):
+                self._skip("the players have another game at that time", file, each[repeated])
+            both, known = both[fresh], known[fresh]
+            joined = {name: each[fresh] for name, each in joined.items()}
+        return GameTable.of(
+            len(names),
+            both,
+            known,
             rows=self._rows,
             skipped=dict(self._skipped),
             listed=tuple(self._listed),

@@ -27,7 +27,7 @@ from pairup.service.domain.estimates import DECIMALS, compare_matchings, rounded
 from pairup.service.domain.events import SECOND, START, Head, Moment, Recorded, Version
 from pairup.service.domain.games import GameKey, Ids, OpenGame, OpenGames, columns, open_matching
 from pairup.service.domain.imports import ImportProgress, PastGames, loaded
-from pairup.service.domain.matchmaking.attributes import flatten_lists
+from pairup.service.domain.matchmaking.attributes import flatten_lists, type_of
 from pairup.service.domain.matchmaking.filters import Waiting
 from pairup.service.domain.matchmaking.holdout import Holdout, arm_of, control_arm
 from pairup.service.domain.matchmaking.matchmaker import (
@@ -174,6 +174,15 @@ class Pool:
             "best": rounded(expected.best),
             "shares": shares,
         }
+
+    def can_match(self, players: Iterable[int]) -> bool:
+        """Return whether players have what the rules need, as in shadow they need not."""
+        needs, known = self.rules.needs, self.players.attributes.values
+        return all(
+            type_of(known.get(player, {}).get(each.attribute)) in each.types
+            for player in players
+            for each in needs
+        )
 
     def rates(self, players: Sequence[int]) -> list[float] | None:
         """Return the estimated rates of players, also of kept ones; None if there are none."""

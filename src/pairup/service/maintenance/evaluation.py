@@ -32,7 +32,6 @@ from pairup.service.domain import events
 from pairup.service.domain.events import SECOND, Moment, Recorded
 from pairup.service.domain.games import GameKey
 from pairup.service.domain.imports import PastGames
-from pairup.service.domain.matchmaking.attributes import type_of
 from pairup.service.domain.matchmaking.propensities import MAX_REDRAWS
 from pairup.service.domain.matchmaking.rules import Rules
 from pairup.service.domain.pool import Pool
@@ -262,7 +261,7 @@ class Evaluator:
             self._history.add(couple, played, said, at)
         if not self._asks:
             return []
-        if not self._have_needs(chain.from_iterable(event.couples)):
+        if not self._pool.can_match(chain.from_iterable(event.couples)):
             self._uncompared += self._compares
             return []
         wanted, shares = self._ask(at, event.couples, [], [], aside=False)
@@ -270,15 +269,6 @@ class Evaluator:
             self._compare(couple, wanted, 1.0, played=played)
         self._rounds += 1
         return shares
-
-    def _have_needs(self, players: Iterable[int]) -> bool:
-        """Return whether players have what the rules need, which in shadow is not required."""
-        needs, known = self._pool.rules.needs, self._pool.players.attributes.values
-        return all(
-            type_of(known.get(player, {}).get(each.attribute)) in each.types
-            for player in players
-            for each in needs
-        )
 
     @property
     def _asks(self) -> bool:
@@ -398,13 +388,11 @@ class _History:
         both = np.searchsorted(players, np.array(self._players).reshape(-1, 2))
         said = np.array(self._said).reshape(-1, 3)
         _, known = complete(said[:, :2], said[:, 2])
-        ascending, unknown = both[:, :1] < both[:, 1:], np.full(len(both), np.nan)
-        return GameTable(
-            players=len(players),
-            one=both.min(axis=1),
-            other=both.max(axis=1),
-            answers=np.where(ascending, known[:, :2], known[:, 1::-1]),
-            played=known[:, 2] == 1,
+        unknown = np.full(len(both), np.nan)
+        return GameTable.of(
+            len(players),
+            both,
+            known,
             distance=unknown,
             hours=np.array(self._times) / _HOUR,
             same_region=np.full(len(both), -1),
