@@ -6,8 +6,13 @@ Needs no GPU: `pytest --noconftest gpu_tests/test_numba_cuda_internals.py` where
 import inspect
 from pkgutil import resolve_name
 
+import numba
+import numpy as np
 import pytest
 
+from pairup import Uniform
+from pairup.compiled.steps import set_available_step
+from pairup.policies.contract import StartContext
 from tests.support.requirements import check_internals, imported_names
 
 FILE = "simulation/batches/cuda_target.py"
@@ -47,6 +52,17 @@ def multiplies_and_adds_apart():
     return "mul.rn.f64" in text and "fma" not in text
 
 
+def calls_steps_by_the_type_of_a_state():
+    """Whether device code finds the step that `steps.provide` bound to a state's class."""
+    from numba import cuda
+    from numba.cuda import types
+
+    state = Uniform().start(StartContext(4, np.uint64(0)))
+    arguments = (numba.typeof(state), types.int64[::1])
+    text, _ = cuda.compile_ptx(set_available_step.py_func, arguments, device=True, cc=(9, 0))
+    return "st.u64" in text or "st.b64" in text
+
+
 NEEDED = {name: name for library in ("numba", "llvmlite") for name in imported_names(library, FILE)}
 NEEDED |= {
     "compile_ptx": takes("numba.cuda:compile_ptx", "pyfunc", "sig", "device", "cc"),
@@ -74,6 +90,7 @@ NEEDED |= {
         *("array", "data", "shape", "strides", "itemsize", "meminfo"),
     ),
     "two roundings of a * b + c": multiplies_and_adds_apart,
+    "overloads that numba.extending knows": calls_steps_by_the_type_of_a_state,
 }
 
 

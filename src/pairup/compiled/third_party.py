@@ -45,7 +45,7 @@ def for_state(function, state):
     """`function`, a kernel on policies' states, as it is to be called on this state."""
     if is_ours(type(state)):
         return function
-    steps = steps_of(type(state))
+    steps = _steps_of(type(state))
     _check_current(type(state), steps)
     meanings = tuple(None if step is None else _meaning(step) for step in steps)
     key = _layout(state), meanings, _checks["bounds"]
@@ -64,7 +64,7 @@ def checked_bounds():
         _checks["bounds"] = False
 
 
-def steps_of(state_class):
+def _steps_of(state_class):
     """The steps of a state class, or a refusal."""
     steps = getattr(state_class, "__pairup_steps__", None)
     if steps is None:
@@ -134,7 +134,7 @@ class _Program:
     def bound(self, function):
         """`function` with these steps, callable on states."""
         if function not in self._bound:
-            bound, view = rebound(function.py_func, self._steps), self._view
+            bound, view = _rebound(function.py_func, self._steps), self._view
             kernel = numba.njit(nogil=True, **OPTIONS)(bound)
 
             def call(state, *arguments):
@@ -144,7 +144,7 @@ class _Program:
         return self._bound[function]
 
 
-def rebound(function, steps):
+def _rebound(function, steps):
     """A copy of `function`, not compiled, in which the names of steps stand for these."""
     names = {**function.__globals__, **steps}
     return types.FunctionType(function.__code__, names, function.__name__, function.__defaults__)

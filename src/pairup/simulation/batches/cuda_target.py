@@ -26,7 +26,7 @@ from numba.cuda.extending import intrinsic
 from numba.cuda.np.arrayobj import populate_array
 
 from pairup.compiled.simulation_loop import play_rounds
-from pairup.compiled.third_party import rebound, steps_of
+from pairup.compiled.steps import set_available_step
 from pairup.simulation.batches.array_intrinsics import make_intrinsics
 from pairup.simulation.batches.layout import BLOCKS_PER_MULTIPROCESSOR, THREADS_PER_BLOCK, Layout
 from pairup.simulation.batches.loop_source import COPIES, define_loop
@@ -59,19 +59,19 @@ def compile_to_ptx(layout: Layout, capability: tuple[int, int]) -> str:
     _choose_arithmetic()
     _assume_device(capability)
     _keep_memory_known()
-    loop = define_loop(layout, _target(layout))
+    loop = define_loop(layout, _target())
     bounds = (THREADS_PER_BLOCK, BLOCKS_PER_MULTIPROCESSOR)
     text, _ = cuda.compile_ptx(loop, (types.int64,) * 4, cc=capability, launch_bounds=bounds)
     (name,) = re.findall(r"\.entry\s+(\w+)", text)
     return str(text).replace(name, ENTRY)
 
 
-def _target(layout: Layout) -> dict[str, Any]:
+def _target() -> dict[str, Any]:
     functions = COPIES | {"first": _first, "step": _step}
     return {
         **make_intrinsics(intrinsic, types, cgutils, populate_array, _shared_memory),
         **{name: cuda.jit(function, device=True) for name, function in functions.items()},
-        **_steps(type(layout.trees[0])),
+        **_loop_functions(),
     }
 
 
@@ -105,20 +105,17 @@ def _shared_memory(builder: Any, element: Any, count: int, at: int) -> tuple[Any
     return builder.addrspacecast(own, element.as_pointer()), THREADS_PER_BLOCK
 
 
-def _steps(state_class: type) -> dict[str, Any]:
-    """Make the loop of a replication and the steps of a state for the device."""
-    steps = {
-        name: cuda.jit(getattr(step, "py_func", step), device=True)
-        for name, step in steps_of(state_class)._asdict().items()
-        if step is not None
-    }
-    play = cuda.jit(rebound(play_rounds.py_func, steps), device=True)
+def _loop_functions() -> dict[str, Any]:
+    """Make the loop of a replication for the device, which finds the steps by the state's type."""
+    play = cuda.jit(play_rounds.py_func, device=True)
 
     def play_unchecked(state: Any, replication: Any, totals: Any, until: Any) -> Any:
         return play(state, replication, totals, until, False)
 
-    unchecked = cuda.jit(play_unchecked, device=True)
-    return {"play_rounds": unchecked, "set_available": steps["set_available"]}
+    return {
+        "play_rounds": cuda.jit(play_unchecked, device=True),
+        "set_available": cuda.jit(set_available_step.py_func, device=True),
+    }
 
 
 def _choose_arithmetic() -> None:
