@@ -123,7 +123,7 @@ def _rebuild(transaction: RepairTransaction, number: int, cut: int | None) -> No
     row = transaction.any_pool(number)
     if cut is not None:  # the log must end where the row says before it can be read
         row = row._replace(seq=cut)
-    with expecting_records() as records:
+    with expecting_records(number) as records:
         audit = Audit(row, transaction, records)
         found = audit.run()
         if not audit.pool.seq:

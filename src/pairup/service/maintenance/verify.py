@@ -5,23 +5,17 @@ Records as the log says they must be are on a temporary disk: a log may be longe
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from sqlalchemy import StaticPool, create_engine
+
 from pairup.errors import ServiceError
-from pairup.service.domain.events import Moment, Proposed, Recorded, dumps
-from pairup.service.domain.games import (
-    OPEN,
-    GameKey,
-    GameRecord,
-    MatchingRecord,
-    changed_games,
-    project,
-)
+from pairup.service.domain.events import Moment, Recorded
+from pairup.service.domain.games import GameRecord, MatchingRecord
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.snapshot import (
     DamagedSnapshotError,
@@ -32,8 +26,9 @@ from pairup.service.domain.snapshot import (
     read_snapshot,
 )
 from pairup.service.domain.version import current_version
-from pairup.service.store import PoolRow, Store, Transaction
+from pairup.service.store import PoolRow, Store, Transaction, tables
 from pairup.service.store.event_log import SnapshotRow
+from pairup.service.store.repairs import RepairTransaction
 
 Part = Literal["log", "pool", "names", "matchings", "games", "snapshot", "base", "reply"]
 
@@ -89,7 +84,7 @@ def verify(store: Store) -> list[Verification]:
 
 def verify_pool(row: PoolRow, transaction: Transaction) -> Verification:
     """Replay the log of a pool, and compare what is stored beside it."""
-    with expecting_records() as records:
+    with expecting_records(row.number) as records:
         return Audit(row, transaction, records).run()
 
 
@@ -139,7 +134,6 @@ class Audit:
             if each.head.seq > self.pool.seq:
                 what = f"a snapshot is of event {each.head.seq}, which has not happened"
                 self._findings.append(Finding("snapshot", what, each.head.seq))
-        self.records.finish()
 
     def _begin(self, snapshots: list[SnapshotRow]) -> None:
         """Start with an empty pool, or with the first snapshot before which the log was dropped.
@@ -242,12 +236,31 @@ class Audit:
             if self._differing(part):
                 yield Finding(part, f"the records of {part} differ from the log")
 
-    def _differing(self, table: Literal["matchings", "games"]) -> bool:
-        differing = 0
-        for record in getattr(self.transaction, f"stored_{table}")(self.row.number):
-            differing += record is None or self.records.differs(record)
+    def _differing(self, part: Literal["matchings", "games"]) -> bool:
         before = self.transaction.archived_before(self.row.number)
-        return differing > 0 or self.records.any_missing(table, before)
+        expected = iter(self.records.read(part))
+        wanted = next(expected, None)
+        for record in getattr(self.transaction, f"stored_{part}")(self.row.number):
+            if record is None:
+                return True
+            while wanted is not None and wanted.key < record.key:
+                if not _is_archived(wanted, before):
+                    return True
+                wanted = next(expected, None)
+            if wanted is not None and wanted.key == record.key:
+                if wanted != record:
+                    return True
+                wanted = next(expected, None)
+            elif self.records.knows(record):
+                return True
+        left = () if wanted is None else (wanted, *expected)
+        return not all(_is_archived(each, before) for each in left)
+
+
+def _is_archived(record: GameRecord | MatchingRecord, before: Moment | None) -> bool:
+    """Return whether a record may be gone because games before a moment were archived."""
+    closed_at = record.key if isinstance(record, MatchingRecord) else record.closed_at
+    return before is not None and closed_at is not None and closed_at < before
 
 
 def _damaged_replies(store: Store) -> Iterator[Finding]:
@@ -256,110 +269,46 @@ def _damaged_replies(store: Store) -> Iterator[Finding]:
             yield Finding("reply", f"the reply stored for the idempotency key {key!r} is damaged")
 
 
-_UNKNOWN = GameRecord(GameKey(0, 0), (0, 0), None, 0)  # a game from before the log begins
-
-
 class ExpectedRecords:
-    """The records of a pool, brought up event by event. Open games are kept in memory.
+    """The records of a pool as its log says they must be, written event by event as by requests.
 
     Of a log whose beginning was dropped, the records of games that had ended by then are not known.
     """
 
-    def __init__(self, database: sqlite3.Connection) -> None:
-        self._database = database
-        self._games: dict[GameKey, GameRecord] = {}
+    def __init__(self, pool: int, transaction: RepairTransaction) -> None:
+        self._pool, self._transaction = pool, transaction
         self.since: Moment = 0  # key of the last matching from before the log begins
         self.carried: list[GameRecord] = []  # open where the log begins
-        database.execute("CREATE TABLE matchings (key PRIMARY KEY, record, seen)")
-        database.execute("CREATE TABLE games (key, place, record, seen, PRIMARY KEY (key, place))")
 
     def begin(self, pool: Pool) -> None:
         """Start with a pool as it was before the first event of the log."""
         self.since = pool.matching
         self.carried = [game.record for game in pool.games.values()]
-        self._games = {game.key: game for game in self.carried}
+        self._transaction.add_games(self._pool, self.carried)
 
     def add(self, recorded: Recorded) -> None:
         """Update the records by the next event."""
-        changed = changed_games(recorded.event)
-        for key in changed:
-            if key not in self._games:
-                self._games[key] = self._closed_game(key)
-        project(self._games, recorded)
-        if isinstance(recorded.event, Proposed):
-            self._write(MatchingRecord.of(recorded.event))
-        for key in dict.fromkeys(changed):
-            if self._games[key].state != OPEN:
-                self._write(self._games.pop(key))
-        for key in [key for key in changed if self._is_unknown(key)]:
-            del self._games[key]
+        self._transaction.update_records(self._pool, recorded)
 
-    def _is_unknown(self, key: GameKey) -> bool:
-        return key in self._games and self._games[key].key == _UNKNOWN.key
+    def read(self, part: Literal["matchings", "games"]) -> Iterator[GameRecord | MatchingRecord]:
+        """Read the records in the order of their keys; of matchings those that are known."""
+        found = getattr(self._transaction, f"stored_{part}")(self._pool)
+        return (each for each in found if part == "games" or each.key > self.since)
 
-    def finish(self) -> None:
-        """Write the games that are open in the end."""
-        for game in self._games.values():
-            self._write(game)
-
-    def differs(self, record: GameRecord | MatchingRecord) -> bool:
-        """Return whether a stored record is wrong; one that is right is marked as seen."""
-        table, key, condition = _place(record)
-        query = f"SELECT record FROM {table} WHERE {condition}"
-        found = self._database.execute(query, key).fetchone()
-        if found is None:
-            return key[0] > self.since
-        self._database.execute(f"UPDATE {table} SET seen = 1 WHERE {condition}", key)
-        return bool(found[0] != dumps(record))
-
-    def any_missing(self, table: str, before: Moment | None) -> bool:
-        """Return whether a record was not seen, other than those archived before a moment."""
-        closed = "key" if table == "matchings" else "record ->> 10"
-        kept = f"coalesce({closed}, :before) >= :before"
-        query = f"SELECT 1 FROM {table} WHERE seen = 0 AND {kept if before else 1} LIMIT 1"
-        return self._database.execute(query, {"before": before}).fetchone() is not None
+    def knows(self, record: GameRecord | MatchingRecord) -> bool:
+        """Return whether a record must be expected if it is right."""
+        key = record.key if isinstance(record, MatchingRecord) else record.key.matching
+        return key > self.since
 
     def count_games(self) -> int:
         """Return how many records of games there must be."""
-        (count,) = self._database.execute("SELECT count(*) FROM games").fetchone()
-        return int(count)
-
-    def _closed_game(self, key: GameKey) -> GameRecord:
-        query = "SELECT record FROM games WHERE key = ? AND place = ?"
-        found = self._database.execute(query, key).fetchone()
-        if found is None:
-            if key.matching <= self.since:
-                return _UNKNOWN
-            raise KeyError(key)
-        return _game(found[0])
-
-    def _write(self, record: GameRecord | MatchingRecord) -> None:
-        """Write a record, in place of an earlier one."""
-        table, key, _ = _place(record)
-        if key != _UNKNOWN.key:
-            places = ", ".join("?" * (len(key) + 1))
-            query = f"INSERT OR REPLACE INTO {table} VALUES ({places}, 0)"
-            self._database.execute(query, (*key, dumps(record)))
-
-
-def _place(record: GameRecord | MatchingRecord) -> tuple[str, tuple[int, ...], str]:
-    """Return the table of a record, its key, and the condition by which it is found."""
-    if isinstance(record, GameRecord):
-        return "games", tuple(record.key), "key = ? AND place = ?"
-    return "matchings", (record.key,), "key = ?"
+        return sum(1 for _ in self.read("games"))
 
 
 @contextmanager
-def expecting_records() -> Iterator[ExpectedRecords]:
+def expecting_records(pool: int) -> Iterator[ExpectedRecords]:
     """Open a temporary file for expected records while the block runs."""
-    with closing(sqlite3.connect("", isolation_level=None)) as database:
-        database.execute("PRAGMA journal_mode = OFF")
-        yield ExpectedRecords(database)
-
-
-def _game(text: str) -> GameRecord:
-    stored: list[Any] = json.loads(text)
-    made = GameRecord(*stored)
-    answers: Any = tuple(made.answers)
-    one, other = made.players
-    return made._replace(key=GameKey(*made.key), players=(one, other), answers=answers)
+    engine = create_engine("sqlite://", creator=lambda: sqlite3.connect(""), poolclass=StaticPool)
+    tables.metadata.create_all(engine, [tables.matchings, tables.games])
+    with closing(engine.raw_connection()), engine.begin() as connection:
+        yield ExpectedRecords(pool, RepairTransaction(connection))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, insert, select, update
 
-from pairup.service.domain.events import Moment
-from pairup.service.domain.games import GameRecord
+from pairup.service.domain.events import Moment, dumps
+from pairup.service.domain.games import OPEN, GameRecord
 from pairup.service.store import tables
 from pairup.service.store.transaction import PoolRow, Transaction
 
@@ -37,6 +37,17 @@ class RepairTransaction(Transaction):
         for key, expires_at in {each.key.matching: each.expires_at for each in games}.items():
             mine = update(tables.matchings).where(table.pool == pool, table.key == key)
             self._execute(mine.values(expires_at=expires_at))
+
+    def add_games(self, pool: int, games: Sequence[GameRecord]) -> None:
+        """Enter games that are open, and their matchings, of which only the keys are known."""
+        for key, expires_at in {each.key.matching: each.expires_at for each in games}.items():
+            row = {"pool": pool, "key": key, "expires_at": expires_at, "waiting": "[]"}
+            self._execute(insert(tables.matchings), row)
+        for each in games:
+            who = {**each.key._asdict(), **dict(zip(("one", "other"), each.players, strict=True))}
+            known = {"pool": pool, "chance": each.chance, "learnt": False, "late": False}
+            said = {"answers": dumps(each.answers) if any(each.answers) else None}
+            self._execute(insert(tables.games), {**who, **known, **said, "state": OPEN})
 
     def drop_reply(self, owner: str, key: str) -> None:
         """Delete an idempotent reply."""

@@ -327,12 +327,17 @@ class Transaction(EventLog):
         return [_game_record(row) for row in rows]
 
     def stored_games(self, pool: int) -> Iterator[GameRecord | None]:
-        """Read all games of a pool; one that cannot be read is None."""
-        return self._stored(_GAMES.where(tables.games.c.pool == pool), _game_record)
+        """Read all games of a pool in the order of their keys; one that cannot be read is None."""
+        table = tables.games.c
+        mine = _GAMES.where(table.pool == pool).order_by(table.matching, table.place)
+        return self._stored(mine, _game_record)
 
     def stored_matchings(self, pool: int) -> Iterator[MatchingRecord | None]:
-        """Read all matchings of a pool; one that cannot be read is None."""
-        return self._stored(_MATCHINGS.where(tables.matchings.c.pool == pool), _matching_record)
+        """Read all matchings of a pool, the earliest first; one that cannot be read is None."""
+        table = tables.matchings.c
+        return self._stored(
+            _MATCHINGS.where(table.pool == pool).order_by(table.key), _matching_record
+        )
 
     def _stored(self, query: Select[Any], read: Callable[[Row[Any]], T]) -> Iterator[T | None]:
         with self._execute(query.execution_options(yield_per=_PAGE)) as rows:
