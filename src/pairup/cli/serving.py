@@ -332,7 +332,7 @@ def repair(
 ) -> None:
     """List what does not follow from the log, and what can be done about it.
 
-    With --apply, damaged snapshots and answers are dropped and records are written again from the
+    With --apply, damaged snapshots and replies are dropped and records are written again from the
     log. The log itself is changed only with --cut. Stop the service first. Exit code 1: something
     is still wrong.
 

@@ -21,7 +21,7 @@ Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
 
 
 class UnreachableError(ClientError):
-    """No answer came, however often the request was sent."""
+    """No response came, however often the request was sent."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Patience:
 
     A pause has a random length, so that clients who failed together do not return together. It is
     longer where the service says how long to wait (`Retry-After`). By default a request that gets
-    no answer is sent five times, with pauses of at most 3 s in total, 1.5 s in the mean.
+    no response is sent five times, with pauses of at most 3 s in total, 1.5 s in the mean.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class _BaseClient(Operations, Generic[Http]):
 class Client(_BaseClient[httpx.Client]):
     """A service, seen from Python: one method for each resource.
 
-    A request that gets no answer, or finds the service unavailable for the moment, is sent again
+    A request that gets no response, or finds the service unavailable for the moment, is sent again
     a few times with growing pauses, as `Patience` says. That is safe: a POST carries an idempotency
     key. Answers are the schemas of the service. Threads may share a client.
 
@@ -163,7 +163,7 @@ class Client(_BaseClient[httpx.Client]):
         self._http.close()
 
     def send(self, request: Request[T]) -> T:
-        """Send a request until it is answered; return the answer or raise the refusal."""
+        """Send a request until it is answered; return the result or raise the refusal."""
         sent, tries = request.build(self._http), _Tries(self._patience)
         while True:
             try:
@@ -230,7 +230,7 @@ class AsyncClient(_BaseClient[httpx.AsyncClient]):
         await self._http.aclose()
 
     async def send(self, request: Request[T]) -> T:
-        """Send a request until it is answered; return the answer or raise the refusal."""
+        """Send a request until it is answered; return the result or raise the refusal."""
         sent, tries = request.build(self._http), _Tries(self._patience)
         while True:
             try:

@@ -219,8 +219,8 @@ class Operations:
     ) -> Request[ProposalView]:
         """Ask for the next games, of all players who wait or of those who are available.
 
-        Players who are gone are refused, or skipped: `skipped` of the answer names them. `allowed`
-        says who may meet, beside the rules of the pool; `unmatched` of the answer counts those who
+        Players who are gone are refused, or skipped: `skipped` of the result names them. `allowed`
+        says who may meet, beside the rules of the pool; `unmatched` of the result counts those who
         stay waiting by the reason.
         """
         couples = [list(couple) for couple in apart]

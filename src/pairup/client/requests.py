@@ -58,14 +58,14 @@ class RefusedError(ClientError):
 
 @dataclass(frozen=True)
 class Request(Generic[T]):
-    """A request and the type of its answer: a schema of the service, bytes, or the type of None.
+    """A request and the type of its result: a schema of the service, bytes, or the type of None.
 
     A body of bytes is sent as it is, any other as JSON.
     """
 
     method: str
     path: str
-    answer: type[T]
+    result: type[T]
     body: object = None
     query: Mapping[str, object] = field(default_factory=dict)
 
@@ -73,7 +73,7 @@ class Request(Generic[T]):
         self, client: httpx.Client | httpx.AsyncClient, accept: str = "application/json"
     ) -> httpx.Request:
         """Return the request as HTTP; a POST has an idempotency key, so that it is done once."""
-        accept = "*/*" if self.answer is bytes else accept
+        accept = "*/*" if self.result is bytes else accept
         headers, content = {"Accept": accept}, None
         if self.method == "POST":
             headers["Idempotency-Key"] = secrets.token_hex(16)
@@ -87,27 +87,27 @@ class Request(Generic[T]):
         )
 
     def read(self, response: httpx.Response, attempt: int = 1) -> T:
-        """Return the answer, or raise the refusal.
+        """Return the result, or raise the refusal.
 
-        What is deleted and then not found was deleted by an attempt whose answer was lost.
+        What is deleted and then not found was deleted by an attempt whose response was lost.
         """
         lost = self.method == "DELETE" and response.status_code == 404 and attempt > 1
         if not (response.is_success or lost):
             raise refusal(response)
-        if self.answer is bytes:
+        if self.result is bytes:
             return cast(T, response.content)
         return self.parse(response.content)
 
     def parse(self, text: str | bytes) -> T:
-        """Read the answer from JSON."""
-        answer: Any = self.answer
-        if answer is type(None):
+        """Read the result from JSON."""
+        result: Any = self.result
+        if result is type(None):
             return cast(T, None)
         try:
-            return cast(T, _reader(answer).validate_json(text))
+            return cast(T, _reader(result).validate_json(text))
         except ValidationError as error:
             raise ClientError(
-                f"the answer to {self.method} {self.path} is not a {self.answer.__name__} "
+                f"the response to {self.method} {self.path} is not a {self.result.__name__} "
                 f"({error.errors()[0]['msg']}): check the address, and that the service has the "
                 "same version of pairup"
             ) from error
@@ -129,14 +129,14 @@ class Listing(Generic[T]):
 
 @dataclass(frozen=True)
 class Stream(Generic[T]):
-    """Server-sent events; the answer of the request is the type of each."""
+    """Server-sent events; the result of the request is the type of each."""
 
     request: Request[T]
 
 
 @cache
-def _reader(answer: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(answer)
+def _reader(result: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(result)
 
 
 def asked_wait_s(response: httpx.Response) -> float:
@@ -174,7 +174,7 @@ def refusal(response: httpx.Response) -> RefusedError:
         problem = None
     if not isinstance(problem, dict) or "detail" not in problem:
         problem = {
-            "detail": f"the answer has status {response.status_code} and nothing that explains it, "
-            "as if it came from something other than a pairup service: check the address"
+            "detail": f"the response has status {response.status_code} and nothing that explains "
+            "it, as if it came from something other than a pairup service: check the address"
         }
     return RefusedError({**problem, "status": response.status_code})

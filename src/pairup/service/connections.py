@@ -37,8 +37,8 @@ log = structlog.get_logger()
 class JoiningTransport:
     """A transport that sends at once what is written in one turn of the event loop.
 
-    Uvicorn writes the head of an answer and then its body, which would be two packets, and wake the
-    client twice.
+    Uvicorn writes the head of a response and then its body, which would be two packets, and wake
+    the client twice.
     """
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
@@ -71,7 +71,7 @@ class JoiningTransport:
 
 
 class Connection(H11Protocol):
-    """A connection whose requests arrive, and whose answers are read, in bounded time."""
+    """A connection whose requests arrive, and whose responses are read, in bounded time."""
 
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
@@ -82,7 +82,7 @@ class Connection(H11Protocol):
         self._limit = ""  # the setting that limits the time for what is on its way
         self._deadline: asyncio.TimerHandle | None = None
         self._reading_deadline: asyncio.TimerHandle | None = None
-        self._unwanted = 0  # bytes of a body that came after its answer
+        self._unwanted = 0  # bytes of a body that came after its response
 
     @property
     def max_connections(self) -> int:
@@ -139,7 +139,7 @@ class Connection(H11Protocol):
     def data_received(self, data: bytes) -> None:
         """Handle what has arrived; read an unwanted body slowly, and no more than of others.
 
-        Closing at once would lose the answer to a client that is still sending.
+        Closing at once would lose the response to a client that is still sending.
         """
         answered = self.cycle if self.cycle is not None and self.cycle.response_complete else None
         super().data_received(data)
@@ -162,7 +162,7 @@ class Connection(H11Protocol):
         )
 
     def _refuse(self, refusal: RefusalError) -> None:
-        """Answer with a problem, if no answer has begun, and close the connection."""
+        """Answer with a problem, if no response has begun, and close the connection."""
         if self.transport.is_closing():
             return
         if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
@@ -176,10 +176,10 @@ class Connection(H11Protocol):
             ("connection", "close"),
         ]
         problem = PROBLEM_TYPES[refusal.slug]
-        answer = h11.Response(
+        response = h11.Response(
             status_code=problem.status, headers=headers, reason=problem.title.encode()
         )
-        for event in (answer, h11.Data(data=body), h11.EndOfMessage()):
+        for event in (response, h11.Data(data=body), h11.EndOfMessage()):
             self.transport.write(self.conn.send(event) or b"")
         if self.cycle is not None and not self.cycle.response_complete:
             self.cycle.disconnected = True  # the route need not wait for the rest
@@ -187,7 +187,7 @@ class Connection(H11Protocol):
         self.transport.close()
 
     def pause_writing(self) -> None:
-        """Limit the time that the client has to read the answer."""
+        """Limit the time that the client has to read the response."""
         super().pause_writing()
         self._reading_deadline = self.loop.call_later(self._settings.send_s, self._on_unread)
 

@@ -111,7 +111,7 @@ class Settings(BaseSettings):
     )
     max_couples: int = _bound(
         20_000,
-        "Maximum number of couples in an answer with estimates.",
+        "Maximum number of couples in a response with estimates.",
         "422 `invalid-request`",
         ge=1,
     )
@@ -167,7 +167,7 @@ class Settings(BaseSettings):
     )
     send_s: float = _bound(
         30.0,
-        "Seconds for which an answer may wait for a client that does not read it.",
+        "Seconds for which a response may wait for a client that does not read it.",
         "the connection closes",
         gt=0,
     )

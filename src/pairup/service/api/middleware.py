@@ -48,7 +48,7 @@ class RequestObserver:
         except Exception:
             log.exception("error", path=scope["path"])
             if began_to_answer:
-                raise  # the answer is incomplete, so the connection must break off
+                raise  # the response is incomplete, so the connection must break off
             detail = f"an internal error occurred: look for {id!r} in the service's log"
             refusal = RefusalError("internal-error", detail, {"request_id": id})
             await send_refusal(refusal, scope["path"])(scope, receive, sending)

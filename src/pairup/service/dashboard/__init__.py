@@ -1,4 +1,4 @@
-"""The dashboard: pages about pools, made of the same views that the API answers with."""
+"""The dashboard: pages about pools, made of the same views that the API sends."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ Answer = TypeAliasType("Answer", Literal["accepted", "declined", "timed_out", "u
 ReportResult = TypeAliasType("ReportResult", Literal["learnt", "noted", "late", "repeated"])
 CancelCause = TypeAliasType("CancelCause", Literal["declined", "timed_out", "unstated"])
 ReleaseCause = TypeAliasType("ReleaseCause", Literal["released", "left", "deleted"])
-# Why a game was not played, in an answer.
+# Why a game was not played, in a response.
 Cause = TypeAliasType(
     "Cause",
     Literal["declined", "timed_out", "unstated", "released", "left", "deleted", "unreported"],

@@ -56,8 +56,8 @@ log = structlog.get_logger()
 class Service:
     """All pools of a store, which `close` closes.
 
-    Pools are called by name. Views are what answers show, as `api.schemas` describes it. A use case
-    that takes a `KeyedRequest` is done once, however often the request is sent.
+    Pools are called by name. Views are what responses show, as `api.schemas` describes it. A use
+    case that takes a `KeyedRequest` is done once, however often the request is sent.
     """
 
     def __init__(

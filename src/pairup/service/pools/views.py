@@ -1,4 +1,4 @@
-"""Views: projections of pools, players, games and what was learnt, as answers show them.
+"""Views: projections of pools, players, games and what was learnt, as responses show them.
 
 Here numbers of players become names again, and keys of games their ids.
 """

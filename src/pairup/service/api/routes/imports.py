@@ -35,7 +35,7 @@ def import_rows(caller: PoolWriter, pool: PoolName, source: ImportId, first: Fir
     """Learn the next games of the past from a source, a file of history for example.
 
     Rows are sent in order and learnt exactly once: those that were taken before change nothing, and
-    the answer says which row is next. Players who are not in the pool join it, away.
+    the response says which row is next. Players who are not in the pool join it, away.
     """
     most = caller.service.settings.max_import_rows
     body = caller.read(ImportedRows, max_items=7 * most)  # five columns, two names per game

@@ -251,6 +251,6 @@ class RefusedReport(BaseModel):
 
 
 class ReceiptBatch(BaseModel):
-    """An answer to each report, in the order of the reports."""
+    """A result for each report, in the order of the reports."""
 
     results: list[Annotated[ReceiptView | RefusedReport, Field(discriminator="result")]]

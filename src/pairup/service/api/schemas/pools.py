@@ -460,7 +460,7 @@ class RefusedPlayer(BaseModel):
 
 
 class PlayerResults(BaseModel):
-    """An answer to each player of a batch, in its order."""
+    """A result for each player of a batch, in its order."""
 
     results: list[Annotated[TakenPlayer | RefusedPlayer, Field(discriminator="result")]]
 
