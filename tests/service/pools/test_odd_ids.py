@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pairup.service.maintenance.archive import archive
+from pairup.service.pools.reports import GameReport
 from pairup.service.problems import RefusalError
 from tests.support.service.pools import Api
-from tests.support.service.services import SentReport, TickingClock, check_stored
+from tests.support.service.services import TickingClock, check_stored
 
 ODD = [
     *("0" * 24, "zzzzzzzzzzzzzzzzzzzzzzzzzz", "Z" * 26, "!" * 26, "0123456789abcdefghijklmnop"),
@@ -64,9 +65,9 @@ def test_reports_with_odd_ids_are_refused_one_by_one_and_the_others_are_stored(a
     api, service = archived, archived.service
     games = api.propose()["games"]
     odd = [*ODD, *variations(games[0]["id"])]
-    given = [SentReport(each, "played", {}) for each in odd]
-    given[3:3] = [SentReport(games[0]["id"], "played", {})]
-    given += [SentReport(games[1]["id"], "cancelled", {})]
+    given = [GameReport(each, "played", {}) for each in odd]
+    given[3:3] = [GameReport(games[0]["id"], "played", {})]
+    given += [GameReport(games[1]["id"], "cancelled", {})]
     results = service.report_outcomes("chess", given).view["results"]
     taken = [each["game"] for each in results if each["result"] == "learnt"]
     assert taken == [game["id"] for game in games]
@@ -96,7 +97,7 @@ def test_odd_ids_get_a_client_error_over_http(archived):
 def test_an_id_that_no_game_has_is_not_found(odd_service, text):
     """Not even with the code of another pool."""
     service = odd_service
-    (result,) = service.report_outcomes("chess", [SentReport(text, "played", {})]).view["results"]
+    (result,) = service.report_outcomes("chess", [GameReport(text, "played", {})]).view["results"]
     assert result["problem"]["slug"] == "no-such-game"
     for ask in (service.show_game, service.show_matching, service.release):
         with pytest.raises(RefusalError) as refused:
@@ -119,7 +120,7 @@ def test_an_id_of_another_pool_is_not_one_of_this_pool(archived):
     api = archived
     api.pool("go", players="ab")
     foreign = api.game("go")
-    results = api.service.report_outcomes("chess", [SentReport(foreign["id"], "played", {})]).view[
+    results = api.service.report_outcomes("chess", [GameReport(foreign["id"], "played", {})]).view[
         "results"
     ]
     assert results[0]["problem"]["slug"] == "no-such-game"

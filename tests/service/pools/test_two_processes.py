@@ -5,7 +5,8 @@ import itertools
 import pytest
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.support.service.services import SentReport, check_agreement, check_stored, services
+from pairup.service.pools.reports import GameReport
+from tests.support.service.services import check_agreement, check_stored, services
 from tests.support.service.two_processes import Machine, machine_settings
 
 
@@ -35,7 +36,7 @@ def test_a_process_decides_games_that_another_one_proposed(database):
         one.create_pool("chess", {})
         one.put_players("chess", [(player, "waiting") for player in "abcd"])
         (first, second) = other.propose("chess").view["games"]
-        reports = [SentReport(game["id"], "played", {}) for game in (first, second)]
+        reports = [GameReport(game["id"], "played", {}) for game in (first, second)]
         results = one.report_outcomes("chess", reports).view["results"]
         assert [each["result"] for each in results] == ["learnt", "learnt"]
         for service in (one, other):

@@ -1,10 +1,7 @@
 """Services without HTTP: each has a store of its own, and stands for a process on its database."""
 
-from collections.abc import Mapping
 from contextlib import ExitStack, contextmanager
-from typing import NamedTuple
 
-from pairup.service.domain.events import Answer, Outcome
 from pairup.service.domain.pool import Pool
 from pairup.service.domain.snapshot import digest_of, read_snapshot
 from pairup.service.maintenance.verify import verify
@@ -13,14 +10,6 @@ from pairup.service.pools.service import Service
 from pairup.service.settings import Settings
 from pairup.service.store import Store
 from tests.support.service.clock import SettableClock
-
-
-class SentReport(NamedTuple):
-    """A report that no schema has checked: its game may be any text."""
-
-    game: str
-    outcome: Outcome | None
-    answers: Mapping[str, Answer]
 
 
 class TickingClock(SettableClock):

@@ -24,11 +24,12 @@ from pairup.service.maintenance.archive import archive, drop_archives
 from pairup.service.maintenance.verify import verify
 from pairup.service.pools import players
 from pairup.service.pools.idempotency import KeyedRequest
+from pairup.service.pools.reports import GameReport
 from pairup.service.problems import RefusalError
 from pairup.service.store.archive_files import read_archive
 from tests.support.service.older_states import OlderState
 from tests.support.service.rule_book import RuleBook
-from tests.support.service.services import SentReport, TickingClock, memory_of, open_service
+from tests.support.service.services import TickingClock, memory_of, open_service
 
 BLOCK = {"kind": "block", "attribute": "blocked", "relax": [{"after_s": 40}]}
 RULES = {
@@ -246,7 +247,7 @@ class Machine(RuleBasedStateMachine):
 
     def _report(self, who, pool, outcomes):
         games = self.model.pools[pool].games
-        sent = [SentReport(game, outcome, {}) for game, outcome in outcomes]
+        sent = [GameReport(game, outcome, {}) for game, outcome in outcomes]
         told = self.services[who].report_outcomes(pool, sent).view["results"]
         for one, result in zip(sent, told, strict=True):
             if result["result"] == "learnt":

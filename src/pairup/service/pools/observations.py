@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 from pairup.errors import PolicyError
 from pairup.service.domain import events
@@ -18,20 +18,12 @@ from pairup.service.pools.unit_of_work import UnitOfWork
 from pairup.service.problems import RefusalError
 
 
-class ObservedGame(Protocol):
-    """A game of another matchmaker as it was sent, with its players by name."""
+class ObservedGame(NamedTuple):
+    """A game of another matchmaker as it was sent."""
 
-    @property
-    def players(self) -> Sequence[str]:
-        """The two players."""
-
-    @property
-    def outcome(self) -> Outcome | None:
-        """Whether the game was played."""
-
-    @property
-    def answers(self) -> Mapping[str, Answer]:
-        """What players answered, by name."""
+    players: Sequence[str]  # by name
+    outcome: Outcome | None
+    answers: Mapping[str, Answer]
 
 
 def observe(work: UnitOfWork, games: Sequence[ObservedGame]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from pairup.service.domain import events
 from pairup.service.domain.events import Answer, Outcome, Recorded, ReportResult
@@ -27,35 +27,27 @@ from pairup.service.store import Transaction
 View = dict[str, Any]
 
 
-class SentReport(Protocol):
-    """A report as it was sent: of a game by its id, with answers by name."""
+class GameReport(NamedTuple):
+    """A report of a game as it was sent."""
 
-    @property
-    def game(self) -> str:
-        """Id of the game."""
-
-    @property
-    def outcome(self) -> Outcome | None:
-        """Whether the game was played."""
-
-    @property
-    def answers(self) -> Mapping[str, Answer]:
-        """What players answered, by name."""
+    game: str  # id
+    outcome: Outcome | None
+    answers: Mapping[str, Answer]  # by name
 
 
-def report_outcome(work: UnitOfWork, sent: SentReport) -> View:
+def report_outcome(work: UnitOfWork, sent: GameReport) -> View:
     """Record a report of a game."""
     with closing(_Batch(work, [sent])) as batch:
         return batch.take_in(sent)
 
 
-def report_outcomes(work: UnitOfWork, reports: Sequence[SentReport]) -> dict[str, list[View]]:
+def report_outcomes(work: UnitOfWork, reports: Sequence[GameReport]) -> dict[str, list[View]]:
     """Record reports of several games; each is answered as if it had been sent alone."""
     with closing(_Batch(work, reports)) as batch:
         return {"results": [_result(batch, sent) for sent in reports]}
 
 
-def _result(batch: _Batch, sent: SentReport) -> View:
+def _result(batch: _Batch, sent: GameReport) -> View:
     try:
         return batch.take_in(sent)
     except RefusalError as refusal:
@@ -77,7 +69,7 @@ class _Batch:
     event of its own.
     """
 
-    def __init__(self, work: UnitOfWork, reports: Sequence[SentReport]) -> None:
+    def __init__(self, work: UnitOfWork, reports: Sequence[GameReport]) -> None:
         self._work, find = work, work.pool.ids.find_game
         self._keys = {sent.game: find(sent.game) for sent in reports}  # None: not an id
         work.load_games(key for key in self._keys.values() if key)
@@ -86,7 +78,7 @@ class _Batch:
         self._repeated: list[GameKey] = []
         self._contradicting: list[tuple[GameKey, Report]] = []
 
-    def take_in(self, sent: SentReport) -> View:
+    def take_in(self, sent: GameReport) -> View:
         """Judge a report and return its receipt, or refuse it."""
         game, work = self._find(sent.game), self._work
         # Names are looked up where they matter: most reports of a batch are outcomes alone.

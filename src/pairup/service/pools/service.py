@@ -38,7 +38,7 @@ from pairup.service.pools.observations import ObservedGame
 from pairup.service.pools.ownership import Ownership
 from pairup.service.pools.players import Wish
 from pairup.service.pools.proposals import Allowed
-from pairup.service.pools.reports import SentReport
+from pairup.service.pools.reports import GameReport
 from pairup.service.pools.unit_of_work import UnitOfWork
 from pairup.service.pools.warmup import warm_up
 from pairup.service.problems import MisdirectedError, RefusalError
@@ -307,12 +307,12 @@ class Service:
 
     # Games
 
-    def report_outcome(self, pool: str, report: SentReport) -> View:
+    def report_outcome(self, pool: str, report: GameReport) -> View:
         """Record a report of a game."""
         return self.pools.change(pool, partial(reports.report_outcome, sent=report))
 
     def report_outcomes(
-        self, pool: str, given: Sequence[SentReport], request: KeyedRequest | None = None
+        self, pool: str, given: Sequence[GameReport], request: KeyedRequest | None = None
     ) -> Reply:
         """Record reports of several games; each is answered as if it had been sent alone."""
         command = partial(reports.report_outcomes, reports=given)

@@ -14,7 +14,6 @@ from pairup.service.api.schemas.fields import GameId, MatchingId, PoolName
 from pairup.service.api.schemas.games import (
     GameView,
     MatchingView,
-    NewGameReport,
     NewMatching,
     NewReport,
     ObservedRound,
@@ -24,8 +23,9 @@ from pairup.service.api.schemas.games import (
     ReceiptView,
     ReportBatch,
 )
+from pairup.service.pools.observations import ObservedGame
 from pairup.service.pools.proposals import Allowed, unknown_matching
-from pairup.service.pools.reports import unknown_game
+from pairup.service.pools.reports import GameReport, unknown_game
 
 matchings_router = APIRouter(prefix="/v1", tags=["matchings"])
 router = APIRouter(prefix="/v1", tags=["games"])
@@ -129,7 +129,7 @@ def report_outcome(caller: GameWriter, game: GameId) -> Response:
     is stored; one that comes late is stored and not learnt.
     """
     pool, body = caller.find_pool("write", game, unknown_game), caller.read(NewReport)
-    sent = NewGameReport.model_construct(game=game, outcome=body.outcome, answers=body.answers)
+    sent = GameReport(game, body.outcome, body.answers)
     return send(caller.service.report_outcome(pool, sent))
 
 
@@ -147,7 +147,8 @@ def report_outcomes(
     body = caller.read(ReportBatch, max_parts=7 * maximum)
     check_length("outcomes", body.outcomes, maximum, "max_outcomes")
     request = caller.keyed(idempotency_key)
-    reply = caller.service.report_outcomes(pool, body.outcomes, request)
+    sent = [GameReport(each.game, each.outcome, each.answers) for each in body.outcomes]
+    reply = caller.service.report_outcomes(pool, sent, request)
     return send_results(reply, lambda each: f"/v1/games/{each['game']}/outcome")
 
 
@@ -169,4 +170,5 @@ def observe_round(
     body = caller.read(ObservedRound, max_parts=9 * maximum)
     check_length("games", body.games, maximum, "max_outcomes")
     request = caller.keyed(idempotency_key)
-    return send_reply(caller.service.observe(pool, body.games, request))
+    games = [ObservedGame(each.players, each.outcome, each.answers) for each in body.games]
+    return send_reply(caller.service.observe(pool, games, request))
