@@ -40,9 +40,8 @@ def import_games(
         )
     if first == progress.next and rows:
         _check_imports(pool, source)
-        new = work.new_numbers(games.players)
+        numbers, new = work.numbers_of(games.players)
         work.check_room(len(new))
-        numbers = [new.get(name) or work.number_of(name) for name in games.players]
         columns = {**vars(games), "players": numbers}
         work.add(events.Imported(source, first, rows, **columns), new)
     return views.import_progress(pool, source)
@@ -72,10 +71,10 @@ def load_learner(work: UnitOfWork, learner: Learner, by: str | None = None) -> N
             f"{pool.learner.policy}: give the pool the same policy and options",
         )
     known = [str(player) for player in (*learner.players, *learner.kept)]
-    new = work.new_numbers(known)
+    numbers, new = work.numbers_of(known)
     work.check_room(len(new))
     learner = Learner.from_bytes(learner.to_bytes())  # a change may be decided more than once
-    learner.rename({name: new.get(name) or work.number_of(name) for name in known})
+    learner.rename(dict(zip(known, numbers, strict=True)))
     work.add(loading(learner, by), new)
 
 

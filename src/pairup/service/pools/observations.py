@@ -78,11 +78,10 @@ def _join(work: UnitOfWork, players: list[str]) -> list[str]:
     """Add players who are not in the pool, away; returns them."""
     pool = work.pool
     joined = [name for name in players if work.number_of(name) not in pool.players.wishes]
-    new = work.new_numbers(joined)
-    if new:
-        work.check_room(len(new))
     if joined:
-        numbers = [new.get(name) or work.number_of(name) or 0 for name in joined]
+        numbers, new = work.numbers_of(joined)
+        if new:
+            work.check_room(len(new))
         work.add(events.Joined(numbers, "away"), new)
     return joined
 

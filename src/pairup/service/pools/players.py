@@ -155,15 +155,16 @@ class _Batch:
             for attribute in listed & changes.keys()
             for name in changes[attribute] or ()
         ]
-        new = work.new_numbers(names)
+        numbers, new = work.numbers_of(names)
+        numbered = dict(zip(names, numbers, strict=True))
         for player, changes in self._attributes.items():
             number = work.number_of(player) or 0
             for attribute in sorted(listed & changes.keys()):
                 if (named := changes.pop(attribute)) is None:
                     changes[attribute] = None
                     continue
-                numbers = [new.get(name) or work.number_of(name) or 0 for name in named]
-                lists.append({"player": number, "attribute": attribute, "players": numbers})
+                players = [numbered[name] for name in named]
+                lists.append({"player": number, "attribute": attribute, "players": players})
         numbers = [work.number_of(name) or 0 for name in self._attributes]
         work.add(events.Attributed(numbers, list(self._attributes.values()), lists), new)
 
@@ -197,8 +198,7 @@ class _Batch:
                 self._work.add(events.Moved(players, status))
         for status, names in self._joined.items():
             if names:
-                new = self._work.new_numbers(names)
-                numbers = [new.get(name) or self._work.number_of(name) or 0 for name in names]
+                numbers, new = self._work.numbers_of(names)
                 self._work.add(events.Joined(numbers, status), new)
         if self._attributes:
             self._set_attributes()

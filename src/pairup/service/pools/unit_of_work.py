@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import count
 from typing import Any
 
 from pairup.errors import PairupError
@@ -151,11 +152,12 @@ class UnitOfWork:
         """Return the number of a player who is in the pool, or whose record is kept."""
         return self.pool.names.number(name)
 
-    def new_numbers(self, names: Iterable[str]) -> dict[str, int]:
-        """Choose numbers for players who have none; `add` gives them."""
-        first = self.pool.players.last + 1
-        new = dict.fromkeys(name for name in names if self.number_of(name) is None)
-        return {name: first + place for place, name in enumerate(new)}
+    def numbers_of(self, names: Sequence[str]) -> tuple[list[int], dict[str, int]]:
+        """Return the numbers of players, and those that are new, which `add` gives them."""
+        known = {name: self.number_of(name) for name in names}
+        unknown = [name for name, number in known.items() if number is None]
+        new = dict(zip(unknown, count(self.pool.players.last + 1), strict=False))
+        return [known[name] or new[name] for name in names], new
 
     def check_room(self, new: int) -> None:
         """Refuse new players who would be more than the pool takes."""
