@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pairup.service.api.schemas.insight import StatsView
 from pairup.service.dashboard import sentences
 from pairup.service.domain.event_views import Name
-from pairup.service.domain.events import SECOND, Moment, format_moment
+from pairup.service.domain.events import SECOND, Moment
 from pairup.service.domain.games import GameRecord
 from pairup.service.domain.matchmaking.rules import Rules
 from pairup.service.domain.pool import Pool
@@ -31,18 +32,6 @@ class CountBar:
     def share(self) -> float:
         """Part of the whole; 0 if there is nothing to be a part of."""
         return self.count / self.whole if self.whole else 0.0
-
-
-@dataclass(frozen=True)
-class GameRow:
-    """A game of the current matching, or of the last one."""
-
-    players: tuple[str, str]
-    chance: float | None
-    answers: Mapping[str, str]
-    state: str
-    left: float | None  # seconds until an open game expires
-    expires_at: str
 
 
 def cancellation_bars(stats: StatsView, rules: Rules) -> list[CountBar]:
@@ -79,24 +68,22 @@ def unmatched_bars(unmatched: Mapping[str, int]) -> list[CountBar]:
     return [CountBar(cause, sentences.unmatched(cause), count, whole) for cause, count in causes]
 
 
-def game_rows(pool: Pool, latest: Sequence[GameRecord], name: Name, now: Moment) -> list[GameRow]:
-    """List the open games of earlier matchings, then all games of the latest matching."""
+def listed_games(
+    pool: Pool, latest: Sequence[GameRecord], name: Name, now: Moment
+) -> list[dict[str, Any]]:
+    """Show the open games of earlier matchings, then all games of the latest matching.
+
+    `left` is the time until an open game expires, in seconds; None if it is not open.
+    """
     opened = pool.games.values()
     earlier = [game.record for game in opened if game.key.matching != pool.matching]
-    return [_row(each, pool, name, now) for each in [*earlier, *latest][:MAX_GAMES]]
-
-
-def _row(game: GameRecord, pool: Pool, name: Name, now: Moment) -> GameRow:
-    why = f" ({game.cause.replace('_', ' ')})" if game.cause and game.state == "cancelled" else ""
-    one, other = map(name, game.players)
-    return GameRow(
-        players=(one, other),
-        chance=game.chance,
-        answers=views.answers(game.players, game.answers, name),
-        state=game.state + why,
-        left=max(0.0, (game.expires_at - now) / SECOND) if game.key in pool.games else None,
-        expires_at=format_moment(game.expires_at),
-    )
+    return [
+        {
+            **views.game(each, pool.ids, name),
+            "left": max(0, each.expires_at - now) / SECOND if each.key in pool.games else None,
+        }
+        for each in [*earlier, *latest][:MAX_GAMES]
+    ]
 
 
 def reserved_rows(players: int) -> int:

@@ -36,7 +36,7 @@ class _Snapshot(NamedTuple):
     stats: StatsView
     estimates: EstimatesView
     rules: Rules
-    games: list[panels.GameRow]
+    games: list[dict[str, Any]]
     tenths: list[Tenth]
 
 
@@ -133,6 +133,6 @@ def _snapshot(caller: Caller, pool: Pool, transaction: Transaction) -> tuple[str
         StatsView.model_validate(views.stats(pool, panels.MAX_GAMES, now)),
         EstimatesView.model_validate(views.estimates(pool, caller.service.settings.max_couples)),
         pool.rules,
-        panels.game_rows(pool, latest, name, now),
+        panels.listed_games(pool, latest, name, now),
         tenths_of(pool),
     )
