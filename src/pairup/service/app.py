@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -27,6 +27,7 @@ from pairup.service.domain.events import Clock
 from pairup.service.pools.service import Service
 from pairup.service.settings import Settings
 from pairup.service.store import Store
+from pairup.service.webhook import Webhook
 
 log = structlog.get_logger()
 _MEASURE_EVERY_S = 5.0  # seconds between two looks at what others have changed in pools
@@ -101,13 +102,19 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
     warming.start()
     sweeper = threading.Thread(target=_sweep, args=(service, stopping), daemon=True)
     sweeper.start()
-    watcher = threading.Thread(target=_watch, args=(service, stopping), daemon=True)
-    watcher.start()
+    repeated = [_repeat(service.watch_streams, settings.poll_s, stopping)]
+    webhook = None
+    if settings.webhook_url:
+        webhook = Webhook(settings, service.store, service.pools, service.clock, service.metrics)
+        repeated.append(_repeat(webhook.tell, settings.sweep_s, stopping))
     log.info("started", database=service.store.name, keys=settings.needs_keys)
     yield {"settings": settings, "metrics": service.metrics}  # for `connections`
     stopping.set()
     sweeper.join()
-    watcher.join()
+    for each in repeated:
+        each.join()
+    if webhook is not None:
+        webhook.close()
     warming.join(settings.graceful_s)  # it may read a pool; longer, for a compiler, is not worth it
     service.close()
     service.metrics.close()
@@ -140,14 +147,23 @@ def _note_signals(stopping: threading.Event) -> None:
         signal.signal(number, note)
 
 
-def _watch(service: Service, stopping: threading.Event) -> None:
-    while not stopping.wait(service.settings.poll_s):
-        try:
-            service.watch_streams()
-        except ServiceError as error:
-            log.warning("streams not watched", why=str(error))
-        except Exception:
-            log.exception("watch")
+def _repeat(
+    what: Callable[[], None], every_s: float, stopping: threading.Event
+) -> threading.Thread:
+    """Do something again and again in a thread of its own, until the service stops."""
+
+    def run() -> None:
+        while not stopping.wait(every_s):
+            try:
+                what()
+            except ServiceError as error:  # a store in trouble
+                log.warning(what.__name__, why=str(error))
+            except Exception:
+                log.exception(what.__name__)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    return thread
 
 
 def _sweep(service: Service, stopping: threading.Event) -> None:

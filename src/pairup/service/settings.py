@@ -6,9 +6,11 @@ the page of the settings lists them.
 
 from __future__ import annotations
 
+import base64
 import ipaddress
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -65,6 +67,17 @@ class Settings(BaseSettings):
         "forward",
         description="What becomes of a request for a pool that another process serves: it is "
         "forwarded, or answered 307 with that process's address.",
+    )
+    webhook_url: str = Field(
+        "",
+        description="Address that is told of games that expired and of pools that need attention; "
+        "empty: nobody is.",
+    )
+    webhook_secret: str = Field(
+        "",
+        repr=False,
+        description="Secret by which what is sent there is signed: whsec_ and 24 to 64 bytes in "
+        "base64.",
     )
     keys: Literal["auto", "required", "off"] = Field(
         "auto",
@@ -252,6 +265,14 @@ class Settings(BaseSettings):
         return self.database.startswith("postgres")
 
     @property
+    def webhook_key(self) -> bytes:
+        """The bytes of the secret of the webhook; none if it cannot be read."""
+        name, _, encoded = self.webhook_secret.partition("_")
+        with suppress(ValueError):
+            return base64.b64decode(encoded, validate=True) if name == "whsec" else b""
+        return b""
+
+    @property
     def needs_keys(self) -> bool:
         """Whether every request needs an API key."""
         return self.keys == "required" or (self.keys == "auto" and not self.on_loopback)
@@ -272,6 +293,21 @@ class Settings(BaseSettings):
             raise ServiceError(
                 f"{self.workers} processes need PostgreSQL, got the database {self.database!r}: "
                 "give --workers 1, or --database postgresql://user@host/name"
+            )
+        if self.webhook_url:
+            self._check_webhook()
+
+    def _check_webhook(self) -> None:
+        if not re.match(r"https?://[^/]", self.webhook_url):
+            raise ServiceError(
+                f"the address of a webhook begins with https:// or http://, got "
+                f"{self.webhook_url!r}: correct PAIRUP_WEBHOOK_URL"
+            )
+        if not 24 <= len(self.webhook_key) <= 64:
+            raise ServiceError(
+                "the secret of a webhook is whsec_ and 24 to 64 bytes in base64: set "
+                'PAIRUP_WEBHOOK_SECRET="whsec_$(openssl rand -base64 32)", and the same where '
+                "messages are received"
             )
 
 

@@ -80,6 +80,8 @@ class _Archiving:
         with self._store.reading(still=True) as transaction:
             row = transaction.any_pool(self._number)
             cut = transaction.last_event_before(self._number, self._before)
+            if (told := transaction.told_until(self._number)) is not None:
+                cut = min(cut, told)  # what a webhook must be told is read from the database
             verified = verify_pool(row, transaction)
         self._head = row.head
         done = Archived(verified.pool, error=verified.error)

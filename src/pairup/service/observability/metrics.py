@@ -55,6 +55,11 @@ class Metrics:
         self.unreadable_pools = gauge("pairup_unreadable_pools", "Pools that cannot be read.")
         self.limits = counter("pairup_limits", "Limits that were met, by setting.", ["limit"])
         self.read_only = gauge("pairup_read_only", "Whether the disk is too full to store more.")
+        self.webhook = counter(
+            "pairup_webhook_messages",
+            "Messages to the webhook, by what came of them.",
+            ["result"],
+        )
         self.streams = gauge("pairup_event_streams", "Open streams of events.")
         self.pools = PoolMetrics(self.registry, max_pools, shared=SHARED in os.environ)
 

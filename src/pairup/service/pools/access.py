@@ -91,6 +91,8 @@ class PoolAccess:
             work.add(events.Created(name, rules.stored(), version, by))
             reply = Reply(views.pool(pool))
             work.flush(transaction, request, reply)
+            if self._settings.webhook_url:
+                transaction.tell_of(pool.number)
         self._count(work, request)
         return reply
 

@@ -63,6 +63,7 @@ class CachedPool:
     saved_items: int = 0  # players and games in the events until then
     saved_bytes: int = 0  # size of the latest snapshot
     failure: _Failure | None = None  # to read it
+    replaced: int = 0  # times that its log was replaced while it was in memory
 
     @contextmanager
     def ahead(self, pool: Pool) -> Iterator[Callable[[Head], None]]:
@@ -155,6 +156,7 @@ class CachedPool:
         """Count a log that is not the one that the pool in memory followed from."""
         log.warning("log replaced", pool=row.name, memory=self.known.seq, log=row.seq)
         self.metrics.logs_replaced.inc()
+        self.replaced += 1
         self.known = START  # and once is enough
 
     def _open(self, snapshot: SnapshotRow, row: PoolRow) -> Pool | None:

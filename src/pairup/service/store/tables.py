@@ -58,6 +58,9 @@ processes = sa.Table(
     sa.Column("until", sa.BigInteger, nullable=False),
 )
 
+# The last event of each pool that the webhook need not be told of any more.
+told = sa.Table("told", metadata, _pool(), sa.Column("seq", sa.BigInteger, nullable=False))
+
 # The only place where players have names. The name of a player who was erased is NULL.
 players = sa.Table(
     "players",

@@ -231,6 +231,44 @@ class Transaction(EventLog):
         added = insert(tables.pools).returning(tables.pools.c.number)
         return int(self._execute(added, row).scalar_one())
 
+    # What a webhook was told
+
+    def begin_telling(self) -> None:
+        """Begin to tell of the pools that were not told of: of what happens from now on."""
+        every = "SELECT number, seq FROM pools WHERE true"  # SQLite cannot parse it without `where`
+        self._execute(text(f"INSERT INTO told (pool, seq) {every} ON CONFLICT DO NOTHING"))
+
+    def tell_of(self, pool: int) -> None:
+        """Begin to tell of a new pool, from its first event on."""
+        self._execute(insert(tables.told), {"pool": pool, "seq": 0})
+
+    def untold_pools(self) -> list[tuple[PoolRow, int]]:
+        """List pools, deleted ones too, with events after the last that was told, and that one."""
+        query = select(tables.pools, tables.told.c.seq).join(tables.told)
+        rows = self._execute(query.where(tables.told.c.seq < tables.pools.c.seq))
+        return [(PoolRow._make(row[:-1]), row[-1]) for row in rows]
+
+    def next_event(
+        self, pool: PoolRow, after: int, kinds: Collection[str]
+    ) -> dict[str, Any] | None:
+        """Return the next event of some kinds as callers see it, None if there is none."""
+        table = tables.events.c
+        mine = table.pool == pool.number, table.seq > after, table.kind.in_(kinds)
+        seq = self._execute(select(func.min(table.seq)).where(*mine)).scalar()
+        return None if seq is None else self.shown_events(pool, seq - 1, 1)[0]
+
+    def note_told(self, pool: int, told: int, seq: int) -> bool:
+        """Note the last event that was told; returns whether nobody else has done so meanwhile."""
+        table = tables.told.c
+        mine = update(tables.told).where(table.pool == pool, table.seq == told)
+        return self._execute(mine.values(seq=seq)).rowcount > 0
+
+    def told_until(self, pool: int) -> int | None:
+        """Return the last event of a pool that was told, None if nobody is told of it."""
+        table = tables.told.c
+        found: int | None = self._execute(select(table.seq).where(table.pool == pool)).scalar()
+        return found
+
     # Names of players
 
     def add_names(self, pool: int, named: Iterable[tuple[int, str | None]]) -> None:
