@@ -47,10 +47,20 @@ def test_every_variable_is_a_setting_that_the_service_accepts():
         for name, value in service.get("environment", {}).items()
         if name.startswith(PREFIX)
     }
-    given |= {each["name"]: str(each.get("value", "x")) for each in CONTAINER["env"]}
+    given |= {each["name"]: str(each.get("value", "10.0.0.7")) for each in CONTAINER["env"]}
     settings = {name.removeprefix(PREFIX).lower(): value for name, value in given.items()}
     assert settings.keys() <= Settings.model_fields.keys()
     Settings(**settings).check()
+
+
+def test_processes_that_share_a_database_have_addresses_of_their_own():
+    """On loopback, as by default, none would reach the owner of a pool in another container."""
+    ours = {name: each for name, each in COMPOSE["services"].items() if each["image"] == "pairup"}
+    assert len(ours) > 1
+    for name, service in ours.items():
+        assert service["environment"]["PAIRUP_PEER_HOST"] == name
+    (host,) = (each for each in CONTAINER["env"] if each["name"] == "PAIRUP_PEER_HOST")
+    assert host["valueFrom"] == {"fieldRef": {"fieldPath": "status.podIP"}}
 
 
 def test_probes_ask_what_the_service_answers():
@@ -58,7 +68,10 @@ def test_probes_ask_what_the_service_answers():
     asked = {each["httpGet"]["path"] for each in probes}
     asked |= set(re.findall(r"127\.0\.0\.1:\d+(/\w+)", CONTAINERFILE))
     assert asked == {"/healthz", "/readyz"} <= describe(needs_keys=True)["paths"].keys()
-    assert {each["containerPort"] for each in CONTAINER["ports"]} == {SETTINGS.port}
+    ports = {each["name"]: each["containerPort"] for each in CONTAINER["ports"]}
+    assert ports.pop("http") == SETTINGS.port
+    given = {each["name"]: each.get("value") for each in CONTAINER["env"]}
+    assert ports == {"peers": int(given["PAIRUP_PEER_PORT"])}
     assert f"EXPOSE {SETTINGS.port}\n" in CONTAINERFILE
 
 
