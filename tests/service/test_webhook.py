@@ -10,7 +10,7 @@ from pairup.errors import ServiceError
 from pairup.service import webhook
 from pairup.service.domain.events import SECOND
 from pairup.service.maintenance.archive import archive
-from pairup.service.problems import ElsewhereError, RefusalError
+from pairup.service.problems import MisdirectedError, RefusalError
 from pairup.service.settings import read_settings
 from pairup.service.webhook import Webhook
 from tests.support.docs.pages import blocks
@@ -176,7 +176,7 @@ def test_only_the_owner_of_a_pool_tells_and_its_successor_goes_on(postgres, rece
         for pool in pools:
             one.create_pool(pool, {"policy": "uniform", "lifetime_s": 60})
             for service in found:
-                with suppress(ElsewhereError):
+                with suppress(MisdirectedError):
                     service.put_players(pool, [(name, "waiting") for name in "ab"])
                     expire(service, pool)
                     owners[pool] = service

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 from sqlalchemy import text
@@ -11,7 +11,7 @@ from pairup.service.domain.events import Configured
 from pairup.service.pools import ownership
 from pairup.service.pools.ownership import forwarded
 from pairup.service.problems import MisdirectedError
-from pairup.service.store import Peer
+from pairup.service.store import Peer, Transaction
 from pairup.service.store.failures import StoreUnavailableError
 from tests.support.service.services import check_agreement, check_stored, services
 
@@ -66,6 +66,10 @@ def stop_renewing(service, others):
     await_members(others, service, False)
 
 
+def fail():
+    raise ZeroDivisionError
+
+
 def make_pools(service, pools=POOLS):
     for pool in pools:
         service.create_pool(pool, {"policy": "uniform"})
@@ -97,6 +101,24 @@ def test_who_joins_gets_a_share_and_nothing_else_moves(postgres):
         assert {now for _, now in moved} == {new}
         for pool, owner in zip(POOLS, after, strict=True):
             assert check_agreement(owner, pool) == (owner is new), "what moves is saved before"
+
+
+def test_processes_may_come_and_go_while_a_pool_is_looked_for(postgres):
+    with processes(postgres) as (one, _):
+        make_pools(one, POOLS[:1])
+        mine = one.pools.cache.ownership
+        with one.store.reading() as transaction:
+            row = transaction.pool_named(POOLS[0])
+
+        class Changing(dict):
+            def __contains__(self, process):
+                mine._live = {"newcomer": Peer("http://newcomer", "")}
+                return super().__contains__(process)
+
+        mine._live = Changing(mine._live)
+        with suppress(MisdirectedError):
+            mine.take(row)
+        assert "newcomer" in mine._live
 
 
 def test_who_leaves_lets_others_have_its_pools_at_once(postgres):
@@ -167,9 +189,37 @@ def test_who_gets_a_request_that_was_forwarded_takes_a_pool_of_nobody(postgres):
         assert {owner_of([one, other], pool) for pool in POOLS[:8]} == {one}
         with pytest.raises(MisdirectedError):
             other.show_pool(POOLS[0])
-        one.pools.cache.ownership._moved = True
         one.pools.hand_over()
         assert {owner_of([one, other], pool) for pool in POOLS[:8]} == {one, other}
+
+
+def test_what_goes_to_others_is_handed_over_in_the_end_whatever_happens_meanwhile(
+    postgres, monkeypatch
+):
+    with processes(postgres, 3, joined=2) as found:
+        one, other, new = found
+        make_pools(one)
+        for pool in POOLS:
+            owner_of([one, other], pool)
+        listed, meanwhile = Transaction.pools_of, [lambda: join(new, found), fail]
+
+        def interrupted(self, owner):
+            rows = listed(self, owner)
+            if meanwhile:
+                meanwhile.pop()()
+            return rows
+
+        monkeypatch.setattr(Transaction, "pools_of", interrupted)
+        one.pools.cache.ownership._placed = None
+        with pytest.raises(ZeroDivisionError):
+            one.pools.hand_over()
+        for service in (one, one, other):
+            service.pools.hand_over()
+        assert meanwhile == []
+        for pool in POOLS:
+            with new.store.reading() as transaction:
+                row = transaction.pool_named(pool)
+            assert row.owner == new.pools.cache.ownership.prefers(row.number)
 
 
 def test_a_lease_that_ends_is_noticed_when_it_ends(postgres, monkeypatch):

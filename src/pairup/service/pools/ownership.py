@@ -15,7 +15,7 @@ import secrets
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from contextvars import ContextVar
 
@@ -52,7 +52,8 @@ class Ownership:
         self.id, self._store, self._heard = store.process, store, heard
         self.me = Peer(address, secrets.token_urlsafe(32))
         self._live: dict[str, Peer] = {}  # all processes that have a lease, by id
-        self._member, self._left, self._moved = False, False, False
+        self._member, self._left = False, False
+        self._placed: dict[str, Peer] | None = self._live  # of whom each has the pools it should
         self._renewing = threading.Lock()  # or a lease would be renewed after it was ended
         self._untold = deque[str](maxlen=_MAX_UNTOLD)  # for other processes
         self._session, self._closed = store.open_session(), threading.Event()
@@ -79,19 +80,15 @@ class Ownership:
 
     def prefers(self, pool: int) -> str | None:
         """Return the process that a pool goes to, None if there is none yet."""
-
-        def rank(process: str) -> bytes:
-            return hashlib.blake2b(f"{process} {pool}".encode(), digest_size=8).digest()
-
-        return max(self._live, key=rank, default=None)
+        return _preferred(self._live, pool)
 
     def take(self, row: PoolRow) -> None:
         """Make sure that this process serves a pool, or raise an `MisdirectedError`."""
         for _ in range(_TRIES):
             if row.owner == self.id:
                 return
-            live = self._live
-            owner = row.owner if row.owner in live else self.prefers(row.number)
+            live = self._live  # another thread replaces it
+            owner = row.owner if row.owner in live else _preferred(live, row.number)
             mine = owner in (None, self.id) or (row.owner not in live and forwarded.get())
             if owner is not None and not mine:
                 raise MisdirectedError(row.name, owner, live[owner].address)
@@ -99,20 +96,29 @@ class Ownership:
                 self._renew_in(transaction)
                 if transaction.take_pool(row.number, row.owner, self.id):
                     log.info("pool taken", pool=row.name, of=row.owner)
+                    if owner not in (None, self.id):  # it goes to another, as this one sees it
+                        self._placed = None
                     return
                 row = transaction.any_pool(row.number)  # another process was faster
         raise RefusalError("busy", f"pool {row.name!r} is changing its process: try again")
 
     def misplaced(self, limit: int) -> list[tuple[PoolRow, str]]:
-        """List some of the pools that this process serves and that go to another, and to which."""
-        if not self._moved or self._left:
+        """List some of the pools that this process serves and that go to another, and to which.
+
+        Until there are none, after processes have come or gone.
+        """
+        live = self._live
+        if self._placed is live or self._left:
             return []
-        self._moved = False
-        with self._store.reading() as transaction:
-            rows = transaction.pools_of(self.id)
-        placed = ((row, self.prefers(row.number)) for row in rows)
-        found = [(row, to) for row, to in placed if to is not None and to != self.id]
-        self._moved = len(found) > limit
+        self._placed, found = live, None  # before the look: a pool may be taken meanwhile
+        try:
+            with self._store.reading() as transaction:
+                rows = transaction.pools_of(self.id)
+            placed = ((row, _preferred(live, row.number)) for row in rows)
+            found = [(row, to) for row, to in placed if to is not None and to != self.id]
+        finally:
+            if found != []:
+                self._placed = None
         return found[:limit]
 
     def leave(self) -> None:
@@ -167,8 +173,7 @@ class Ownership:
 
     def _see(self, live: dict[str, Peer]) -> None:
         if live.keys() != self._live.keys():
-            self._moved = True
-        self._live = live
+            self._live = live
 
     def _tell(self) -> None:
         words = {self._untold.popleft() for _ in range(len(self._untold))}
@@ -187,3 +192,10 @@ class Ownership:
         with suppress(ServiceError):
             self._tell()
         self._session.close()
+
+
+def _preferred(live: Iterable[str], pool: int) -> str | None:
+    def rank(process: str) -> bytes:
+        return hashlib.blake2b(f"{process} {pool}".encode(), digest_size=8).digest()
+
+    return max(live, key=rank, default=None)
