@@ -1,8 +1,5 @@
 """PostgreSQL is looked at when it is opened; a primary that dies, and poolers in between."""
 
-import shutil
-import signal
-import subprocess
 import time
 from contextlib import contextmanager, suppress
 
@@ -13,11 +10,9 @@ from pairup.errors import ServiceError
 from pairup.service.problems import RefusalError
 from pairup.service.store import Store
 from pairup.service.store.failures import StoreError
-from tests.support.service.postgres import Server, as_user
-from tests.support.service.running import free_port
+from tests.support.service.pooler import POOLERS
+from tests.support.service.postgres import Server
 from tests.support.service.services import check_agreement, check_stored, services
-
-POOLER = shutil.which("pgbouncer")
 
 
 def test_settings_that_may_lose_acknowledged_changes_are_found(postgres):
@@ -33,52 +28,15 @@ def test_settings_that_may_lose_acknowledged_changes_are_found(postgres):
         store.close()
 
 
-class Pooler:
-    """PgBouncer in front of a server."""
-
-    def __init__(self, server, name, mode, folder):
-        self.port = free_port()
-        (folder / "users.txt").write_text('"pairup" ""\n')
-        (folder / "pgbouncer.ini").write_text(
-            f"[databases]\n{name} = host={server.folder} dbname={name} user=pairup\n"
-            f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {self.port}\nunix_socket_dir =\n"
-            f"auth_type = any\nauth_file = {folder}/users.txt\npool_mode = {mode}\n"
-            "ignore_startup_parameters = extra_float_digits\nmax_client_conn = 100\n"
-            "default_pool_size = 60\n"
-        )
-        for each in (folder, *folder.iterdir()):
-            each.chmod(0o755)
-        self.process = subprocess.Popen(
-            [POOLER, folder / "pgbouncer.ini"], stderr=subprocess.DEVNULL, **as_user()
-        )
-        self.url = f"postgresql://pairup@127.0.0.1:{self.port}/{name}"
-        deadline = time.monotonic() + 20
-        while True:
-            try:
-                psycopg.connect(self.url).close()
-                return
-            except psycopg.OperationalError:
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
-
-    def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(20)
-
-
-@pytest.fixture
-def pooled(postgres, tmp_path_factory):
+@pytest.fixture(params=POOLERS, ids=lambda each: each.__name__)
+def pooled(request, postgres):
     """A function that puts a pooler in front of an empty database."""
-    if POOLER is None:
-        pytest.skip("there is no pgbouncer on this machine")
     started = []
 
     def start(mode):
         database = postgres.new_database()
         name = database.partition("?")[0].rpartition("/")[2]
-        folder = postgres.folder / f"pooler-{name}"
-        folder.mkdir()
-        started.append(Pooler(postgres, name, mode, folder))
+        started.append(request.param(postgres, name, mode))
         return started[-1].url
 
     yield start
