@@ -12,7 +12,7 @@ DEMO ?= build/serve-demo
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help check test tests test-lowest quiet-lowest test-gpu browser typescript lint format docs demo serve-demo dist bench clean
+.PHONY: help check test tests test-lowest quiet-lowest test-gpu browser go typescript lint format docs demo serve-demo dist bench clean
 
 help:  ## list these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 18
@@ -42,7 +42,7 @@ check: lint  ## run the checks of style, types and layers, and the fast tests, i
 # a core idle. What the smoke test prints is shown after the tests.
 test:  ## run all checks, tests and doctests, and test-lowest
 	@$(MAKE) --no-print-directory -j2 $(READY) $(LOWEST)
-	@$(MAKE) --no-print-directory -j2 lint browser typescript
+	@$(MAKE) --no-print-directory -j2 lint browser go typescript
 	@mkdir -p $(dir $(LOWEST_LOG)) && rm -f $(LOWEST_LOG) $(LOWEST_LOG).failed
 	@$(MAKE) --no-print-directory -j2 quiet-lowest tests
 	@cat $(LOWEST_LOG) && [ ! -e $(LOWEST_LOG).failed ]
@@ -76,6 +76,9 @@ browser: $(READY)  ## find Chromium for the tests, or download it into build
 
 typescript: $(READY)  ## install what generates a TypeScript client in the tests, into build
 	$(BIN)/python -m tests.support.typescript.generator
+
+go: $(READY)  ## install what generates and compiles a Go client in the tests, into build
+	$(BIN)/python -m tests.support.go.generator
 
 lint: $(READY)  ## check style, types and import layers
 	$(BIN)/ruff check .

@@ -54,6 +54,16 @@ def test_the_document_is_valid_openapi():
     assert references <= known
 
 
+def test_integers_that_need_64_bits_say_so():
+    """Where nothing is said many languages take 32 bits, which the log and the clock exceed."""
+    integers = [part for _, part in parts(DOCUMENT) if part.get("type") == "integer"]
+    small = [each for each in integers if "format" not in each]
+    assert max(max(each.get("maximum", 0), each.get("exclusiveMaximum", 0)) for each in small) > 0
+    for each in small:
+        assert min(each.get("maximum", 2**53), each.get("exclusiveMaximum", 2**53)) <= 2**31
+    assert SCHEMAS["ExpiredEvent"]["properties"]["seq"]["format"] == "int64"
+
+
 def test_the_document_names_no_server():
     assert "servers" not in DOCUMENT
     assert not re.search(r"https?://|localhost|127\.0", json.dumps(DOCUMENT))

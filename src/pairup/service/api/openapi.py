@@ -1,12 +1,13 @@
 """The OpenAPI description of the service, which clients are generated from.
 
 FastAPI describes the routes. What it cannot say is added here: that keys are optional where none
-are needed, each refusal once, as a component that all operations refer to, and the bodies that
-`bodies` reads.
+are needed, each refusal once, as a component that all operations refer to, the bodies that `bodies`
+reads, and which numbers need 64 bits, of which many languages take 32 otherwise.
 """
 
 from __future__ import annotations
 
+import math
 from importlib.metadata import version
 from typing import Any
 
@@ -72,7 +73,21 @@ def _complete(api: FastAPI, needs_keys: bool) -> dict[str, Any]:
             _share_refusals(operation["responses"], refusals)
             _share_schemas(operation.get("requestBody", {}), components["schemas"])
     components["schemas"] = dict(sorted(components["schemas"].items()))
+    _widen_integers(described)
     return described
+
+
+def _widen_integers(described: Any) -> None:
+    """Mark the integers that may have more than 32 bits; in place."""
+    if isinstance(described, dict):
+        if described.get("type") == "integer":
+            bounds = (described.get(name, math.inf) for name in ("maximum", "exclusiveMaximum"))
+            if min(bounds) > 2**31:
+                described["format"] = "int64"
+        described = list(described.values())
+    if isinstance(described, list):
+        for each in described:
+            _widen_integers(each)
 
 
 def _share_refusals(responses: dict[str, Any], shared: dict[str, Any]) -> None:
