@@ -119,6 +119,7 @@ def test_a_request_is_forwarded_as_it_came_and_the_answer_as_it_is(tmp_path):
     assert headers["host"] == "localhost"
     assert headers["x-request-id"] == answer.headers["x-request-id"]
     assert headers["x-pairup-forwarded"] == "secret of the owner"
+    assert "date" not in answer.headers, "the first process adds one to each answer"
 
 
 @pytest.mark.parametrize("secret", ["1", "", "secret of the owner", "secret of this process"])

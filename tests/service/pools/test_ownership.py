@@ -110,15 +110,18 @@ def test_processes_may_come_and_go_while_a_pool_is_looked_for(postgres):
         with one.store.reading() as transaction:
             row = transaction.pool_named(POOLS[0])
 
+        looked = []
+
         class Changing(dict):
             def __contains__(self, process):
+                looked.append(process)
                 mine._live = {"newcomer": Peer("http://newcomer", "")}
                 return super().__contains__(process)
 
         mine._live = Changing(mine._live)
         with suppress(MisdirectedError):
             mine.take(row)
-        assert "newcomer" in mine._live
+        assert looked
 
 
 def test_who_leaves_lets_others_have_its_pools_at_once(postgres):
@@ -131,6 +134,19 @@ def test_who_leaves_lets_others_have_its_pools_at_once(postgres):
         for pool in mine:
             with pytest.raises(MisdirectedError):
                 one.show_pool(pool)
+
+
+def test_who_leaves_knows_at_once_that_others_serve_its_pools(postgres):
+    """A request that still comes to it is passed on, not refused."""
+    with processes(postgres) as (one, other):
+        make_pools(one)
+        await_members([one], other, True)
+        one.pools.cache.ownership._closed.set()  # so that it does not look again
+        one.leave()
+        for pool in POOLS:
+            with pytest.raises(MisdirectedError) as refused:
+                one.show_pool(pool)
+            assert refused.value.owner == other.store.process
 
 
 def test_an_owner_that_was_stopped_writes_nothing(postgres):

@@ -32,6 +32,7 @@ _BY_HOP = {
     b"authorization",
     b"connection",
     b"content-length",
+    b"date",
     b"expect",
     b"keep-alive",
     b"te",

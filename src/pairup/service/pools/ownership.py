@@ -126,6 +126,7 @@ class Ownership:
         self._left, self._member = True, False
         with self._renewing, self._store.writing(into_reserve=True) as transaction:
             transaction.end_lease(self.id)
+            self._see({id: peer for id, peer in self._live.items() if id != self.id})
         self._tell_members()
 
     def tell(self, pool: int) -> None:
