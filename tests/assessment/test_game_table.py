@@ -251,6 +251,23 @@ def test_no_more_rows_are_read_than_there_is_room_for(monkeypatch):
     assert (table.rows, table.games, table.truncated) == (10, 10, True)
 
 
+def test_rows_beyond_the_room_are_not_decoded(monkeypatch, tmp_path):
+    """A few kilobytes of Parquet may promise more rows than memory can hold."""
+    plans, collect = [], pl.LazyFrame.collect_batches
+    path = tmp_path / "promise.parquet"
+    simulate_history(players=6, rounds=10).write_parquet(path)
+
+    def watched(frame, **options):
+        plans.append(frame.explain())
+        return collect(frame, **options)
+
+    monkeypatch.setattr(pl.LazyFrame, "collect_batches", watched)
+    monkeypatch.setattr(game_table, "MAX_ROWS", 10)
+    assert read_games([path]).rows == 10
+    (plan,) = plans
+    assert "SLICE: Positive { offset: 0, len: 11 }" in plan.partition("Parquet SCAN")[2]
+
+
 @pytest.mark.parametrize("shuffled", [False, True])
 def test_players_who_stay_have_not_left(shuffled):
     frame = simulate_history(players=40, rounds=120, seed=1)

@@ -290,7 +290,9 @@ class _Reading:
             wanted = frame.select(
                 pl.col(_LINE), more.alias(_MORE), **{x: pl.col(y) for x, y in used.items()}
             )
-            typed = wanted.select(_expressions(list(used)))
+            # What is beyond is not even decoded: a file may promise more than memory can hold.
+            first = wanted.head(MAX_ROWS - self._rows + 1)
+            typed = first.select(_expressions(list(used)))
             for batch in typed.collect_batches(chunk_size=_BATCH, maintain_order=True):
                 self._take(batch)
                 if self._truncated:
