@@ -549,3 +549,36 @@ def test_the_rules_of_an_assessment_make_a_pool_that_proposes(lone):
     for player in ("ann", "bob"):
         put(lone, player, rating=1500, region="eu")
     assert couples_of(lone.propose()) == {("ann", "bob")}
+
+
+def test_a_holdout_compares_its_arms_in_stats_on_the_page_and_in_metrics(api):
+    api.pool(players=[f"p{x}" for x in range(40)], holdout=0.5)
+    arms = {True: [0, 0], False: [0, 0]}
+    for _ in range(3):
+        games = api.propose()["games"]
+        event = api.json("GET", "/v1/pools/chess/events?limit=1000")["events"][-1]["body"]
+        for place, game in enumerate(games):
+            api.report(game, "played" if place % 3 else "cancelled")
+            both = {player in event["control"] for player in game["players"]}
+            if len(both) == 1:
+                arm = arms[both.pop()]
+                arm[0], arm[1] = arm[0] + 1, arm[1] + (place % 3 > 0)
+    held = api.stats()["holdout"]
+    for name, inside in (("control", True), ("policy", False)):
+        assert [held[name]["games"], held[name]["played"]] == arms[inside]
+    assert held["mixed_games"] == 60 - arms[True][0] - arms[False][0]
+    gain = held["gain"]
+    assert gain["estimate"] == pytest.approx(held["policy"]["share"] - held["control"]["share"])
+    assert gain["low"] < gain["estimate"] < gain["high"]
+    assert "games paired at random" in api("GET", "/pools/chess", 200).text
+    lines = api("GET", "/metrics", 200).text.splitlines()
+    shown = dict(line.rsplit(" ", 1) for line in lines if "pool_holdout" in line and line[0] != "#")
+    named = {f'pairup_pool_holdout_gain{end}{{pool="chess"}}': end for end in ("", "_low", "_high")}
+    for name, end in named.items():
+        assert float(shown[name]) == gain[end.lstrip("_") or "estimate"]
+    more = shown.get('pairup_pool_holdout_more_games{pool="chess"}')
+    assert (None if more is None else int(float(more))) == held["more_games"]
+    for crash in (False, True):
+        api.restart(crash=crash)
+        assert api.stats()["holdout"] == held
+    check_logged(api)

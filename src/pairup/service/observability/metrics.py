@@ -132,6 +132,9 @@ _TEXTS = {
     "holdout_gain": (
         "With a holdout, the policy's share of games played less that of the control arm."
     ),
+    "holdout_more_games": (
+        "About how many more games decide which arm is better; 0 if it is decided."
+    ),
     "wait_median_seconds": "Median time that waiting players have waited.",
     "wait_p95_seconds": "95% quantile of the time that they have waited.",
     "wait_longest_seconds": "Longest time that one of them has waited.",
@@ -198,6 +201,8 @@ def _described() -> Iterator[tuple[str, str]]:
 def _kept(pool: Pool, now: Moment) -> dict[str, Any]:
     """Return the numbers that a pool keeps, by metric, and then by cause where there are causes."""
     counters, players = pool.counters, pool.players
+    held = pool.holdout.compare() if pool.holdout else None
+    more_games = math.nan if held is None or held.more_games is None else held.more_games
     return {
         "games_proposed_total": counters.proposed,
         "games_played_total": counters.played,
@@ -213,7 +218,8 @@ def _kept(pool: Pool, now: Moment) -> dict[str, Any]:
         "open_games": len(pool.games),
         **_gain("gain", compare(counters.buckets)),
         **_gain("shadow_gain", pool.shadow.compare()),
-        **_gain("holdout_gain", pool.holdout.compare() if pool.holdout else None),
+        **_gain("holdout_gain", held),
+        "holdout_more_games": more_games,
         **{f"wait_{name}_seconds": wait for name, wait in players.waits_s(now).items()},
     }
 
