@@ -66,13 +66,21 @@ def test_processes_that_share_a_database_have_addresses_of_their_own():
 def test_probes_ask_what_the_service_answers():
     probes = [each for name, each in CONTAINER.items() if name.endswith("Probe")]
     asked = {each["httpGet"]["path"] for each in probes}
-    asked |= set(re.findall(r"127\.0\.0\.1:\d+(/\w+)", CONTAINERFILE))
+    checks = CONTAINERFILE + str(COMPOSE["services"]["pairup-1"]["healthcheck"])
+    asked |= set(re.findall(r"127\.0\.0\.1:8000(/\w+)", checks))
     assert asked == {"/healthz", "/readyz"} <= describe(needs_keys=True)["paths"].keys()
     ports = {each["name"]: each["containerPort"] for each in CONTAINER["ports"]}
     assert ports.pop("http") == SETTINGS.port
     given = {each["name"]: each.get("value") for each in CONTAINER["env"]}
     assert ports == {"peers": int(given["PAIRUP_PEER_PORT"])}
     assert f"EXPOSE {SETTINGS.port}\n" in CONTAINERFILE
+
+
+def test_one_process_after_the_other_is_replaced_when_the_one_before_is_ready():
+    text = (ROOT / "docs" / "how-to" / "deploy.md").read_text()
+    assert "up -d --wait --no-deps pairup-1 && docker compose up -d --wait --no-deps" in text
+    for name in ("pairup-1", "pairup-2"):
+        assert "/readyz" in COMPOSE["services"][name]["healthcheck"]["test"][-1]
 
 
 def test_the_service_has_time_to_end():
