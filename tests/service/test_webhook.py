@@ -16,6 +16,7 @@ from pairup.service.webhook import Webhook
 from tests.support.docs.pages import blocks
 from tests.support.service.damage import change
 from tests.support.service.older_states import OlderState
+from tests.support.service.pools import Api
 from tests.support.service.receiver import KEY, SECRET, receiving
 from tests.support.service.services import TickingClock, check_stored, open_service, services
 
@@ -302,6 +303,22 @@ def test_a_pool_that_does_worse_than_random_pairing_is_told(
             gains["high"] = 0.1
             telling.tell()
         assert len(receiver.messages) == 2
+
+
+def test_a_service_tells_by_itself(tmp_path, receiver):
+    api = Api(str(tmp_path / "pools.db"), sweep_s=0.05, **receiver.settings)
+    try:
+        api.wait()
+        api.pool(players="ab", policy="uniform", lifetime_s=60)
+        game = api.game()
+        api.clock.moment += 61 * SECOND
+        deadline = time.monotonic() + 60
+        while not receiver.messages:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+    finally:
+        api.stop()
+    assert told_games(receiver, "chess") == [[game["id"]]]
 
 
 def test_a_receiver_reads_messages_as_the_guide_says():
