@@ -8,6 +8,7 @@ import pytest
 from pairup.errors import ServiceError
 from pairup.service import api_keys
 from pairup.service.domain.events import SECOND, format_moment
+from pairup.service.maintenance.archive import archive
 from pairup.service.maintenance.export import audited
 from pairup.service.maintenance.verify import verify
 from pairup.service.server import open_store
@@ -238,4 +239,7 @@ def test_the_log_names_the_key_of_who_configures_a_pool(guarded):
     assert [each["by"] for each in found] == [*named, "bob"]
     assert found[1]["what"] == '{"lifetime_s":5.0}'
     assert audited(store, "go") == []
+    (archived,) = archive(store, guarded.clock.moment + 1)
+    assert archived.events == page["events"][-1]["seq"] + 1
+    assert audited(store, "chess") == found, "also from archives"
     assert [verdict.error for verdict in verify(store)] == [""]

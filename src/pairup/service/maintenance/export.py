@@ -41,10 +41,7 @@ def _numbered(transaction: Transaction, pool: str) -> PoolRow:
 
 
 def audited(store: Store, pool: str | None = None) -> list[dict[str, Any]]:
-    """List what administrators did to the pools of a name, or to all: when, what and who.
-
-    Events that were archived are left out.
-    """
+    """List what administrators did to the pools of a name, or to all: when, what and who."""
     with store.reading(still=True) as transaction:
         found = transaction.events_of_kinds(each.kind for each in _BY_ADMINISTRATORS)
         rows = transaction.some_pools({number for number, _ in found})

@@ -240,17 +240,21 @@ class EventLog:
     def events_of_kinds(self, kinds: Iterable[str]) -> list[tuple[int, RawEvent]]:
         """Read the events of some kinds in all logs, with their pools, by date.
 
-        Those that were archived are left out.
+        Archived ones are read from their files, unless these were dropped.
         """
-        table = tables.events.c
+        table, wanted = tables.events.c, set(kinds)
         query = select(table.pool, table.seq, table.at, table.kind, table.body)
-        found = self._execute(
-            query.where(table.kind.in_(kinds)).order_by(table.at, table.pool, table.seq)
-        )
-        return [
+        found = [
             (pool, RawEvent(seq, at, kind, _decode(pool, seq, body, lenient=True)))
-            for pool, seq, at, kind, body in found
+            for pool, seq, at, kind, body in self._execute(query.where(table.kind.in_(wanted)))
         ]
+        for pool in self._execute(select(tables.archives.c.pool).distinct()).scalars().all():
+            files = [each for each in self.archives(pool) if not each.dropped]
+            events = (
+                event for each in files for event in read_archive(each.path, each.file.sha256)
+            )
+            found += [(pool, each) for each in events if each.kind in wanted]
+        return sorted(found, key=lambda each: (each[1].at, each[0], each[1].seq))
 
     # Archives
 
