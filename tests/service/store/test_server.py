@@ -1,7 +1,9 @@
 """PostgreSQL is looked at when it is opened; a primary that dies, and poolers in between."""
 
+import os
+import resource
 import time
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 import psycopg
 import pytest
@@ -26,6 +28,24 @@ def test_settings_that_may_lose_acknowledged_changes_are_found(postgres):
         assert store.server.settings["synchronous_commit"] == setting
         assert int(store.server.version.partition(".")[0]) >= 12
         store.close()
+
+
+def test_notices_are_heard_however_many_files_are_open(postgres):
+    """As after a failover, when the session is opened again beside a thousand streams."""
+    limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(limit, 2_048), most))
+    store = Store(postgres.new_database())
+    with ExitStack() as opened:
+        for _ in range(1_100):
+            opened.enter_context(open(os.devnull))
+        session = store.open_session()
+        opened.callback(store.close)
+        opened.callback(session.close)
+        session.tell(["7"])
+        assert session.hear(20.0) == {"7"}
+        session.wake()
+        assert session.hear(20.0) == set()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, most))
 
 
 @pytest.fixture(params=POOLERS, ids=lambda each: each.__name__)

@@ -26,7 +26,7 @@ _MARK = "x-pairup-forwarded"  # with the secret of the process that it is forwar
 _SENDER = "x-pairup-sender"  # who was found to send it
 _CONNECT_S, _LOOK_S, _PAUSE_S = 1.0, 0.25, 0.05
 _OWNER_S = 5.0  # for what is only a part of an answer
-_KEPT_S = 5.0  # for which a connection is kept: less than the shortest that the other end waits
+_KEPT_S = 5.0  # for which a connection is kept, less than the other end waits
 # What is between two processes only. A key is not passed on: whose it is was found before.
 _BY_HOP = {
     b"authorization",
@@ -63,8 +63,9 @@ class Forwarding:
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app, self._service = app, service
         most = service.settings.max_connections
+        kept_s = min(_KEPT_S, service.settings.idle_s / 2)
         self._connections = httpcore.AsyncConnectionPool(
-            max_connections=most, max_keepalive_connections=most, keepalive_expiry=_KEPT_S
+            max_connections=most, max_keepalive_connections=most, keepalive_expiry=kept_s
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -64,7 +64,11 @@ class Session:
         """Wait for words for some time, or until it is woken; returns the words."""
         with self._translating_errors():
             driver: Any = self._open().connection.driver_connection
-            if self._woken in select.select([driver, self._woken], [], [], max(0.0, seconds))[0]:
+            waiting = select.poll()  # `select` knows the first 1,024 files of a process only
+            for each in (driver, self._woken):
+                waiting.register(each, select.POLLIN)
+            found = waiting.poll(max(0.0, 1_000 * seconds))
+            if self._woken.fileno() in (file for file, _ in found):
                 self._woken.recv(1_000)
             return {word for each in driver.notifies(timeout=0) for word in each.payload.split()}
 
