@@ -331,7 +331,7 @@ def test_a_decision_holds_no_lock_of_sqlite(lone):
 
     def decide(work):
         lone.service.put_player("fast", "ann", "waiting")
-        put_player(work, Wish("eve", "waiting"), max_players=10)
+        put_player(work, Wish("eve", "waiting"))
 
     lone.service.pools.change("slow", decide)
     assert lone.status("ann", "fast") == lone.status("eve", "slow") == "waiting"
@@ -347,7 +347,7 @@ def test_a_decision_is_made_again_when_another_process_was_faster(lone):
         tries.append([work.pool.names[player] for player in work.pool.players])
         if len(tries) == 1:
             other.put_player("chess", "eve", "waiting")
-        put_player(work, Wish("fay", "waiting"), max_players=10)
+        put_player(work, Wish("fay", "waiting"))
 
     lone.service.pools.change("chess", decide)
     other.close()

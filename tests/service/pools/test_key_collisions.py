@@ -32,7 +32,7 @@ def joining(names, meanwhile=lambda: None):
 
     def decide(work):
         wanted = [players.Wish(name, "waiting") for name in names]
-        done = players.put_players(work, wanted, max_players=100)
+        done = players.put_players(work, wanted)
         if next(tries) == 0:
             meanwhile()
         return done
@@ -127,7 +127,7 @@ def test_a_change_that_is_overtaken_twice_is_done_by_the_try_that_locks(database
             tries.append(players_of(other, "one") if len(tries) < 2 else None)
             if len(tries) <= 2:
                 other.put_player("one", f"faster-{len(tries)}", "waiting")
-            return players.put_players(work, [players.Wish("ann", "waiting")], 100)
+            return players.put_players(work, [players.Wish("ann", "waiting")])
 
         one.pools.change_once("one", decide, keyed("k"))
         assert tries == [set(), {"faster-1"}, None]

@@ -73,7 +73,6 @@ CHANGES = st.one_of(
     ),
 )
 OUTCOMES = st.sampled_from(["played", "cancelled"])
-_MAX_PLAYERS = 100
 KINDS = [  # what can happen; some of it more often
     *("put", "put", "propose", "propose", "propose", "report", "report", "repeat", "remove"),
     *("play", "play", "play", "play", "play"),
@@ -117,7 +116,7 @@ class Model:
 
 def _put_players(work, wishes):
     """Let players join, wait, be away or leave, as a command that the service runs."""
-    return players.put_players(work, [players.Wish(*each) for each in wishes], _MAX_PLAYERS)
+    return players.put_players(work, [players.Wish(*each) for each in wishes])
 
 
 def _with_attributes(pool, wishes, change=0):
