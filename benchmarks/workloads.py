@@ -28,7 +28,12 @@ POLICIES: dict[str, Policy] = {
 ROUND_BUDGET = {"V1 UCB": 200, "V2 UCB": 200, "V2 KL": 500, "SAM": 100}
 # The same for every registered policy: an exact matching per round, unless it has its own budget.
 RIVAL_BUDGET = 10_000
-RIVAL_BUDGETS = {"sam": 100, "rank_one_thompson": 1_000, "pmed": 50_000}  # by registered name
+RIVAL_BUDGETS = {  # by registered name
+    "sam": 100,
+    "rank_one_thompson": 1_000,
+    "hierarchical_thompson": 25_000,
+    "pmed": 50_000,
+}
 LIMIT_BUDGET = 1.3  # multiple of the C loop's time
 THREADS_BUDGET = 1.9  # speed-up over one thread
 START_BUDGET = 0.5  # seconds, for the import and for the first call from a warm cache
