@@ -3,5 +3,6 @@
 from pairup.learning.estimates import CoupleEstimate, PlayerEstimate
 from pairup.learning.fairness import Fairness
 from pairup.learning.learner import Learner
+from pairup.policies.deviation import CoupleDeviation
 
-__all__ = ["CoupleEstimate", "Fairness", "Learner", "PlayerEstimate"]
+__all__ = ["CoupleDeviation", "CoupleEstimate", "Fairness", "Learner", "PlayerEstimate"]

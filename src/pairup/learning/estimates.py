@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pairup.learning.running_policy import RunningPolicy
 from pairup.matching import Couple
 from pairup.policies.couple_counts import CoupleCounts, Integers
+from pairup.policies.deviation import CoupleDeviation
 
 Names = Mapping[int, Hashable] | Sequence[Hashable]  # of the player in each slot
 
@@ -61,6 +62,22 @@ def player_estimates(running: RunningPolicy, slots: Integers, names: Names) -> l
     return [
         PlayerEstimate(names[slot], rate, wide) for slot, rate, wide in zip(*columns, strict=True)
     ]
+
+
+def couple_deviation(running: RunningPolicy, slots: Integers) -> CoupleDeviation | None:
+    """Estimate how far the couples of players in some slots deviate from products of rates."""
+    found, estimated = running.concentrations(), running.player_rates(slots)
+    if found is None or estimated is None or len(slots) < 2:
+        return None
+    squares = estimated[0] ** 2
+    mean, square = (_mean_of_couples(each) for each in (estimated[0], squares))
+    return found.deviation(max(mean - square, 0.0))
+
+
+def _mean_of_couples(values: NDArray[np.float64]) -> float:
+    """Return the mean over all couples of the product of their players' values."""
+    products = values.sum() ** 2 - (values**2).sum()
+    return float(products) / (len(values) * (len(values) - 1))
 
 
 def play_probabilities(

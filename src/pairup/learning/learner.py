@@ -35,6 +35,7 @@ from pairup.learning.running_policy import RunningPolicy
 from pairup.matching import Couple, Matching
 from pairup.policies.contract import Policy, Slots
 from pairup.policies.couple_counts import CoupleCounts
+from pairup.policies.deviation import CoupleDeviation
 from pairup.problem.meeting_graph import MeetingGraph, checked_rows
 
 GivenRate: TypeAlias = float | Literal["estimated"] | None
@@ -729,6 +730,29 @@ class Learner:
         array([0.33, 0.67])
         """
         return self._running.player_rates(self._known_slots(players))
+
+    def couple_deviation(self, players: Iterable[Hashable] | None = None) -> CoupleDeviation | None:
+        """Estimate how far couples deviate from the products of their players' rates.
+
+        The estimate is a root mean square over all couples of some players. None if the policy does
+        not learn it; `HierarchicalThompson` does.
+
+        Parameters
+        ----------
+        players
+            Players who are present or kept, at least two; all who are present by default.
+
+        Examples
+        --------
+        >>> from pairup import HierarchicalThompson
+        >>> learner = HierarchicalThompson().learner("abcd")
+        >>> games = [("a", "b"), ("c", "d")] * 50 + [("a", "c"), ("b", "d")] * 50
+        >>> learner.learn(games, [True] * 100 + [False] * 100)
+        200
+        >>> print(learner.couple_deviation())
+        couples follow the players' rates to within 35.5 points (95% interval 24.5 to 43.6)
+        """
+        return estimates.couple_deviation(self._running, self._known_slots(players))
 
     def play_probabilities(
         self,

@@ -26,6 +26,7 @@ from pairup.learning.feedback import ObservedCouples
 from pairup.learning.roster import Couples
 from pairup.policies.contract import Interruptions, Policy, Slots, StartContext
 from pairup.policies.couple_counts import CoupleCounts, Integers, observe_counts
+from pairup.policies.deviation import ConcentrationChances
 from pairup.problem.meeting_graph import MeetingGraph
 
 _MIN_CAPACITY = 4
@@ -267,6 +268,10 @@ class RunningPolicy:
         """Estimated rates of the players in some slots and their deviations, if there are any."""
         self._catch_up()
         return self.policy.player_rates(self.state, slots)
+
+    def concentrations(self) -> ConcentrationChances | None:
+        """How closely couples follow the rates of their players, if that is learned."""
+        return self.policy.concentrations(self.state)
 
     def _started(self, capacity: int) -> Any:
         return self.policy.start(self._context(capacity))

@@ -19,6 +19,7 @@ from pairup.compiled.randomness import word
 from pairup.compiled.steps import FULL, STALE
 from pairup.errors import PolicyError
 from pairup.policies.couple_counts import CoupleCounts, Integers, checked_counts, observe_counts
+from pairup.policies.deviation import ConcentrationChances
 from pairup.policies.plugins import portable_class, reference_of, restored_class
 from pairup.problem import Problem
 from pairup.problem.meeting_graph import MeetingGraph
@@ -376,6 +377,10 @@ class Policy(ABC):
 
         Both have the shape of `slots`, an array of any shape.
         """
+        return None
+
+    def concentrations(self, state: Any) -> ConcentrationChances | None:
+        """Return how closely couples follow the rates of their players, if that is learned."""
         return None
 
     @property

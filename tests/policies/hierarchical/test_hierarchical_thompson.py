@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from pairup import CombThompson, HierarchicalThompson, Problem, RankOneThompson, simulate
+from pairup.policies.hierarchical.hierarchical_thompson import CONCENTRATIONS
 from pairup.simulation.playthrough import Playthrough
 
 PLAIN = Problem.around(0.5, 4, 0.1)
@@ -40,12 +41,63 @@ def test_it_learns_whether_couples_follow_the_rates(noise, exact):
     policy = HierarchicalThompson()
     playing = Playthrough(noisy(noise, 3), policy, 3_000, 1, 0)
     playing.play_to(3_000)
-    found = policy.deviation(playing.state)
-    assert found.chances.sum() == pytest.approx(1.0)
-    assert found.concentrations[0] == np.inf
-    likeliest = found.concentrations[found.chances.argmax()]
-    assert (found.chances[0] > 0.5) == exact
+    chances = playing.state.chances
+    assert chances.sum() == pytest.approx(1.0)
+    likeliest = CONCENTRATIONS[chances.argmax()]
+    assert (chances[0] > 0.5) == exact
     assert (likeliest < 100) != exact
+
+
+@pytest.mark.parametrize("concentration", [np.inf, 100.0, 10.0])
+def test_the_interval_of_the_deviation_covers_it(concentration):
+    """In at least 90 of 100; docs/explanation/hierarchical.md has more."""
+    covered, policy = 0, HierarchicalThompson()
+    for seed in range(20):
+        draws = np.random.default_rng(seed)
+        rates = draws.beta(2, 2, 8)
+        products = np.triu(np.outer(rates, rates), 1)
+        if concentration < np.inf:
+            chances = draws.beta(
+                concentration * np.outer(rates, rates), concentration * (1 - np.outer(rates, rates))
+            )
+            chances = np.triu(chances, 1)
+        else:
+            chances = products
+        playing = Playthrough(Problem.from_matrix(chances + chances.T), policy, 2_000, 1, seed)
+        playing.play_to(2_000)
+        m = products[np.triu_indices(8, 1)]
+        variance = np.mean(m * (1 - m))
+        low, high = policy.concentrations(playing.state).deviation(variance)[1:]
+        covered += low <= np.sqrt(variance / (concentration + 1)) <= high
+    assert covered >= 17
+
+
+def test_asking_for_the_deviation_changes_nothing():
+    learner = HierarchicalThompson().learner(range(6))
+    random = np.random.default_rng(0)
+    for _ in range(40):
+        matching = learner.propose()
+        learner.observe(matching, random.random(len(matching)) < 0.5)
+        learner.learn([(0, 1), (2, 3)], [True, False])
+        saved = learner.to_bytes()
+        assert 0.0 <= learner.couple_deviation().low <= learner.couple_deviation().high < 0.5
+        assert learner.to_bytes() == saved
+
+
+def test_the_deviation_is_known_where_only_others_propose():
+    learner = HierarchicalThompson().learner(range(4))
+    for _ in range(200):
+        for played, matching in ((True, [(0, 1), (2, 3)]), (False, [(0, 2), (1, 3)])):
+            learner.record(matching)
+            learner.observe(matching, [played, played])
+    assert learner.couple_deviation().low > 0.1
+
+
+def test_the_deviation_of_couples_needs_a_policy_that_learns_it_and_two_players():
+    assert RankOneThompson().learner("abc").couple_deviation() is None
+    assert HierarchicalThompson().learner("a").couple_deviation() is None
+    assert HierarchicalThompson().learner("abc").couple_deviation(["a"]) is None
+    assert HierarchicalThompson().learner("abc").couple_deviation(["a", "b"]) is not None
 
 
 def test_wrong_options_are_refused_in_its_own_name():

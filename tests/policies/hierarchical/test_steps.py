@@ -27,6 +27,7 @@ class Duel:
         expected, proposed = self.twin.propose(available), self.compiled.propose()
         state = self.compiled.state
         assert state.chances == pytest.approx(self.twin.chances, rel=1e-6, abs=1e-9)
+        assert np.exp(state.log_chances) == pytest.approx(state.chances / state.chances.max())
         assert state.modes[:, : self.twin.n] == pytest.approx(self.twin.modes, rel=1e-6)
         assert self.twin.allows(proposed, expected)
         self.by_values += self.twin.values is not None

@@ -218,6 +218,19 @@ def test_players_are_shown_with_estimates_if_the_policy_knows_couples_only(lone,
     assert lone.stats()["random_share"]["low"] < lone.stats()["random_share"]["high"]
 
 
+def test_the_deviation_of_couples_is_shown_if_the_policy_learns_it(lone):
+    lone.pool(players="abcd", policy="hierarchical_thompson")
+    assert lone.stats()["couple_deviation"]["low"] == 0.0
+    together = ({"a", "b"}, {"c", "d"})
+    for _ in range(60):
+        for game in lone.propose()["games"]:
+            lone.report(game, "played" if set(game["players"]) in together else "cancelled")
+    found = lone.stats()["couple_deviation"]
+    assert 0.1 < found["low"] < found["estimate"] < found["high"]
+    lone.pool("other", players="abcd", policy="rank_one_thompson")
+    assert lone.stats("other")["couple_deviation"] is None
+
+
 def test_a_pool_that_did_nothing_has_no_shares_and_no_course(lone):
     lone.pool()
     stats = lone.stats()

@@ -54,6 +54,16 @@ def test_progress_lies_between_random_pairing_and_the_best_matching(of_the_way, 
     assert said in sentences.progress(stats(400, (0.1, 0.2), of_the_way))
 
 
+def test_the_deviation_of_couples_is_described_if_it_is_learned():
+    found = Interval(low=0.0221, estimate=0.041, high=0.0678)
+    said = sentences.couple_deviation(stats(400, (0.1, 0.2), couple_deviation=found))
+    assert (
+        said == "Couples follow the players' rates to within 4.1 points (95% interval 2.2 to 6.8)."
+    )
+    none = sentences.couple_deviation(stats(400, (0.1, 0.2), couple_deviation=None))
+    assert none == ""
+
+
 ALL_KINDS = [
     {"kind": "distance", "attribute": "rating", "at_most": 100},
     {"kind": "equal", "attribute": "region", "relax": [{"after_s": 30}]},

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from pairup.compiled.matchings.max_matching import new_matching_workspace, reset
 from pairup.compiled.state_fields import AVAILABLE, new_state
 from pairup.policies.contract import Policy, Slots, StartContext
 from pairup.policies.couple_counts import CoupleCounts, Integers
+from pairup.policies.deviation import ConcentrationChances
 from pairup.policies.hierarchical import steps
 from pairup.policies.hierarchical.fit import gather, set_precision, start_at
 from pairup.policies.hierarchical.state import (
@@ -31,18 +32,6 @@ _EXACT = 0.7
 PRIOR = (_EXACT, *[(1.0 - _EXACT) / (len(CONCENTRATIONS) - 1)] * (len(CONCENTRATIONS) - 1))
 
 _NEGLIGIBLE = 1e-3  # chance of a concentration
-
-
-class Deviation(NamedTuple):
-    """How closely couples follow the rates of their players, as far as it is known.
-
-    Of players whose rates have the product m, a couple plays with a chance drawn from the Beta
-    distribution of mean m and one of the `concentrations`; the first is infinite, and stands for no
-    deviation. `chances` says how likely each is.
-    """
-
-    concentrations: NDArray[np.float64]
-    chances: NDArray[np.float64]
 
 
 @register
@@ -68,9 +57,8 @@ class HierarchicalThompson(RankOneThompson):
 
     Notes
     -----
-    `deviation` returns how closely couples follow the rates, as learned from a state: the
-    concentrations that are considered, and how likely each is. The marginal likelihoods from which
-    these chances follow, and the rates that are most likely for each concentration, are made by
+    `Learner.couple_deviation` says how closely couples follow the rates. The marginal likelihoods
+    from which that follows, and the rates that are most likely for each concentration, are made by
     `pairup.policies.hierarchical.fit`, which knows nothing of this policy.
 
     Examples
@@ -110,9 +98,16 @@ class HierarchicalThompson(RankOneThompson):
         _begin_unknown(state)
         return state
 
-    def deviation(self, state: Any) -> Deviation:
-        """Return how closely couples follow the rates of their players, as last fitted."""
-        return Deviation(state.concentrations.copy(), state.chances.copy())
+    def concentrations(self, state: Any) -> ConcentrationChances:
+        if state.counters[NEWS] >= state.counters[DUE]:
+            # Fitted on a copy: questions must not change what is proposed.
+            fitted = ("modes", "chances", "log_chances", "counters")
+            state = state._replace(**{name: getattr(state, name).copy() for name in fitted})
+            steps.fit_all(state)
+        # Without the belief beforehand, under which intervals of small deviations would be short.
+        return ConcentrationChances(
+            state.concentrations.copy(), state.log_chances - state.log_prior
+        )
 
     def forget(self, state: Any, slot: int, rate: float | None = None) -> None:
         self._rank_one.forget(state.inner, slot, rate)
@@ -211,6 +206,7 @@ def _begin_unknown(state: HierarchicalState) -> None:
     state.modes[:, inner.met == 0.0] = a / (a + b)
     if not inner.met.any():
         state.chances[:] = np.exp(state.log_prior)
+        state.log_chances[:] = state.log_prior - state.log_prior.max()
     state.counters[[NEWS, DUE]] = 0
 
 

@@ -47,7 +47,8 @@ class HierarchicalState(NamedTuple):
     """State of `HierarchicalThompson`: that of `RankOneThompson`, and what is known of deviations.
 
     `modes` are the most likely rates for each concentration, and `chances` how likely each is,
-    both from the last fits.
+    both from the last fits. `log_chances` are their logarithms, less the greatest: they tell
+    chances apart that are 0 to a real number.
     """
 
     inner: RankOneState
@@ -55,6 +56,7 @@ class HierarchicalState(NamedTuple):
     fit: FitWorkspace
     modes: np.ndarray = Reals("grid, width", saved=True, least=1e-16, most=MAX_RATE)
     chances: np.ndarray = Reals("grid", saved=True, least=0.0, most=1.0)
+    log_chances: np.ndarray = Reals("grid", saved=True, least=-1e300, most=0.0)
     concentrations: np.ndarray = Reals("grid")
     log_prior: np.ndarray = Reals("grid")
     players: np.ndarray = Integers("slots + 1")  # those available, and the phantom if they are odd

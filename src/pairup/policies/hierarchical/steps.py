@@ -176,7 +176,8 @@ def fit_all(state):
     for g in range(len(chances)):
         greatest = max(greatest, chances[g])
     for g in range(len(chances)):
-        chances[g] = exp(chances[g] - greatest)
+        state.log_chances[g] = chances[g] - greatest
+        chances[g] = exp(state.log_chances[g])
         total += chances[g]
     for g in range(len(chances)):
         chances[g] /= total

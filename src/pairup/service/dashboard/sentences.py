@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from pairup.learning import CoupleDeviation
 from pairup.service.api.schemas.insight import HoldoutView, ShadowView, StatsView
 from pairup.service.domain.counters import MIN_GAMES
 from pairup.service.domain.matchmaking.constraints import Constraint
@@ -66,6 +67,23 @@ def progress(stats: StatsView) -> str:
     if part > 1:
         return "all the way from random pairing to the best matching by the estimates"
     return f"{max(0.0, part):.0%} of the way from random pairing to the best matching"
+
+
+def couple_deviation(stats: StatsView) -> str:
+    """Describe how closely couples follow the players' rates; empty if that is not learned.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> found = SimpleNamespace(estimate=0.041, low=0.022, high=0.068)
+    >>> couple_deviation(SimpleNamespace(couple_deviation=found))
+    "Couples follow the players' rates to within 4.1 points (95% interval 2.2 to 6.8)."
+    """
+    found = stats.couple_deviation
+    if found is None:
+        return ""
+    said = str(CoupleDeviation(found.estimate, found.low, found.high))
+    return f"{said[0].upper()}{said[1:]}."
 
 
 def rules(of: Rules) -> str:

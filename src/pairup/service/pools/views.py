@@ -158,6 +158,7 @@ def stats(of: Pool, max_games: int, now: Moment) -> dict[str, Any]:
         "exploration": _exploration(counters),
         "played_share": played,
         "random_share": _random_share(of),
+        "couple_deviation": _couple_deviation(of),
         "compared": None if compared is None else compared.as_json(),
         "shadow": _shadow(of),
         "holdout": None if of.holdout is None else _holdout(of.holdout),
@@ -208,6 +209,12 @@ def _random_share(of: Pool) -> dict[str, float] | None:
         return None
     low, high = max(0.0, mean - Z * deviation), min(1.0, mean + Z * deviation)
     return {"estimate": mean, "low": low, "high": high}
+
+
+def _couple_deviation(of: Pool) -> dict[str, float] | None:
+    """Show how far couples deviate from the players' rates, if the policy learns it."""
+    found = of.learner.couple_deviation()
+    return None if found is None else found._asdict()
 
 
 def suggested(of: Pool, would: Suggested) -> dict[str, Any]:

@@ -256,6 +256,12 @@ class StatsView(BaseModel):
         "estimates; the interval follows to first order from those of the players' rates, taken "
         "as independent."
     )
+    couple_deviation: Interval | None = Field(
+        description="By how much the chances of couples differ from the products of their players' "
+        "rates, as a root mean square over all couples of players present: the median and the "
+        "interval of what is likely, 0 at its low end if no deviation has shown. Null under "
+        "policies that do not learn it, and for fewer than two players."
+    )
     compared: ComparisonView | None = Field(
         description="Null where no game has a forecast, as under policies without players' rates."
     )
