@@ -1,17 +1,19 @@
-"""How often the interval of how far couples deviate covers the truth.
+"""How well deviations of couples from rates are found, while playing and in histories.
 
     python -m scripts.figures.deviation
 
 Prints, of 100 random problems each, in how many the 95% interval that `HierarchicalThompson` has
-learned covers the deviation from which the couples were drawn. About ten minutes on one core.
+learned covers the deviation from which the couples were drawn; and of 40 random histories each, in
+how many `assess` raises an alarm. About fifteen minutes on one core.
 """
 
 import numpy as np
+import polars as pl
 
-from pairup import HierarchicalThompson, Problem
+from pairup import HierarchicalThompson, Problem, assess
 from pairup.simulation.playthrough import Playthrough
 
-PROBLEMS = 100
+PROBLEMS, HISTORIES = 100, 40
 CONCENTRATIONS = (np.inf, 550.0, 170.0, 30.0, 5.0)
 SIZES = ((8, 300), (8, 3_000), (8, 20_000), (16, 3_000))  # players and rounds
 POLICY = HierarchicalThompson()
@@ -42,8 +44,52 @@ def learned(players, rounds, concentration, seed):
     return deviation, *found
 
 
+def history(concentration, seed):
+    """Draw a history of 300 players who are paired at random 120 times."""
+    draws = np.random.default_rng(seed)
+    rates = draws.beta(2, 3, 300)
+    products = np.outer(rates, rates)
+    chances = products
+    if concentration < np.inf:
+        chances = np.triu(draws.beta(concentration * products, concentration * (1.0 - products)), 1)
+        chances += chances.T
+    one, other = np.array([draws.permutation(300).reshape(2, 150) for _ in range(120)]).swapaxes(
+        0, 1
+    )
+    played = draws.random(one.shape) < chances[one, other]
+    return pl.DataFrame(
+        {"player_a": one.ravel(), "player_b": other.ravel(), "played": played.ravel()}
+    )
+
+
+def show_alarms():
+    """Print in how many histories checks raise alarms."""
+    print("\n| k | deviation | alarm of couples | any alarm | deviation found, mean |")
+    print("| ---: | ---: | ---: | ---: | ---: |", flush=True)
+    for concentration in (np.inf, 100.0, 50.0, 30.0, 20.0, 10.0):
+        couples, any_alarm, found = 0, 0, []
+        for seed in range(HISTORIES):
+            checks = assess(history(concentration, seed)).checks
+            (check,) = (each for each in checks if each.name == "couples")
+            couples, any_alarm = couples + check.alarm, any_alarm + any(x.alarm for x in checks)
+            found.append(check.deviation)
+        m = np.outer(*np.random.default_rng(0).beta(2, 3, (2, 1_000)))
+        true = np.sqrt(np.mean(m * (1.0 - m)) / (concentration + 1.0))
+        print(
+            f"| {concentration:g} | {100 * true:.1f} | {couples} of {HISTORIES} "
+            f"| {any_alarm} of {HISTORIES} | {100 * np.mean(found):.1f} |",
+            flush=True,
+        )
+
+
 def main():
-    """Print a table in Markdown."""
+    """Print two tables in Markdown."""
+    show_intervals()
+    show_alarms()
+
+
+def show_intervals():
+    """Print in how many problems intervals cover the truth."""
     print("| players | rounds | k | deviation | median estimate | median interval | covered |")
     print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for players, rounds in SIZES:

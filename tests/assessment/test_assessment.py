@@ -6,9 +6,10 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from scipy.special import betaln
 
 import pairup
-from pairup.assessment import simulate_history
+from pairup.assessment import fit_checks, simulate_history
 from pairup.assessment.fit_checks import FitCheck
 from pairup.assessment.outlook import Interval, pair_at_random, pair_best
 from pairup.errors import AssessmentError
@@ -64,6 +65,47 @@ def test_couples_that_are_not_products_are_noticed(options, cause, policy, rules
     assert found.fit.startswith("does not fit, because of ")
     assert found.rules["policy"] == policy
     assert found.rules.keys() & {"worth", "constraints", "memory_s", "holdout"} == rules
+
+
+@pytest.mark.parametrize(("concentration", "alarm"), [(1e9, False), (8.0, True)])
+def test_couples_with_chances_of_their_own_are_noticed(concentration, alarm):
+    """Three rounds of the same 2,000 couples: that they differ shows in who plays again."""
+    draws = np.random.default_rng(5)
+    rates, one = draws.beta(2, 3, 200), np.repeat(np.arange(200), 20)
+    other = (one + 1 + np.tile(np.arange(20), 200)) % 200
+    products = rates[one] * rates[other]
+    chances = draws.beta(concentration * products, concentration * (1.0 - products))
+    columns = {"player_a": np.tile(one, 3), "player_b": np.tile(other, 3)}
+    played = draws.random(3 * len(one)) < np.tile(chances, 3)
+    found = pairup.assess(pl.DataFrame(columns | {"played": played}))
+    (check,) = (each for each in found.checks if each.name == "couples")
+    assert check.alarm == alarm
+    deviation = np.sqrt(np.mean(products * (1.0 - products)) / (concentration + 1.0))
+    assert check.deviation == pytest.approx(deviation, rel=0.2, abs=0.05)
+
+
+def test_couples_who_met_once_do_not_hide_those_who_differ():
+    one, other, games = np.array([0, 0, 1, 2, 2, 3]), np.array([1, 1, 2, 3, 3, 0]), np.ones(6)
+    couples = np.unique(4 * one + other, return_inverse=True)[1]
+    check = fit_checks._deviating(couples)
+    chances = np.array([0.4, 0.4, 0.01, 0.6, 0.6, 0.99])
+    assert check.statistic(games - chances, chances) == pytest.approx(1 / 0.4 + 1 / 0.6)
+
+
+def test_the_statistic_of_couples_is_the_slope_of_their_marginal_likelihood():
+    draws = np.random.default_rng(6)
+    couples = draws.integers(0, 30, 200)
+    chances = draws.uniform(0.1, 0.9, 30)[couples]
+    played = draws.random(200) < 0.5
+    check = fit_checks._deviating(couples)
+    statistic = check.statistic(played - chances, chances * (1.0 - chances))
+    tries, games = np.bincount(couples), np.bincount(couples, played)
+    m, small = np.bincount(couples, chances) / tries, 1e-6
+    a, b = m / small, (1.0 - m) / small
+    ratio = betaln(a + games, b + tries - games) - betaln(a, b)
+    ratio -= games * np.log(m) + (tries - games) * np.log(1.0 - m)
+    constant = np.sum(tries * (tries - 1)) / 2
+    assert statistic - constant == pytest.approx(ratio.sum() / small, abs=0.01)
 
 
 def test_the_same_history_and_seed_give_the_same_numbers(found):
