@@ -23,7 +23,7 @@ def deviation_at(concentration):
     return np.sqrt(VARIANCE / (concentration + 1.0))
 
 
-@pytest.mark.parametrize("concentration", [5_000.0, 1_000.0, 550.0, 60.0, 10.0])
+@pytest.mark.parametrize("concentration", [1_000.0, 550.0, 60.0, 10.0])
 @pytest.mark.parametrize("width", [0.2, 0.5, 1.0])
 def test_the_interval_is_that_of_the_chances_between_concentrations_too(concentration, width):
     estimate, low, high = peak(concentration, width).deviation(VARIANCE)
