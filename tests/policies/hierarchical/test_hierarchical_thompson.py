@@ -1,7 +1,14 @@
 import numpy as np
 import pytest
 
-from pairup import CombThompson, HierarchicalThompson, Problem, RankOneThompson, simulate
+from pairup import (
+    CombThompson,
+    HierarchicalThompson,
+    Matching,
+    Problem,
+    RankOneThompson,
+    simulate,
+)
 from pairup.policies.hierarchical.hierarchical_thompson import CONCENTRATIONS
 from pairup.simulation.playthrough import Playthrough
 
@@ -87,7 +94,8 @@ def test_asking_for_the_deviation_changes_nothing():
 def test_the_deviation_is_known_where_only_others_propose():
     learner = HierarchicalThompson().learner(range(4))
     for _ in range(200):
-        for played, matching in ((True, [(0, 1), (2, 3)]), (False, [(0, 2), (1, 3)])):
+        for played, couples in ((True, [(0, 1), (2, 3)]), (False, [(0, 2), (1, 3)])):
+            matching = Matching(couples)
             learner.record(matching)
             learner.observe(matching, [played, played])
     assert learner.couple_deviation().low > 0.1
