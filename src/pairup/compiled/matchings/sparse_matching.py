@@ -41,7 +41,7 @@ FULL_HEAP = 2  # a status of `solve_graph` that the sizes of `new_sparse_workspa
 
 
 _MANY = 256  # slots, from which on they are looked at in the order of the graph
-_NODES = "slots + slots // 2 + 1"
+_NODES = "vertices + vertices // 2 + 1"
 
 
 class CoupleGraph(NamedTuple):
@@ -94,22 +94,22 @@ class SparseWorkspace(NamedTuple):
 
     heap: EventHeap
     # The edges now allowed, from both ends, those of a slot side by side.
-    start: np.ndarray = Integers("slots + 1")
+    start: np.ndarray = Integers("vertices + 1")
     to: np.ndarray = Integers("2 * couples")
     weight: np.ndarray = Reals("2 * couples")
     # By slot.
-    dual: np.ndarray = Reals("slots")
-    mate: np.ndarray = Integers("slots", NOBODY)
-    side: np.ndarray = Integers("slots")  # of the search tree: free, even, odd
-    top: np.ndarray = Integers("slots")  # the outermost node around it
+    dual: np.ndarray = Reals("vertices")
+    mate: np.ndarray = Integers("vertices", NOBODY)
+    side: np.ndarray = Integers("vertices")  # of the search tree: free, even, odd
+    top: np.ndarray = Integers("vertices")  # the outermost node around it
     # The least distance to an even player, and that player.
-    reach: np.ndarray = Reals("slots", np.inf)
-    source: np.ndarray = Integers("slots", NOBODY)
-    order: np.ndarray = Integers("slots")  # in which players are looked at
-    next_member: np.ndarray = Integers("slots", NOBODY)  # in the list of players of a node
+    reach: np.ndarray = Reals("vertices", np.inf)
+    source: np.ndarray = Integers("vertices", NOBODY)
+    order: np.ndarray = Integers("vertices")  # in which players are looked at
+    next_member: np.ndarray = Integers("vertices", NOBODY)  # in the list of players of a node
     # Whom the search has come across, and whether it has.
-    touched: np.ndarray = Integers("slots", NOBODY)
-    seen: np.ndarray = Flags("slots")
+    touched: np.ndarray = Integers("vertices", NOBODY)
+    seen: np.ndarray = Flags("vertices")
     # By node.
     first_member: np.ndarray = Integers(_NODES, NOBODY)
     last_member: np.ndarray = Integers(_NODES, NOBODY)
@@ -127,7 +127,7 @@ class SparseWorkspace(NamedTuple):
     previous_child: np.ndarray = Integers(_NODES, NOBODY)
     link_from: np.ndarray = Integers(_NODES, NOBODY)
     link_to: np.ndarray = Integers(_NODES, NOBODY)
-    spare: np.ndarray = Integers(f"{_NODES} - slots")  # blossoms that are not in use
+    spare: np.ndarray = Integers(f"{_NODES} - vertices")  # blossoms that are not in use
     stack: np.ndarray = Integers(f"{_NODES} + 2, 2")
     counters: np.ndarray = Integers(6)
     reals: np.ndarray = Reals(2)
@@ -135,7 +135,7 @@ class SparseWorkspace(NamedTuple):
 
 def new_sparse_workspace(slots, couples):
     """A workspace for matchings among `slots` slots and at most `couples` couples."""
-    sizes = {"slots": slots, "couples": couples, "events": 2 * couples + 2 * slots + 2}
+    sizes = {"vertices": slots, "couples": couples, "events": 2 * couples + 2 * slots + 2}
     return new_state(SparseWorkspace, sizes, top=np.arange(slots))
 
 
@@ -150,6 +150,22 @@ def solve_graph(work, graph, weights, available, perfect):
     work.counters[OVERFLOWS], work.counters[PERFECT] = 0, perfect
     _spread_thickness(work)
     _load_edges(work, graph, weights, available)
+    return _solve_edges(work, available)
+
+
+@outlined
+def solve_loaded_edges(work, available, perfect):
+    """As `solve_graph`, with the edges loaded and a matching and duals to start from.
+
+    Both ends of a couple have its edge, those of a slot side by side, in `start`, `to` and `weight`
+    of `work`. Of the last matching nothing else is used.
+    """
+    work.counters[OVERFLOWS], work.counters[PERFECT] = 0, perfect
+    return _solve_edges(work, available)
+
+
+@kernel
+def _solve_edges(work, available):
     _set_order(work)
     _break_blossoms(work, available)
     if _out_of_scale(work):

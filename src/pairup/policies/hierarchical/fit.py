@@ -165,11 +165,19 @@ def _log_deviation(state, fit, concentration, i, x):
     m, rest = fit.rate[i] * fit.rate[j], fit.rest[i] + fit.rate[i] * fit.rest[j]
     undiscounted = 1.0 - discount(concentration, games + missed)
     return (
+        log_own_chance(concentration, m, rest, games, missed)
+        + (shared * undiscounted - games) * log(m)
+        + (lost * undiscounted - missed) * log(rest)
+    )
+
+
+@kernel
+def log_own_chance(concentration, m, rest, games, missed):
+    """Log likelihood of outcomes of a couple whose chance is drawn around m = 1 - rest."""
+    return (
         _log_rising(concentration * m, games)
         + _log_rising(concentration * rest, missed)
         - _log_rising(concentration, games + missed)
-        + (shared * undiscounted - games) * log(m)
-        + (lost * undiscounted - missed) * log(rest)
     )
 
 

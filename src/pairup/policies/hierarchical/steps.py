@@ -64,10 +64,10 @@ from pairup.policies.rank_one.steps import (
 
 _NEWS = 0.1  # of what is known: then everything is fitted again
 _NEGLIGIBLE = 0.01  # chance of any deviation, below which means are those of rank one
-_RARE = 1e-3  # chance of a concentration, below which means leave it out
+RARE = 1e-3  # chance of a concentration, below which means leave it out
 
 # What a proposal weighs couples by, besides draws under one of the concentrations.
-_DRAWN_RATES, _MEAN_RATES, _MEANS = 0, -1, -2
+DRAWN_RATES, MEAN_RATES, MEANS = 0, -1, -2
 
 
 def _set_available(state, players):
@@ -80,11 +80,12 @@ def _propose(state, couples):
     if lacks_room(inner.couples, inner.available[:count]):
         return FULL
     explores = draw_if_due(inner)
-    choice = _choose(state, explores)
-    if choice == _DRAWN_RATES:
+    _fit_if_due(state)
+    choice = choose(state, explores)
+    if choice == DRAWN_RATES:
         sort_by_values(inner.by_rate, inner.rates, inner.spare, count)
         couple_neighbours(inner.by_rate, couples)
-    elif choice == _MEAN_RATES:
+    elif choice == MEAN_RATES:
         sort_by_mean(inner)
         couple_neighbours(inner.by_mean, couples)
     else:
@@ -113,10 +114,11 @@ def _propose_on_graph(state, matcher, couples):
         explores = draw_on_sides_if_due(inner, matcher.columns, state.keys[SCALE])
     else:
         explores = draw_outlined(inner)
-    choice = _choose(state, explores)
-    if choice == _DRAWN_RATES:
+    _fit_if_due(state)
+    choice = choose(state, explores)
+    if choice == DRAWN_RATES:
         set_weights_by_players(matcher, inner.rates)
-    elif choice == _MEAN_RATES:
+    elif choice == MEAN_RATES:
         set_weights_by_players(matcher, inner.mean)
     else:
         _weigh_by_values(state, choice, matcher)
@@ -138,23 +140,27 @@ provide(
 
 
 @kernel
-def _choose(state, explores):
+def _fit_if_due(state):
+    if state.counters[NEWS] >= state.counters[DUE]:
+        fit_all(state)
+
+
+@kernel
+def choose(state, explores):
     """Choose what this round weighs couples by; the number of a concentration stands for its draws.
 
     `explores` says whether rank one would play its draw of the rates.
     """
-    if state.counters[NEWS] >= state.counters[DUE]:
-        fit_all(state)
     counters, choice = state.inner.counters, 0
     if counters[ROUND] % counters[PERIOD] == 0:
         luck = uniform(word(state.keys[RATES], counters[ROUND]), 0) - state.chances[0]
         while luck > 0.0 and choice < len(state.chances) - 1:
             choice += 1
             luck -= state.chances[choice]
-        if choice == _DRAWN_RATES and not explores:
-            choice = _MEAN_RATES
+        if choice == DRAWN_RATES and not explores:
+            choice = MEAN_RATES
         return choice
-    return _MEANS if deviates(state) else _MEAN_RATES
+    return MEANS if deviates(state) else MEAN_RATES
 
 
 @kernel
@@ -172,6 +178,17 @@ def fit_all(state):
         concentration = state.concentrations[g]
         density = climb(inner, state.fit, concentration, state.modes[g])
         chances[g] = state.log_prior[g] + log_evidence(inner, state.fit, concentration, density)
+    normalise(state)
+    for i in range(len(inner.met)):
+        known += inner.met[i]
+    state.counters[NEWS] = 0
+    state.counters[DUE] = 1 + np.int64(_NEWS * 0.5 * known * inner.reals[OUTCOMES])
+
+
+@kernel
+def normalise(state):
+    """Turn logs of what is proportional to the chances into the chances, in place."""
+    chances = state.chances
     greatest, total = chances[0], 0.0
     for g in range(len(chances)):
         greatest = max(greatest, chances[g])
@@ -181,10 +198,6 @@ def fit_all(state):
         total += chances[g]
     for g in range(len(chances)):
         chances[g] /= total
-    for i in range(len(inner.met)):
-        known += inner.met[i]
-    state.counters[NEWS] = 0
-    state.counters[DUE] = 1 + np.int64(_NEWS * 0.5 * known * inner.reals[OUTCOMES])
 
 
 @outlined
@@ -230,7 +243,7 @@ def _weigh_by_values(state, choice, matcher):
 def prepare(state, choice):
     """Draw the rates under the concentration of number `choice`, if it is one."""
     inner, fit = state.inner, state.fit
-    if choice == _MEANS:
+    if choice == MEANS:
         measure_recency(inner, fit)
         return
     key = word(word(state.keys[RATES], inner.counters[ROUND]), 1)
@@ -249,7 +262,7 @@ def prepare(state, choice):
 def write_posterior(state, choice, number, i, j):
     """Write the posterior of the couple (i, j) as number `number`, or its mean."""
     games, missed = _outcomes(state, i, j)
-    if choice == _MEANS:
+    if choice == MEANS:
         state.values[number] = _mean(state, i, j, games, missed)
         return
     concentration, rate, rest = state.concentrations[choice], state.fit.rate, state.fit.rest
@@ -260,7 +273,7 @@ def write_posterior(state, choice, number, i, j):
 @kernel
 def finish(state, choice, count):
     """Draw the values of the first `count` couples from their posteriors, if they are not means."""
-    if choice != _MEANS:
+    if choice != MEANS:
         key = word(state.keys[COUPLES], state.inner.counters[ROUND])
         first, second = state.posteriors[0], state.posteriors[1]
         fill_beta(key, first[:count], second[:count], state.values[:count])
@@ -286,10 +299,10 @@ def _mean(state, i, j, games, missed):
     """The mean of a couple's chance, over the concentrations that have one to speak of."""
     chances, mean, modes = state.chances, state.inner.mean, state.modes
     total, weight = 0.0, 0.0
-    if chances[0] > _RARE:
+    if chances[0] > RARE:
         total, weight = chances[0] * mean[i] * mean[j], chances[0]
     for g in range(1, len(chances)):
-        if chances[g] > _RARE:
+        if chances[g] > RARE:
             k = state.concentrations[g]
             expected = (k * (modes[g, i] * modes[g, j]) + games) / (k + (games + missed))
             total += chances[g] * expected
@@ -300,7 +313,7 @@ def _mean(state, i, j, games, missed):
 @outlined
 def fill_means(state, players, table):
     """Fill a table by slots with the mean chance of each couple of some players."""
-    prepare(state, _MEANS)
+    prepare(state, MEANS)
     for a in range(len(players)):
         for b in range(a + 1, len(players)):
             i, j = slot(players[a]), slot(players[b])
