@@ -6,6 +6,7 @@ import threading
 from contextlib import contextmanager
 
 import pytest
+from structlog.testing import capture_logs
 
 from pairup.service import api_keys
 from pairup.service.problems import MisdirectedError
@@ -195,9 +196,12 @@ def test_only_what_can_be_done_twice_is_sent_again_when_the_owner_is_lost(
     tmp_path, method, path, headers, status
 ):
     with served_by_another(tmp_path, [(None, None), (200, b"{}")]) as (api, owner):
-        answer = api(method, path, status, headers=headers)
+        with capture_logs() as logged:
+            answer = api(method, path, status, headers=headers)
         assert len(owner.asked) == 1 + (status == 200)
         if status == 503:
+            (advice,) = [each["advice"] for each in logged if each["event"] == "owner not reached"]
+            assert advice == "if it is on another machine, set PAIRUP_PEER_HOST there"
             assert answer.json()["type"] == "/problems/owner-lost"
             assert answer.headers["retry-after"] == "1"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+import re
 import time
 from contextlib import suppress
 
@@ -105,6 +106,7 @@ class Forwarding:
                 if scope["method"] not in _REPEATABLE and "idempotency-key" not in headers:
                     deadline = 0.0
             if time.monotonic() > deadline:
+                _note_lost(elsewhere.address)
                 await send_refusal(_lost(elsewhere), scope["path"])(scope, receive, send)
                 return
             await asyncio.sleep(_PAUSE_S)
@@ -239,6 +241,12 @@ def _misdirected() -> RefusalError:
         "other processes on the same database forward, leave it out",
         retry_s=1,
     )
+
+
+def _note_lost(address: str) -> None:
+    local = bool(re.match(r"http://(127\.|\[::1\])", address))
+    advice = "if it is on another machine, set PAIRUP_PEER_HOST there" if local else ""
+    log.warning("owner not reached", address=address, advice=advice)
 
 
 def _lost(elsewhere: MisdirectedError) -> RefusalError:
