@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from pairup import get_policy, policy_names
+from pairup import ESCB, get_policy, policy_names, simulate
+from scripts.figures import escb_searches
 from tests.support.paths import DOCS
 
 PAGE = (DOCS / "explanation/policies.md").read_text("utf-8")
@@ -80,3 +81,11 @@ def test_pages_agree_on_the_regret_of_the_rank_one_sampler():
 
 def test_no_row_is_of_a_policy_that_is_not_there():
     assert set(re.findall(r"^\| `(\w+)` \|", TABLE, re.M)) == set(policy_names())
+
+
+def test_a_cell_of_the_table_of_searches_is_what_the_script_prints():
+    problem, rounds, replications = escb_searches.PROBLEMS[-1]
+    regrets = simulate(problem, ESCB("approximate"), rounds, replications).regret[:, -1]
+    page = (DOCS / "explanation/policies-of-couples.md").read_text("utf-8")
+    assert f"| two sides, 4 and 3 players | 20,000 | {replications} |" in page
+    assert f"| {escb_searches.mean_text(regrets)} |" in page

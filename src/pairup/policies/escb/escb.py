@@ -93,6 +93,10 @@ class ESCB(CouplePolicy):
     plays_on_graphs: ClassVar[bool] = True
     nominal_ns: ClassVar[int] = 200
 
+    def nominal_cost(self) -> int:
+        # The budgeted search goes on where the approximate one ends.
+        return self.nominal_ns * (10 if self.search == "budgeted" else 1)
+
     def start(self, context: StartContext) -> Any:
         sizes = self.sizes(context)
         options = {
