@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal, get_args
 
 import polars as pl
 from matplotlib.axes import Axes
 
+from pairup.analysis.instances import group_names
 from pairup.analysis.standings import limits_of
 from pairup.checks import check_choice, is_number
 from pairup.errors import ResultsError, did_you_mean
@@ -60,17 +61,17 @@ def _plot_ratio(
     results: Results, problem: str | None, ax: Axes, styles: Mapping[str, Style]
 ) -> Axes:
     """Draw bars in multiples of the limit; if problems differ in one parameter, above its value."""
-    experiment = results.experiment
-    limits = results.limits or limits_of(each.problem for each in experiment.problems)
-    if experiment.over is not None:
-        return plot_limit_bars(results.frame, ax, limits, styles=styles, over=experiment.over)
-    rows = _of(results.frame, problem)
+    over = results.experiment.over
+    groups = group_names(results.frame, over)
+    shown = [name for name, group in groups.items() if problem in (None, group)]
+    rows = results.frame.filter(pl.col("problem").is_in(shown))
     posed, differing = _shown_problems(results, rows)
+    limits = results.limits or limits_of(each.problem for each in posed)
     names = {}
-    if len(differing) == 1 and not any(FAMILIES[each.family].is_numbered for each in posed):
+    if len(differing) == 1 and not _are_numbered(posed):
         names = {each.problem.name: str(each.parameters.get(differing[0])) for each in posed}
         ax.set_xlabel(parameter_label(differing[0]))
-    return plot_limit_bars(rows, ax, limits, names, styles=styles)
+    return plot_limit_bars(rows, ax, limits, names, styles=styles, over=over)
 
 
 def _of(rows: pl.DataFrame, problem: str | None) -> pl.DataFrame:
@@ -93,10 +94,18 @@ def _check_one(rows: pl.DataFrame, what: str) -> None:
 
 
 def _shown_problems(results: Results, rows: pl.DataFrame) -> tuple[list[PosedProblem], list[str]]:
-    """Return the problems in rows, and the parameters in which they differ."""
-    shown = set(rows["problem"])
-    posed = [each for each in results.experiment.problems if each.problem.name in shown]
-    keys = dict.fromkeys(key for each in posed for key in each.parameters)
+    """Return the problems in rows, or the instances of those, and in which parameters they differ.
+
+    The parameter in which instances differ is left out.
+    """
+    over, shown = results.experiment.over, set(rows["problem"])
+    groups = group_names(results.frame, over)
+    posed = [
+        each
+        for each in results.experiment.problems
+        if not shown.isdisjoint({each.problem.name, groups.get(each.problem.name)})
+    ]
+    keys = dict.fromkeys(key for each in posed for key in each.parameters if key != over)
     differing = [k for k in keys if len({str(each.parameters.get(k)) for each in posed}) > 1]
     return posed, differing
 
@@ -104,7 +113,12 @@ def _shown_problems(results: Results, rows: pl.DataFrame) -> tuple[list[PosedPro
 def _number_that_differs(results: Results, rows: pl.DataFrame) -> str | None:
     """Return the parameter in which problems differ, if it is one number."""
     posed, found = _shown_problems(results, rows)
-    if len(found) != 1 or any(FAMILIES[each.family].is_numbered for each in posed):
-        return None  # those that are given by lists are only numbered
+    if len(found) != 1 or _are_numbered(posed):
+        return None
     values = (each.parameters.get(found[0]) for each in posed)
     return found[0] if all(map(is_number, values)) else None
+
+
+def _are_numbered(posed: Iterable[PosedProblem]) -> bool:
+    """Whether some problems are given by lists of rates: their parameter is only a number."""
+    return any(FAMILIES[each.family].is_numbered for each in posed)
