@@ -1,6 +1,7 @@
-"""How RankOneThompson learns while players come and go: share of the way to the best matching.
+"""How policies learn while players come and go: share of the way to the best matching.
 
     python -m scripts.figures.churn
+    python -m scripts.figures.churn --only "learned prior, evidence kept" "hierarchical, period=4"
 
 In each round all players are coupled and answer by their rates, and some are replaced by players of
 whom nothing is known. The share of the way from random pairing to the best matching, over the
@@ -12,7 +13,7 @@ import itertools
 
 import numpy as np
 
-from pairup import RankOneThompson
+from pairup import HierarchicalThompson, RankOneThompson
 
 DISTRIBUTIONS = {"beta:2,3": (2.0, 3.0), "beta:8,2": (8.0, 2.0)}
 POLICIES = {
@@ -20,6 +21,7 @@ POLICIES = {
     "uniform prior, evidence kept": (RankOneThompson(period=4), True),
     "learned prior, evidence kept": (RankOneThompson(period=4, prior="learned"), True),
     "the same, period=2": (RankOneThompson(period=2, prior="learned"), True),
+    "hierarchical, period=4": (HierarchicalThompson(period=4, prior="learned"), True),
 }
 
 
@@ -29,12 +31,14 @@ def main():
     print("| | " + " | ".join(_columns()) + " |")
     print("|" + " --- |" * (1 + len(_columns())))
     for label, (policy, keeps) in POLICIES.items():
+        if options.only and label not in options.only:
+            continue
         shares = [
             share_of_the_way(policy, distribution, told, keeps, options)
             for told in (False, True)
             for distribution in DISTRIBUTIONS.values()
         ]
-        print(f"| {label} | " + " | ".join(f"{share:.0%}" for share in shares) + " |", flush=True)
+        print(f"| {label} | " + " | ".join(f"{share:.1%}" for share in shares) + " |", flush=True)
 
 
 def _columns():
@@ -51,6 +55,7 @@ def _options():
     parser.add_argument("--churn", type=float, default=0.01)
     parser.add_argument("--rounds", type=int, default=400)
     parser.add_argument("--replications", type=int, default=4)
+    parser.add_argument("--only", nargs="+", choices=POLICIES, help="rows of the table")
     return parser.parse_args()
 
 

@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from pairup import CombThompson, HierarchicalThompson, RankOneThompson, best_matching
+from pairup import HierarchicalThompson, RankOneThompson, best_matching
 from pairup.policies.hierarchical import sparse_steps
 from pairup.policies.hierarchical.steps import MEANS
 from pairup.policies.rank_one import rank_one_thompson
@@ -25,7 +25,6 @@ POLICIES = {
     "Rank one": (RankOneThompson(period=4, prior="learned"), 64),
     "Hierarchical": (HierarchicalThompson(period=4, prior="learned"), 64),
     "Hierarchical, all couples": (HierarchicalThompson(period=4, prior="learned"), ALL),
-    "CombThompson": (CombThompson(), 64),
 }
 
 
@@ -52,10 +51,10 @@ def main():
 
 def _options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--players", type=int, nargs="+", default=[16, 66, 100, 200])
+    parser.add_argument("--players", type=int, nargs="+", default=[16, 66, 120])
     parser.add_argument("--noise", type=float, nargs="+", default=[0.0, 0.2, 0.8])
     parser.add_argument("--rounds", type=int, default=400)
-    parser.add_argument("--replications", type=int, default=4)
+    parser.add_argument("--replications", type=int, default=3)
     return parser.parse_args()
 
 

@@ -15,6 +15,7 @@ from pairup.compiled.matchings.sparse_matching import (
     new_couple_graph,
     new_sparse_workspace,
     solve_graph,
+    solve_nearly,
 )
 from pairup.compiled.matchings.sparse_search import EventHeap
 from pairup.compiled.state_fields import new_state
@@ -257,3 +258,20 @@ def test_a_heap_that_is_full_is_cleared_out_and_never_written_beyond():
             if status == SOLVED:
                 assert naive_matching.couples_of_graph(workspace) == best
     assert {(60, SOLVED), (3, FULL_HEAP)} <= seen
+
+
+def test_searches_that_go_too_far_are_given_up_and_the_rest_is_matched_as_before():
+    random, n = np.random.default_rng(0), 60
+    couples = line_couples(n, 4)
+    graph, weights = graph_of(n, couples), random.random(len(couples))
+    workspace, everybody = new_sparse_workspace(n, len(couples)), np.ones(n, np.bool_)
+    found, _ = assert_best(workspace, graph, weights, perfect=True)
+    for most, single in ((0, False), (4, True)):
+        workspace.mate[:], workspace.dual[:] = -1, 0.5 * weights.max()
+        assert solve_nearly(workspace, everybody, most) == SOLVED
+        matched = np.flatnonzero(workspace.mate >= 0)
+        assert (workspace.mate[workspace.mate[matched]] == matched).all()
+        assert (len(matched) < n) == single
+        if not single:
+            assert naive_matching.couples_of_graph(workspace) == found
+            naive_matching.assert_proven_on_graph(workspace, ROUNDING, perfect=True)

@@ -28,6 +28,7 @@ from pairup.compiled.matchings.max_matching import (
 )
 from pairup.compiled.matchings.sparse_search import (
     MATCHED,
+    MOST_TOUCHED,
     OUT_OF_MEMORY,
     OVERFLOWS,
     PERFECT,
@@ -129,7 +130,7 @@ class SparseWorkspace(NamedTuple):
     link_to: np.ndarray = Integers(_NODES, NOBODY)
     spare: np.ndarray = Integers(f"{_NODES} - vertices")  # blossoms that are not in use
     stack: np.ndarray = Integers(f"{_NODES} + 2, 2")
-    counters: np.ndarray = Integers(6)
+    counters: np.ndarray = Integers(7)
     reals: np.ndarray = Reals(2)
 
 
@@ -148,19 +149,21 @@ def solve_graph(work, graph, weights, available, perfect):
     negative weight are not matched.
     """
     work.counters[OVERFLOWS], work.counters[PERFECT] = 0, perfect
+    work.counters[MOST_TOUCHED] = 0
     _spread_thickness(work)
     _load_edges(work, graph, weights, available)
     return _solve_edges(work, available)
 
 
 @outlined
-def solve_loaded_edges(work, available, perfect):
-    """As `solve_graph`, with the edges loaded and a matching and duals to start from.
+def solve_nearly(work, available, most):
+    """Match all available slots, nearly at best, by edges that are loaded.
 
     Both ends of a couple have its edge, those of a slot side by side, in `start`, `to` and `weight`
-    of `work`. Of the last matching nothing else is used.
+    of `work`, which has a matching and duals to start from. A search that comes across more than
+    `most` slots is given up, and leaves its slot single; 0 sets no limit.
     """
-    work.counters[OVERFLOWS], work.counters[PERFECT] = 0, perfect
+    work.counters[OVERFLOWS], work.counters[PERFECT], work.counters[MOST_TOUCHED] = 0, True, most
     return _solve_edges(work, available)
 
 
@@ -367,7 +370,7 @@ def _search_all(work, available):
         searches = available[root] and work.mate[root] == NOBODY
         if searches and (perfect or work.dual[root] > 0.0):
             status = search(work, root, np.inf)
-            if status != MATCHED:
+            if status != MATCHED and (status == OUT_OF_MEMORY or work.counters[MOST_TOUCHED] == 0):
                 return FULL_HEAP if status == OUT_OF_MEMORY else NO_MATCHING
     if not perfect:
         return _couple_at_no_cost(work, available)

@@ -47,7 +47,7 @@ REACHED, DISSOLVES = -1, -2
 _ENTERING = 3  # an odd player of a new blossom, which is even: its edges are still to be entered
 
 # What a search knows beside arrays by player and node: integers in `counters`, times in `reals`.
-TOUCHED, SPARE, LEAST_AT, PERFECT, FILLS, OVERFLOWS = range(6)
+TOUCHED, SPARE, LEAST_AT, PERFECT, FILLS, OVERFLOWS, MOST_TOUCHED = range(7)
 CLOCK, END = range(2)
 
 MATCHED, STUCK, OUT_OF_MEMORY = range(3)
@@ -58,7 +58,8 @@ def search(work, root, latest):
     """Couple the exposed player `root`, or let another wait in its place; returns a status.
 
     With a finite time `latest` the clock stands still, and only what happens before that time
-    does happen: `root` is coupled if that costs nothing. STUCK if it stays as it was.
+    does happen: `root` is coupled if that costs nothing. STUCK if it stays as it was. So it does,
+    too, if the search has come across more than MOST_TOUCHED players, where that is not 0.
     """
     work.heap.size[0] = work.counters[TOUCHED] = 0
     work.counters[FILLS] = latest < np.inf
@@ -73,6 +74,10 @@ def search(work, root, latest):
         drop_first(work.heap)
         if _holds(work, time, what, other) and _happens(work, time, what, other):
             status = MATCHED
+            break
+        if 0 < work.counters[MOST_TOUCHED] < work.counters[TOUCHED]:
+            _stop_clock(work)
+            status = STUCK
             break
     return status
 

@@ -23,7 +23,7 @@ from pairup.compiled.matchings.graph_matcher import (
     set_weights_by_players,
     write_matching,
 )
-from pairup.compiled.matchings.sparse_matching import NOBODY, solve_loaded_edges
+from pairup.compiled.matchings.sparse_matching import NOBODY, solve_nearly
 from pairup.compiled.randomness import word
 from pairup.compiled.stable_sort import sort_by_values
 from pairup.compiled.state_fields import AVAILABLE, ROUND
@@ -50,6 +50,7 @@ from pairup.policies.rank_one.steps import (
 NEIGHBOURS = 6  # in the order of rates, on each side, whom a player may meet
 WAITING = 32  # players at the end of the order of whom one may be left over
 MOST_MET = 24  # candidates per player that have met, on average, if there are more
+_MOST_TOUCHED = 128  # players whom the search for a partner of one of them comes across
 _FAR = 4.0  # standard deviations: a draw is hardly ever further from the mean
 
 
@@ -148,7 +149,8 @@ def match_candidates(state, choice, couples):
     number = _add_phantom(state, count, number)
     _start_from_neighbours(state, count)
     _load_edges(state, count + count % 2, number)
-    solve_loaded_edges(state.candidates.workspace, state.candidates.free, True)
+    solve_nearly(state.candidates.workspace, state.candidates.free, _MOST_TOUCHED)
+    _couple_single_players(state, count + count % 2)
     _write_couples(state, count, couples)
     for x in range(count):
         state.place[order[x]] = -1
@@ -376,6 +378,19 @@ def _load_edges(state, places, number):
             x, y = (high[k], low[k]) if turn else (low[k], high[k])
             work.to[end[x]], work.weight[end[x]] = y, candidates.values[k]
             end[x] += 1
+
+
+@kernel
+def _couple_single_players(state, places):
+    """Couple those with each other for whom the search was given up, in their order."""
+    mate, single = state.candidates.workspace.mate, NOBODY
+    for x in range(places):
+        if mate[x] == NOBODY:
+            if single == NOBODY:
+                single = x
+            else:
+                mate[x], mate[single] = single, x
+                single = NOBODY
 
 
 @kernel
