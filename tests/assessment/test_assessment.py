@@ -239,6 +239,16 @@ def test_a_wider_interval_needs_more_games(found):
     assert doubtful.games_needed == pytest.approx(4 * found.table.games, rel=0.01)
 
 
+def test_a_history_of_which_some_games_are_looked_at_raises_no_false_alarm(monkeypatch):
+    """Draws fit the games that they come from, and no others as closely."""
+    from pairup.assessment import posterior
+
+    monkeypatch.setattr(posterior, "_MAX_GAMES", 6_000)
+    monkeypatch.setattr(posterior, "_MAX_WORK", 900_000)
+    history = simulate_history(players=400, rounds=150, churn=0.05, seed=1)
+    assert [each.name for each in pairup.assess(history).checks if each.alarm] == []
+
+
 def test_checks_raise_alarms_however_few_draws_a_long_history_has(monkeypatch):
     from pairup.assessment import posterior
 

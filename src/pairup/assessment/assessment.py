@@ -213,7 +213,7 @@ def assess(
         )
     rng = np.random.default_rng(seed)
     chain = PosteriorChain(table, rng)
-    checker, population = FitChecker(table, chain.kept, rng), _PopulationSummary()
+    checker, population = FitChecker(table, chain, rng), _PopulationSummary()
     pools = [PoolSampler(size, rng) for size in (None, *POOL_SIZES)]
     samples = list[Draw]()
     for draw in chain.draw(rng, lambda share: progress("rates", share)):

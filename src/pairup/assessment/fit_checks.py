@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pairup.assessment.game_table import GameTable
 from pairup.assessment.outlook import Interval, interval_of
+from pairup.assessment.posterior import PosteriorChain, sample_rows
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -67,20 +68,19 @@ class FitChecker:
     ----------
     table
         The history.
-    draws
-        Number of draws of the rates that follow. Of many, only some are looked at; with each of a
-        few, games are simulated several times.
+    chain
+        What the draws come from. Only games that it looks at are checked: draws do not fit others
+        as closely. Of many draws, only some are looked at; with each of a few, games are simulated
+        several times.
     rng
         Source of random numbers, for the games that are simulated.
     """
 
-    def __init__(self, table: GameTable, draws: int, rng: np.random.Generator) -> None:
+    def __init__(self, table: GameTable, chain: PosteriorChain, rng: np.random.Generator) -> None:
         self._rng, self._given = rng, 0
-        self._every = max(draws // _SIMULATIONS, 1)
-        self._times = math.ceil(_SIMULATIONS * self._every / draws)
-        rows = np.arange(table.games)
-        if table.games > _MAX_GAMES:
-            rows = np.sort(rng.choice(table.games, _MAX_GAMES, replace=False))
+        self._every = max(chain.kept // _SIMULATIONS, 1)
+        self._times = math.ceil(_SIMULATIONS * self._every / chain.kept)
+        rows = sample_rows(chain.rows, _MAX_GAMES, rng)
         self._one, self._other = table.one[rows], table.other[rows]
         self._played = table.played[rows].astype(np.float64)
         self._checks = _checks_of(table, rows)

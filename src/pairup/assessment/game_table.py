@@ -344,9 +344,9 @@ class _Reading:
 
     def table(self) -> GameTable:
         """Return all games that were read, or refuse a history without any."""
-        joined = {
-            name: np.concatenate([part[name] for part in self._parts])
-            for name in (self._parts[0] if self._parts else ())
+        joined = {  # of each part, arrays are let go as they are joined
+            name: np.concatenate([part.pop(name) for part in self._parts])
+            for name in (list(self._parts[0]) if self._parts else ())
         }
         if not self._parts or not len(joined["known"]):
             why = "; ".join(f"{count:,} x {reason}" for reason, count in self._skipped.items())
@@ -354,12 +354,12 @@ class _Reading:
                 f"there is not a single game in {self._rows:,} rows{why and f' ({why})'}: give a "
                 "history with player_a, player_b, and played or both answers"
             )
-        both = np.stack([joined.pop(name) for name in PLAYERS], axis=1)
-        names, numbers = np.unique(both, return_inverse=True)
-        both = numbers.reshape(both.shape)
+        hashes = [joined.pop(name) for name in PLAYERS]
+        names = np.unique(np.concatenate([np.unique(each) for each in hashes]))
+        both = np.stack([np.searchsorted(names, hashes.pop(0)) for _ in PLAYERS], axis=1)
         _refuse_sides(*both.T)
         known, lines = joined.pop("known"), joined.pop("line")
-        fresh = _are_fresh(np.sort(both, axis=1), joined["hours"])
+        fresh = _are_fresh(both, joined["hours"])
         if not fresh.all():
             firsts = [games for _, games in self._files[1:]]
             parts = zip(np.split(~fresh, firsts), np.split(lines, firsts), strict=True)
@@ -392,14 +392,16 @@ def _refuse_sides(player_a: NDArray[np.int64], player_b: NDArray[np.int64]) -> N
         )
 
 
-def _are_fresh(couples: NDArray[np.uint64], hours: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _are_fresh(both: NDArray[np.int64], hours: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return which games are the first of a couple at a time; dates alone are not times."""
-    timed = np.isfinite(hours)
-    timed &= (hours[timed] % 24.0 != 0.0).any()
-    columns = {"one": couples[timed, 0], "other": couples[timed, 1], "hours": hours[timed]}
-    first = pl.DataFrame(columns).select(pl.struct(pl.all()).is_first_distinct())
-    fresh = ~timed
-    fresh[timed] = first.to_series().to_numpy()
+    fresh, timed = np.ones(len(hours), np.bool_), np.flatnonzero(np.isfinite(hours))
+    if not (hours[timed] % 24.0 != 0.0).any():
+        return fresh
+    couples = both[timed].min(axis=1) * (both.max() + 1) + both[timed].max(axis=1)
+    order = np.lexsort((hours[timed], couples))
+    again = np.diff(couples[order]) == 0
+    again &= np.diff(hours[timed[order]]) == 0.0
+    fresh[timed[order[1:][again]]] = False
     return fresh
 
 

@@ -46,6 +46,13 @@ class Draw(NamedTuple):
     concentration: float  # a + b of it
 
 
+def sample_rows(rows: Places, most: int, rng: np.random.Generator) -> Places:
+    """Return the rows, or some of them in their order if there are more than `most`."""
+    if len(rows) <= most:
+        return rows
+    return rows[np.sort(rng.choice(len(rows), most, replace=False))]
+
+
 class PosteriorChain:
     """The chain that draws the rates of all players of a table.
 
@@ -60,9 +67,8 @@ class PosteriorChain:
     """
 
     def __init__(self, table: GameTable, rng: np.random.Generator) -> None:
-        rows = np.arange(table.games)
-        if table.games > _MAX_GAMES:
-            rows = np.sort(rng.choice(table.games, _MAX_GAMES, replace=False))
+        rows = sample_rows(np.arange(table.games), _MAX_GAMES, rng)
+        self.rows = rows  # of the games that are looked at
         both = np.stack([table.one[rows], table.other[rows]], axis=1)
         answers = table.answers[rows]
         accepted, declined = (

@@ -419,7 +419,7 @@ class _Sums:
         players = np.unique(np.concatenate([history.players(), couples.ravel(), logged.ravel()]))
         table = history.table(players)
         self.chain, self._number = PosteriorChain(table, rng), 0
-        self._checker = FitChecker(table, self.chain.kept, rng)
+        self._checker = FitChecker(table, self.chain, rng)
         self._wanted = np.searchsorted(players, couples).T, np.array(list(wanted.values()))
         self._logged = np.searchsorted(players, logged).T
         self._known = np.array([row.played is not None for row in rows])
