@@ -48,6 +48,7 @@ def test_one_game_of_each_player_decides_nothing():
     found = pairup.assess(simulate_history(players=200, rounds=1, seed=3))
     assert found.verdict == "not enough data"
     assert found.games_needed > found.table.games
+    assert "pattern" in found.unchecked
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,7 @@ def _checks_of(table: GameTable, rows: Places) -> list[_Check]:
     found = list[_Check]()
     if len(numbers) < len(couples):  # some met again
         found.append(_deviating(couples))
-    if table.players >= _MIN_PLAYERS:
+    if table.players >= _MIN_PLAYERS and len(rows) >= table.players:  # or too few meet to tell
         found.append(_patterned(*np.divmod(numbers, table.players), couples, table.players))
     distance = table.distance[rows]
     if np.isfinite(distance).mean() > 0.5:
