@@ -57,6 +57,9 @@ def calls_steps_by_the_type_of_a_state():
     from numba import cuda
     from numba.cuda import types
 
+    from pairup.simulation.batches.cuda_target import _assume_device
+
+    _assume_device((9, 0))
     state = Uniform().start(StartContext(4, np.uint64(0)))
     arguments = (numba.typeof(state), types.int64[::1])
     text, _ = cuda.compile_ptx(set_available_step.py_func, arguments, device=True, cc=(9, 0))
