@@ -12,6 +12,7 @@ import pairup
 from pairup.assessment import fit_checks, simulate_history
 from pairup.assessment.fit_checks import FitCheck
 from pairup.assessment.outlook import Interval, pair_at_random, pair_best
+from pairup.assessment.sentences import describe_verdict
 from pairup.errors import AssessmentError
 from pairup.service.api.schemas.pools import NewPool
 from tests.support.assessment import true_gain
@@ -49,6 +50,18 @@ def test_one_game_of_each_player_decides_nothing():
     assert found.verdict == "not enough data"
     assert found.games_needed > found.table.games
     assert "pattern" in found.unchecked
+
+
+def test_very_many_players_with_a_game_or_two_decide_nothing():
+    """Each couple plays with probability 0.2: nobody differs, and nothing of that can be seen."""
+    rng = np.random.default_rng(5)
+    pairs = np.stack([rng.permutation(20_000).reshape(-1, 2) for _ in range(2)]).reshape(-1, 2)
+    played = rng.random(len(pairs)) < 0.2
+    frame = pl.DataFrame({"player_a": pairs[:, 0], "player_b": pairs[:, 1], "played": played})
+    found = pairup.assess(frame)
+    assert found.verdict == "not enough data"
+    assert found.games_needed == 30_000
+    assert describe_verdict(found).startswith("Not enough data. Players have 2.0 games on average")
 
 
 @pytest.mark.parametrize(

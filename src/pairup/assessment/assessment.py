@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 Verdict = Literal["worth it", "not worth it", "not enough data"]
 Progress = Callable[[str, float], None]  # what is being done, and its share
 
+MIN_GAMES = 3.0  # per player, on average: fewer do not show how much players differ
 WORTH = 0.02  # a gain, as a share of what random pairing gives, from which it is worth it
 _MAX_CHURN = 0.2
 _MAX_COUPLED = 1_000  # players, of whom couples may be learnt one by one
@@ -89,15 +90,28 @@ class Assessment:
     def verdict(self) -> Verdict:
         """Whether it is worth it."""
         wanted = WORTH * self.pool.random.estimate
+        if self.rarely_seen:
+            return "not enough data"
         if self.gain.low >= wanted:
             return "worth it"
         return "not worth it" if self.gain.high < wanted else "not enough data"
+
+    @property
+    def rarely_seen(self) -> bool:
+        """Whether players have too few games to show how much they differ, however many they are.
+
+        The posterior of the spread of rates is then nearly its prior, and a chain on many players
+        crawls there: its draws would be too sure of the gain.
+        """
+        return self.table.games_per_player["mean"] < MIN_GAMES
 
     @property
     def games_needed(self) -> int | None:
         """How many games such as these would decide it; None where it is decided."""
         if self.verdict != "not enough data":
             return None
+        if self.rarely_seen:
+            return int(np.ceil(self.table.players * MIN_GAMES / 2.0))
         wanted = WORTH * self.pool.random.estimate
         half = (self.gain.high - self.gain.low) / 2.0
         away = max(abs(self.gain.estimate - wanted), half / 10.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pairup.assessment.assessment import Assessment
+from pairup.assessment.assessment import MIN_GAMES, Assessment
 from pairup.assessment.outlook import Interval
 
 
@@ -52,6 +52,13 @@ def describe_verdict(found: Assessment) -> str:
         return f"Worth it. {gain}."
     if found.verdict == "not worth it":
         return f"Not worth it. {gain}: players are too much alike."
+    if found.rarely_seen:
+        often = found.table.games_per_player["mean"]
+        return (
+            f"Not enough data. Players have {often:.1f} games on average: with fewer than "
+            f"{MIN_GAMES:.0f}, that is {found.games_needed:,} games of as many players, it does "
+            "not show how much they differ."
+        )
     needed = f"About {found.games_needed:,} games such as these would decide it."
     return f"Not enough data. {gain}. {needed}"
 
