@@ -41,9 +41,9 @@ def test_rates_drift_within_their_bounds():
 @pytest.mark.parametrize(
     ("title", "values", "numbers"),
     [
-        ("noise", robustness.NOISES, "d0c814288d07"),
-        ("changes", robustness.CHANGES, "94ce57d7c602"),
-        ("step", robustness.DRIFTS, "00c324b5f2df"),
+        ("noise", robustness.NOISES, "1cfb4b0bf822"),
+        ("changes", robustness.CHANGES, "83290e846777"),
+        ("step", robustness.DRIFTS, "de5edf1637c0"),
     ],
 )
 def test_a_table_has_the_rows_of_the_script_and_the_numbers_of_its_last_run(title, values, numbers):
@@ -58,6 +58,7 @@ def test_a_table_has_the_rows_of_the_script_and_the_numbers_of_its_last_run(titl
     ("title", "make", "value", "label"),
     [
         ("noise", robustness.noisy_products, 0.1, "Rank one"),
+        ("noise", robustness.noisy_products, 0.8, "Hierarchical"),
         ("changes", robustness.changing_rates, 1, "V2 KL"),
         ("step", robustness.drifting_rates, 0.02, "ε-greedy"),
     ],

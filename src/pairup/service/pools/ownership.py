@@ -83,7 +83,7 @@ class Ownership:
         return _preferred(self._live, pool)
 
     def take(self, row: PoolRow) -> None:
-        """Make sure that this process serves a pool, or raise an `MisdirectedError`."""
+        """Make sure that this process serves a pool, or raise a `MisdirectedError`."""
         for _ in range(_TRIES):
             if row.owner == self.id:
                 return
