@@ -55,6 +55,7 @@ def test_a_replay_gives_what_is_served(api, seed):
     "rules",
     [
         {"memory_s": 60, "keep_records": True},  # of the default policy, which learns its prior
+        {"policy": "hierarchical_thompson", "memory_s": 60, "keep_records": True},
         {"policy": "unimodal", "keep_records": True},
         {"policy": "uniform"},
     ],
@@ -131,3 +132,27 @@ def test_two_services_on_one_database_agree(postgres):
     finally:
         first.stop()
         second.stop()
+
+
+@pytest.mark.parametrize("rules", [{}, {"fairness": {"floor": 0.5}}, {"max_wait_s": 60}], ids=str)
+def test_a_pool_of_many_players_learns_how_couples_deviate(lone, rules):
+    """Of more than 64 players only the couples that met are kept, and candidates matched."""
+    players = [f"p{number}" for number in range(71)]
+    lone.pool(players=players, policy="hierarchical_thompson", **rules)
+    seen = []
+    for round in range(24):
+        if round in (8, 16):
+            lone("DELETE", f"/v1/pools/chess/players/{players.pop()}")
+            before = served(lone)
+            lone.restart(crash=round == 16)
+            assert served(lone) == before
+        proposed = lone.propose()
+        assert len(proposed["games"]) == len(players) // 2
+        played = []
+        for game in proposed["games"]:
+            one, other = (int(each[1:]) for each in game["players"])
+            played.append((one + other) % 3 == 0)
+            lone.report(game, "played" if played[-1] else "cancelled")
+        seen.append(sum(played) / len(played))
+    assert sum(seen[-4:]) > 1.25 * sum(seen[:4])
+    compare_with_the_log(lone)
